@@ -10,6 +10,7 @@ from actors.cli.options import RUN
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.words import printable
+from actors.pages.sharing_words import interval
 from actors.runs.distil import distil_run
 from prism.sharing.distilled import DistilledQuestion
 
@@ -50,9 +51,7 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
 
 def _line(question: DistilledQuestion) -> str:
     """Return what was fitted to one kind of question, and how well."""
-    bits = question.divergence
-    interval = "" if bits.low is None or bits.high is None else f" ({bits.low:.4f} to {bits.high:.4f})"
     return (
         f"{question.trigger} in {question.state}: {question.judgements:,} judgements, {len(question.columns)} columns, "
-        f"{bits.mean:.4f}{interval} bits from judgements that it does not know"
+        f"{interval(question.divergence, 4)} bits from judgements that it does not know"
     )

@@ -9,11 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.words import counted
-from prism.sharing.audit import Estimate
+from actors.pages.sharing_words import interval
 from prism.sharing.summary import SharingSummary
 
 WORTH_A_LINE = 0.005
 """The least difference of a share that is told: half a point."""
+TOO_FEW = "too few audits"
+"""What stands in the place of an interval that so few audits do not have."""
 
 
 def sharing_table(sharing: SharingSummary) -> RenderableType:
@@ -49,7 +51,7 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
             else "no audits: the error of sharing is not known (oracle.audit)"
         )
         return
-    yield f"  divergence from individual judgements: {_interval(sharing.divergence, 4)} bits"
+    yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"
     for shares in sharing.shares:
         for option, corrected in shares.corrected.items():
             shared = shares.shared[option]
@@ -57,10 +59,4 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
                 continue
             if abs(shared - corrected.mean) < WORTH_A_LINE:
                 continue
-            yield f"  {shares.trigger} {option}: {shared:.3f} shared, {_interval(corrected, 3)} individually"
-
-
-def _interval(estimate: Estimate, digits: int) -> str:
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.{digits}f} (too few audits)"
-    return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
+            yield f"  {shares.trigger} {option}: {shared:.3f} shared, {interval(corrected, 3)} individually"

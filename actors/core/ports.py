@@ -170,7 +170,10 @@ class Answers(Protocol):
         return ()
 
     async def keep(self, *records: bytes) -> None:
-        """Record answers, or a judgement and the answer that follows from it, before anything acts on them."""
+        """Record answers, or a judgement and the answer that follows from it, before anything acts on them.
+
+        They are taken before the first wait, so they are recorded even if the caller is cancelled while it waits.
+        """
 
 
 class Record(Recorder, Answers, Protocol):

@@ -82,12 +82,14 @@ class SharingState(msgspec.Struct, frozen=True, kw_only=True):
         shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
         questions: `{tick: its questions}` of the latest ticks.
         lost: the questions that were asked for archetypes of which none was asked before, and got no judgement.
+        forgotten: the number of earlier ones, whose archetypes have been forgotten since.
     """
 
     roles: dict[str, int] = {}
     shared: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ()
     questions: dict[int, int] = {}
     lost: tuple[Opening, ...] = ()
+    forgotten: int = 0
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.llm.question_id import ASKED, Asked, TraceIds
 from prism.llm.spending import cost_usd, metered
+from prism.sharing import Judged
 from prism.statechart import ATTEMPT, Oracle
 
 SHADOW_PART = 4
@@ -360,17 +361,29 @@ class OracleActor:
             if (decided := self._recorded(waiting)) is not None:
                 self._count_shared(waiting, decided)
                 calls.start_soon(self._send, waiting, decided)
-                upcoming.extendleft(reversed(sharing.settle(waiting, None, failed=bool(decided.reason))))
+                if waiting.decided is None:  # else it was settled before the actor crashed
+                    upcoming.extendleft(reversed(self._settled(waiting, None, failed=bool(decided.reason))))
             elif sharing.must_wait(waiting):
                 continue
             elif (answer := sharing.known(waiting)) is not None:
                 known.append((waiting, answer))
-                upcoming.extendleft(reversed(sharing.settle(waiting, None, failed=False)))
+                upcoming.extendleft(reversed(self._settled(waiting, None, failed=False)))
             else:
                 left.append(waiting)
         if known:
             calls.start_soon(self._deliver_all, known)
         return left
+
+    def _settled(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
+        """Note the outcome of a question that shares, and return the open questions that need no longer wait for it.
+
+        It is called in the turn in which the outcome is decided: a crash of the actor finds all of it, or nothing.
+        """
+        if self.sharing is None:
+            return []
+        released = self.sharing.settle(waiting, judged, failed=failed)
+        self._open.update({each.name: each for each in released})
+        return released
 
     def _count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
         if self.sharing is not None and not decided.reason:
@@ -568,6 +581,7 @@ class OracleActor:
             followers = []
         now = anyio.current_time()
         judged = None if self.sharing is None else self.sharing.judged(waiting, answer)
+        released: list[WaitingQuestion] = []
         for same in (waiting, *followers):
             if answer.reason:
                 await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
@@ -578,13 +592,12 @@ class OracleActor:
             self._share.add(answer)
             self._count_shared(same, decided)
             self._open[same.name] = same._replace(decided=decided)
+            released += self._settled(same, judged, failed=bool(answer.reason))
             record = self._codec.encode(decided)
             await self._answers.keep(*([record] if judged is None else [self._codec.encode(judged), record]))
             self.statistics.count_written(decided.spent)
             await self._send(same, decided)
-        if self.sharing is not None:
-            self._accept(self.sharing.settle(waiting, judged, failed=bool(answer.reason)), calls)
-        self._start_calls(calls)
+        self._accept(released, calls)
 
     def _close(self, waiting: WaitingQuestion) -> None:
         """Forget an answered question, unless one of the same name has been asked since its answer was sent."""

@@ -127,7 +127,7 @@ class Sharing:
             self._add(judged)
 
     def begin(self) -> None:
-        """Forget what waited: after a crash of the actor it arrives again."""
+        """Forget what waited: after a crash of the actor it arrives again, in the same order."""
         self._followers = {}
 
     def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
@@ -165,12 +165,13 @@ class Sharing:
             self.counts.state(is_open),
             questions={tick: count for tick, count in questions.items() if count},
             lost=tuple(opening for name, opening in self.table.lost.items() if not is_open(name)),
+            forgotten=self.table.forgotten,
         )
 
     def restore(self, state: SharingState) -> None:
         """Set the counts to those of a checkpoint."""
         self.counts.restore(state)
-        self.table.restore(state.questions, state.lost)
+        self.table.restore(state.questions, state.lost, state.forgotten)
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
         """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
@@ -215,32 +216,36 @@ class Sharing:
             sum(each.prompt_tokens for each in answer.spent),
             sum(each.completion_tokens for each in answer.spent),
             place.is_whole and place.role is Role.OWNER,
-            place.basis.opened if place.role is Role.OWNER else -1,
+            place.opened,
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
-        """Note the outcome of a question, and return the questions that waited for it.
+        """Note the outcome of a question, and return those that waited for it and have something to do now.
 
         Args:
             judged: its record, if it is a new one.
-            failed: whether it got no judgement: of those that waited, the first is asked for all in its place.
+            failed: whether it got no judgement: of those that waited, the first is asked for all in its place. The
+                others wait for that one.
         """
         place = waiting.place
         if place is None:
             return []
         if judged is not None:
-            self.table.judged(judged)
+            self.table.judged(judged, place.basis)
             self._add(judged)
         if place.role is not Role.OWNER:
             return []
+        found = None if failed else judged or self.table.recorded(waiting.name)
+        if found is not None:
+            place.basis.probabilities = found.probabilities
+            return self._followers.pop(place.basis, [])
         followers = self._followers.pop(place.basis, [])
-        if not failed:
-            found = judged or self.table.recorded(waiting.name)
-            if found is not None:
-                place.basis.probabilities = found.probabilities
-                return followers
-        self.table.promote(place.basis, followers[0].name if followers else None)
-        return [*_promoted(followers[:1]), *followers[1:]]
+        if not followers:
+            self.table.promote(place.basis, None)
+            return []
+        first, *self._followers[place.basis] = followers
+        self.table.promote(place.basis, first.name)
+        return [_promoted(first)]
 
     def summary(self, by: str, tick: int) -> SharingSummary:
         """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
@@ -264,5 +269,6 @@ class Sharing:
         self.counts.add(waiting.name, _Counted(place.role, group, units))
 
 
-def _promoted(waiting: Sequence[WaitingQuestion]) -> list[WaitingQuestion]:
-    return [each._replace(place=each.place._replace(role=Role.OWNER)) for each in waiting if each.place is not None]
+def _promoted(waiting: WaitingQuestion) -> WaitingQuestion:
+    place = waiting.place
+    return waiting if place is None else waiting._replace(place=place._replace(role=Role.OWNER))

@@ -30,11 +30,16 @@ def in_short(archetypes: Sequence[str]) -> list[str]:
     return [text if len(text) <= SHORT_MAX else f"{text[: SHORT_MAX - 1]}…" for text in texts]
 
 
-def interval(estimate: Estimate, digits: int) -> str:
-    """Return a mean with its interval, if it has one: `0.0158 (0.0137 to 0.0183)`."""
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.{digits}f}"
-    return f"{estimate.mean:.{digits}f} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
+def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
+    """Return a mean with its interval: `0.0158 (0.0137 to 0.0183)`.
+
+    Args:
+        otherwise: what stands in the place of the interval if there is none; by default nothing.
+    """
+    ends = otherwise
+    if estimate.low is not None and estimate.high is not None:
+        ends = f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}"
+    return f"{estimate.mean:.{digits}f} ({ends})" if ends else f"{estimate.mean:.{digits}f}"
 
 
 def sharing_notice(sharing: SharingSummary) -> str | None:

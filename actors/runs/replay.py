@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import anyio
 import msgspec
 from anyio import to_thread
 
@@ -16,9 +15,10 @@ from actors.factory.domains import build_domain
 from actors.persistence.batch_writer import in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
+from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
+from actors.runs.absent_oracle import absent_oracle
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
@@ -29,9 +29,9 @@ from prism.agents import Question
 from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
-from prism.errors import OracleUnavailableError, PrismError
+from prism.errors import PrismError
 from prism.sharing.records import Judged
-from prism.statechart import Judgement, Oracle
+from prism.statechart import Oracle
 
 
 class Part(NamedTuple):
@@ -39,54 +39,6 @@ class Part(NamedTuple):
 
     until: int
     config: Config
-
-
-class AbsentOracle(Oracle[Any]):
-    """An oracle in place of the model: every answer is recorded, so it should never be asked.
-
-    Args:
-        may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
-    """
-
-    judges = True
-
-    def __init__(self, *, may_be_late: bool) -> None:
-        self._may_be_late = may_be_late
-
-    async def ask(
-        self,
-        agent: Any,
-        current_state: Any,  # noqa: ARG002  # the interface's
-        trigger: str,
-        options: Any,  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-    ) -> Any:
-        """Raise, or never return, where a question has no recorded answer."""
-        if self._may_be_late:
-            await anyio.sleep_forever()
-        raise _lost(agent.agent_id, agent.tick, trigger)
-
-    async def judge(
-        self,
-        agent: Any,
-        current_state: Any,  # noqa: ARG002  # the interface's
-        trigger: str,
-        options: Any,  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-        samples: int = 1,  # noqa: ARG002
-    ) -> Judgement:
-        """Raise: every judgement is recorded."""
-        raise _lost(agent.agent_id, agent.tick, trigger)
-
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002
-        """Raise: every answer is recorded."""
-        raise _lost(agent, tick, "question")
-
-
-def _lost(agent: int, tick: int, trigger: str) -> OracleUnavailableError:
-    return OracleUnavailableError(
-        f"{ANSWERS}: has no answer to agent {agent}'s {trigger!r} of tick {tick}; a part of it is lost"
-    )
 
 
 class Replay(Record):
@@ -259,13 +211,12 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
         settings = part.config.oracle if own_oracle is None else part.config.oracle.unshared
         # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
         unshadowed = msgspec.structs.replace(part.config, oracle=msgspec.structs.replace(settings, shadow=0.0))
+        of_part = domain if part.config is config else build_domain(part.config).domain
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":
-            oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
+            oracle = absent_oracle(part.config, of_part)
         before = simulation
-        simulation = Simulation(
-            unshadowed, domain if part.config is config else build_domain(part.config).domain, oracle, record
-        )
+        simulation = Simulation(unshadowed, of_part, oracle, record)
         simulation.ticks = part.until
         if before is not None:
             await copy_state(before, simulation)

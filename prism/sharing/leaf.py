@@ -20,16 +20,22 @@ class Basis:
     Args:
         leaf: the archetype; None for the surrogate.
         owner: the name of the question that is asked for all; None if the distribution is known already.
+        opening: the first question that was asked for the archetype since it was new; None for none.
     """
 
-    __slots__ = ("leaf", "opened", "owner", "probabilities")
+    __slots__ = ("leaf", "opening", "owner", "probabilities")
 
-    def __init__(self, leaf: Leaf | None, owner: Name | None, probabilities: tuple[float, ...] = ()) -> None:
+    def __init__(
+        self,
+        leaf: Leaf | None,
+        owner: Name | None,
+        probabilities: tuple[float, ...] = (),
+        opening: Opening | None = None,
+    ) -> None:
         self.leaf = leaf
         self.owner = owner
         self.probabilities = probabilities
-        self.opened = -1 if leaf is None or leaf.opening is None else leaf.opening.asked
-        """The tick of the first question that was asked for the archetype since it was new; -1 for none."""
+        self.opening = opening
 
 
 class Leaf:
@@ -40,15 +46,31 @@ class Leaf:
         begun: the tick of the first question whose judgement counts: earlier ones are too old.
     """
 
-    __slots__ = ("_parts", "_split", "basis", "begun", "counted", "is_new", "look_at", "opening", "records", "words")
+    __slots__ = (
+        "_new_since",
+        "_opening",
+        "_parts",
+        "_split",
+        "basis",
+        "begun",
+        "counted",
+        "has_refused",
+        "is_new",
+        "look_at",
+        "records",
+        "words",
+    )
 
     def __init__(self, words: str, begun: int = 0) -> None:
         self.words = words
         self.begun = begun
         self.is_new = True
         """False once a question has been asked for all: if it gets no answer, the next one is asked for all."""
-        self.opening: Opening | None = None
-        """The first question that was asked for it since it was new."""
+        self.has_refused = False
+        """True if a judgement did not count because of its opening: without that it would not have been too old."""
+        self._opening: Opening | None = None
+        self._new_since = begun
+        """The tick of the first question whose judgement would count without the opening."""
         self.counted = 0
         """The judgements that have counted, those that are kept no longer included."""
         self.look_at = 0
@@ -75,13 +97,19 @@ class Leaf:
         for part in self._parts:
             yield from part.leaves()
 
+    @property
+    def opening(self) -> Opening | None:
+        """The first question that was asked for it since it was new; None for none, and if audits have made it."""
+        return None if self._opening is None or self._opening.asked < self.begun else self._opening
+
     def open(self, opening: Opening) -> None:
         """Note that a question is asked for all, the first since the archetype is new."""
-        self.is_new, self.opening = False, opening
+        self.is_new, self._opening = False, opening
+        self.has_refused, self._new_since = False, self.begun
 
     def ask(self, name: Name) -> Basis:
         """Return the distribution that its questions will share: that of the question with this name."""
-        self.basis = Basis(self, name)
+        self.basis = Basis(self, name, opening=self.opening)
         return self.basis
 
     def forget(self, tick: int) -> None:
@@ -92,6 +120,7 @@ class Leaf:
     def add(self, judged: Judged) -> bool:
         """Count a judgement; return False for one that is too old."""
         if judged.asked < self.begun:
+            self.has_refused |= judged.asked >= self._new_since
             return False
         self.records.append(judged)
         self.counted += 1
@@ -102,7 +131,7 @@ class Leaf:
     def settle(self) -> None:
         """Share the mean of all judgements that count, if there is one."""
         if self.records:
-            self.basis, self.is_new = Basis(self, None, mean_of(self.records)), False
+            self.basis, self.is_new = Basis(self, None, mean_of(self.records), self.opening), False
 
     def divide(self, split: Split) -> tuple[Leaf, Leaf]:
         """Split it in two, and give each part its judgements; return the parts."""

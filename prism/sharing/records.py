@@ -42,8 +42,8 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         calls: to a model that it took; 0 in records of earlier versions.
         prompt_tokens, completion_tokens: of these calls, read and written; 0 where a server does not count them.
         is_whole: as in `Opening`.
-        opened: the tick of the first question that was asked for the archetype since it was new; -1 in records of
-            earlier versions.
+        opened: the tick of the first question that was asked for the archetype since it was new; -1 for none, and in
+            records of earlier versions.
     """
 
     asked: int

@@ -90,6 +90,12 @@ class Place(NamedTuple):
     chance: float = 1.0
     is_whole: bool = False
 
+    @property
+    def opened(self) -> int:
+        """The tick of the first question that was asked for the archetype since it was new; -1 for none."""
+        is_of_all = self.is_whole and self.role is not Role.OWNER  # of which an audit tells nothing: it has a key
+        return -1 if is_of_all or self.basis.opening is None else self.basis.opening.asked
+
 
 class SharingTable:
     """The archetypes of a run.
@@ -115,7 +121,9 @@ class SharingTable:
         self.questions: Counter[int] = Counter()
         """`{tick: its questions}` of the latest ticks."""
         self.lost: dict[Name, Opening] = {}
-        """The openings whose question got no judgement."""
+        """The openings whose question got no judgement, as long as no judgement tells of them."""
+        self.forgotten = 0
+        """Those of them that have been forgotten with their archetypes. They count towards a budget."""
         self._rules = rules
         self._key = key or self._archetype
         self._budget = budget
@@ -136,6 +144,10 @@ class SharingTable:
         """The judgements of earlier processes."""
         self._earlier: dict[int, list[Judged | Opening]] = {}
         """`{tick: judgements for all, and openings}` of ticks that this process does not run again, until that tick."""
+        self._told: dict[int, list[Opening]] = {}
+        """`{tick: openings of which a judgement tells}`, likewise."""
+        self._ended: dict[int, list[Opening]] = {}
+        """`{tick: lost openings that nothing depends on from then on}`."""
 
     def load(self, recorded: Iterable[Judged], begin: int) -> None:
         """Take the judgements of earlier processes. Called before `place`.
@@ -149,10 +161,13 @@ class SharingTable:
             self._judged.setdefault(judged.asked, []).append(judged)
             if not judged.is_audit and judged.asked < begin:
                 self._earlier.setdefault(judged.asked, []).append(judged)
+            if judged.opened >= 0 and judged.asked < begin:
+                self._told.setdefault(judged.opened, []).append(judged.opening)
 
-    def restore(self, questions: dict[int, int], lost: Iterable[Opening]) -> None:
+    def restore(self, questions: dict[int, int], lost: Iterable[Opening], forgotten: int) -> None:
         """Take what a checkpoint has, besides the judgements. Called before `place`."""
         self.questions = Counter(questions)
+        self.forgotten = self._opened = forgotten
         for opening in lost:
             self.lost[opening.name] = opening
             self._earlier.setdefault(opening.asked, []).append(opening)
@@ -163,9 +178,9 @@ class SharingTable:
 
     def place(self, agent: Any, question: Question[Any]) -> Place:
         """Return the place of the next question. It is called once for each, in the order of questions."""
+        key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
         self.advance(question.tick)
         self.questions[question.tick] += 1
-        key, values = self._key(agent, question), self.archetypes.values(agent, question.context)
         group, leaf = self._group(key, len(question.options)), self._leaf(key, values)
         is_new, is_whole = leaf is None or leaf.is_new, False
         name = question.agent, question.tick, question.trigger
@@ -173,7 +188,8 @@ class SharingTable:
             if owned is not None and owned.basis is not None and owned.basis.owner == name:
                 return Place(Role.OWNER, owned.basis, key, values, is_whole=owned is group.whole)
         if group.surrogate is not None and self._is_modelled(group, is_new=is_new):
-            basis, role = Basis(None, None, group.surrogate.predict(values)), Role.MODELLED
+            opened = None if leaf is None else leaf.opening
+            basis, role = Basis(None, None, group.surrogate.predict(values), opened), Role.MODELLED
         else:
             is_whole = is_new and self._leaves_new
             opening = Opening(name, key, values, len(question.options), is_whole)
@@ -224,17 +240,19 @@ class SharingTable:
         if math.isfinite(self._rules.horizon):
             self._expiring.setdefault(leaf.begun + math.ceil(self._rules.horizon), []).append(leaf)
 
-    def judged(self, judged: Judged) -> None:
-        """Take a judgement that no earlier process has recorded."""
+    def judged(self, judged: Judged, basis: Basis) -> None:
+        """Take a judgement that no earlier process has recorded; `basis` is that of its question."""
         self._judged.setdefault(judged.asked, []).append(judged)
+        if judged.opened >= 0:
+            self._drop(basis.opening)
 
     def promote(self, basis: Basis, follower: Name | None) -> None:
         """Ask another question for all, because the one before got no answer; None if there is no other."""
         leaf = basis.leaf
         if leaf is None:
             return
-        if leaf.opening is not None and leaf.opening.name == basis.owner:
-            self.lost[leaf.opening.name] = leaf.opening
+        if basis.opening is not None and basis.opening.name == basis.owner:
+            self.lost[basis.opening.name] = basis.opening
         if follower is not None:
             basis.owner = follower
         elif leaf.basis is basis:
@@ -282,8 +300,10 @@ class SharingTable:
             self._tick += 1
             for leaf in self._expiring.pop(self._tick, ()):
                 if leaf.begun + self._rules.horizon <= self._tick:
-                    leaf.forget(self._tick)
+                    self._forget(leaf)
             self._count(self._tick - deliberation - 1)
+            for ended in self._ended.pop(self._tick, ()):
+                self.forgotten += self._drop(ended)
             if self._budget is not None:
                 self._budget.begin(self._tick, self.questions)
             self._limit_asked()
@@ -291,16 +311,38 @@ class SharingTable:
             self.questions.pop(self._tick - WINDOW - deliberation - 1, None)
             for asked in sorted(self._earlier.pop(self._tick, ()), key=_by_name):
                 self._ask_again(asked)
+            for told in self._told.pop(self._tick, ()):
+                self._drop(self._open_again(told).opening)
+
+    def _drop(self, opening: Opening | None) -> bool:
+        """Drop a lost opening; return whether it was one. Others may have its name: those of which judgements tell."""
+        if opening is None or self.lost.get(opening.name) != opening:
+            return False
+        del self.lost[opening.name]
+        return True
+
+    def _forget(self, leaf: Leaf) -> None:
+        """Forget the judgements of an archetype; and its opening, once all questions up to now have been decided.
+
+        An opening that led to no judgement is of no consequence then, unless it kept one from counting.
+        """
+        if leaf.opening is not None and not leaf.has_refused:
+            self._ended.setdefault(self._tick + self._rules.deliberation + 1, []).append(leaf.opening)
+        leaf.forget(self._tick)
 
     def _ask_again(self, asked: Judged | Opening) -> None:
         """Let a question of an earlier process be asked for its archetype: with its judgement, if it has one."""
-        opening = asked.opening if isinstance(asked, Judged) else asked
-        whole = self._group(asked.key, opening.options).whole
-        leaf = whole if asked.is_whole else self._made(asked.key).leaf(asked.values)
-        if leaf.is_new:
-            self._open(leaf, opening)
+        leaf = self._open_again(asked.opening if isinstance(asked, Judged) else asked)
         if isinstance(asked, Judged):
             leaf.ask(asked.name).probabilities = asked.probabilities
+
+    def _open_again(self, opening: Opening) -> Leaf:
+        """Let a question of an earlier process be the first that is asked for its archetype, if it is; return that."""
+        whole = self._group(opening.key, opening.options).whole
+        leaf = whole if opening.is_whole else self._made(opening.key).leaf(opening.values)
+        if leaf.is_new:
+            self._open(leaf, opening)
+        return leaf
 
     def _count(self, tick: int) -> None:
         """Count the judgements of a tick, and split the archetypes that they show to be several."""

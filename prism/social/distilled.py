@@ -10,11 +10,14 @@ from prism.agents.social_agent import SocialAgent
 from prism.config import Config
 from prism.errors import InputError
 from prism.sharing.archetype import Archetypes
-from prism.sharing.distilled import Distilled
+from prism.sharing.distilled import Distilled, DistilledQuestion
 from prism.sharing.surrogate import Surrogate
 from prism.social.choice import ChoiceOracle
 from prism.social.sharing import question_fields
 from prism.statechart import AgentState, Behaviour, Statechart
+
+_Kind = tuple[str, str, frozenset[str]]
+"""The state, the trigger and the options of a question."""
 
 
 class DistilledOracle(ChoiceOracle):
@@ -27,17 +30,17 @@ class DistilledOracle(ChoiceOracle):
 
     Raises:
         InputError: the logit has a field that questions do not have, or is none, or no question of this chart is as
-            the file has it.
+            the file has it, or it has a question twice.
     """
 
     def __init__(self, config: Config, behaviour: Behaviour[Any], distilled: Distilled, name: str) -> None:
         super().__init__(config.oracle.choice, config.simulation.seed, behaviour)
         _refuse_foreign(distilled, behaviour.chart, name)
+        _refuse_double(distilled, name)
         self._fields = Archetypes((), question_fields(config))
         try:
-            self._logits: Mapping[tuple[str, ...], Surrogate] = {
-                (each.state, each.trigger, *each.options): each.surrogate(self._fields.names)
-                for each in distilled.questions
+            self._logits: Mapping[_Kind, Surrogate] = {
+                _kind(each): each.surrogate(self._fields.names) for each in distilled.questions
             }
         except ValueError as error:
             raise InputError(name, str(error), key="oracle.distilled") from None
@@ -52,10 +55,37 @@ class DistilledOracle(ChoiceOracle):
         context: Any = None,
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
-        logit = self._logits.get((current_state.value, trigger, *(option.value for option in options)))
+        logit = self._logits.get((current_state.value, trigger, frozenset(option.value for option in options)))
         if logit is None:
             return super().distribution(agent, current_state, trigger, options, context)
-        return list(logit.predict(self._fields.values(agent, context)))
+        predicted = logit.predict(self._fields.values(agent, context))
+        of_option = dict(zip(logit.options, predicted, strict=True))  # the file may have them in another order
+        return [of_option[option.value] for option in options]
+
+
+def _kind(question: DistilledQuestion) -> _Kind:
+    return question.state, question.trigger, frozenset(question.options)
+
+
+def _refuse_double(distilled: Distilled, name: str) -> None:
+    """Refuse a file that has two answers to one question.
+
+    Raises:
+        InputError: it has a question twice, or an option of one.
+    """
+    seen = set[_Kind]()
+    for each in distilled.questions:
+        double = next((option for option in each.options if each.options.count(option) > 1), None)
+        if double is not None:
+            problem = f"has the option {double} of {each.trigger} in {each.state} twice: expected each option once"
+            raise InputError(name, problem, key="oracle.distilled")
+        if _kind(each) in seen:
+            options = ", ".join(sorted(each.options))
+            problem = (
+                f"has {each.trigger} in {each.state} with the options {options} twice: expected each question once"
+            )
+            raise InputError(name, problem, key="oracle.distilled")
+        seen.add(_kind(each))
 
 
 def _refuse_foreign(distilled: Distilled, chart: Statechart[AgentState], name: str) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import anyio
 
+from prism.errors import NotAnOptionError
 from prism.rng import uniform
-from prism.statechart import Oracle
+from prism.statechart import Judgement, Oracle
 
 Answer = Callable[[Any, Sequence[Any]], Awaitable[Any]]
 
@@ -88,3 +89,41 @@ def saying(what: object) -> Answer:
         return what
 
     return answer
+
+
+class SlowJudge(Oracle[Any]):
+    """An oracle that gives another one's judgements, each after a random virtual time, and fails on some questions.
+
+    To people without openness it gives the judgement back to front, so that an archetype without that field is none.
+
+    Args:
+        seed: of the durations; which questions fail does not depend on it.
+        fails: the share of questions that get no judgement.
+        longest_s: no judgement takes longer.
+    """
+
+    judges = True
+
+    def __init__(self, oracle: Oracle[Any], seed: int, fails: float, longest_s: float = 20.0) -> None:
+        self._oracle = oracle
+        self._seed = seed
+        self._fails = fails
+        self._longest_s = longest_s
+        self.asked: list[tuple[int, int]] = []
+
+    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        raise AssertionError("every question of these runs shares")
+
+    async def judge(
+        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
+    ) -> Judgement:
+        self.asked.append((agent.tick, agent.agent_id))
+        await anyio.sleep(self._longest_s * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
+        if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
+            raise NotAnOptionError("what?", options)  # a breaker does not count it, so it stays closed
+        judgement = await self._oracle.judge(agent, current_state, trigger, options, context, samples)
+        shares = judgement.probabilities if agent.persona.traits.openness > 0 else judgement.probabilities[::-1]
+        return Judgement(shares)
+
+    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
+        return self._oracle.drawn(probabilities, agent, tick, context)

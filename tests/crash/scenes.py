@@ -18,19 +18,21 @@ from actors.core.ports import Observer
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import RecordedAnswers, create_answers
 from actors.persistence.recovery import recover
+from actors.runs.absent_oracle import AbsentOracle
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
 from actors.runs.manifest import manifest_of
-from actors.runs.replay import AbsentOracle, Replay
+from actors.runs.replay import Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
 from prism.config.model import BudgetConfig
-from prism.errors import OracleResponseError, PrismError
+from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
 from prism.social.population import Population, build_population
 from prism.statechart import Judgement, Oracle
+from tests.actors.oracles import SlowJudge
 from tests.crash.disk import CrashedError, SimulatedDisk
 from tests.schedules import run_scheduled
 
@@ -87,49 +89,13 @@ class FickleOracle(Oracle[Any]):
         return pick(probabilities, uniform(3, agent, tick, Draw.CHOICE))
 
 
-class FailingOracle(Oracle[Any]):
-    """An oracle that gives another one's judgements, but none to some questions, always the same ones.
-
-    Args:
-        fails: the share of questions without one.
-    """
-
-    judges = True
-
-    def __init__(self, oracle: Oracle[Any], fails: float) -> None:
-        self._oracle = oracle
-        self._fails = fails
-        self.waits = oracle.waits
-
-    async def ask(
-        self, agent: Any, current_state: Any, trigger: str, options: Sequence[Any], context: Any = None
-    ) -> Any:
-        raise AssertionError("every question of these runs shares")
-
-    async def judge(
-        self,
-        agent: Any,
-        current_state: Any,
-        trigger: str,
-        options: Sequence[Any],
-        context: Any = None,
-        samples: int = 1,
-    ) -> Judgement:
-        if uniform(5, agent.agent_id, agent.tick, 1_000_000) < self._fails:
-            raise OracleResponseError("what?", options, "scripted")
-        return await self._oracle.judge(agent, current_state, trigger, options, context, samples)
-
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
-        return self._oracle.drawn(probabilities, agent, tick, context)
-
-
 class Scene:
     """A run that can be begun, ended by a crash, and resumed.
 
     Args:
         is_live: whether a fickle oracle answers, instead of the embedded one.
         config: the run's configuration.
-        fails: the share of questions that get no judgement.
+        fails: the share of questions that get no judgement; the others get theirs after a while.
     """
 
     def __init__(self, *, is_live: bool, config: Config = CONFIG, fails: float = 0.0) -> None:
@@ -189,7 +155,7 @@ class Scene:
 
     def _oracle(self, domain: SocialDomain, process: int) -> Oracle[Any]:
         oracle = FickleOracle(process) if self.is_live else domain.oracle()
-        return FailingOracle(oracle, self._fails) if self._fails else oracle
+        return SlowJudge(oracle, process, self._fails, LONGEST_S) if self._fails else oracle
 
     def _create(self, disk: SimulatedDisk, directory: RunDirectory, agents: int) -> None:
         with directory.writing():

@@ -9,6 +9,7 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.recovery import recover
 from actors.persistence.segments import start_of
 from tests.crash.disk import READS, Crash, CrashedError, Cut, SimulatedDisk
 from tests.crash.scenes import (
@@ -34,6 +35,10 @@ JUDGED = 10
 """The tag of a judgement in the oracle's log."""
 OF_SHARED = 7
 """The place in it of what an audited question would have shared; empty in one that was asked for all."""
+KEY, OPENED = 5, 14
+"""The places in it of the archetype, and of the tick in which that was asked for when it was new."""
+REASON, LATENCY_S = 6, 8
+"""The places in an answer of the reason why it is a fallback, and of the time that it took."""
 
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 
@@ -90,7 +95,20 @@ def test_a_run_whose_questions_for_all_often_fail_stands_crashes_anywhere(scene:
     log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
     judged = [record for record in log if record[0] == JUDGED]
     assert any(record[OF_SHARED] for record in judged), "no audit"
-    assert sum(not record[OF_SHARED] for record in judged) >= 10, "few archetypes"
+    for_all = [record for record in judged if not record[OF_SHARED]]
+    assert len(for_all) >= 10, "few archetypes"
+    answers = [record for record in log if record[0] != JUDGED]
+    assert sum(bool(record[REASON]) for record in answers) >= 50, "few failures"
+    assert max(record[LATENCY_S] for record in answers) > scene.config.deliberation_ticks, "no answer makes a tick wait"
+    checkpoint = recover(scene.whole, repair=False).checkpoint
+    assert checkpoint is not None
+    sharing = checkpoint.state.oracle.sharing
+    epochs = {(*record[KEY], record[OPENED]) for record in for_all}
+    again = len(epochs) - len({tuple(record[KEY]) for record in for_all})
+    if scene is FAILING:
+        assert len(sharing.lost) >= 5, "each archetype that was asked for has got a judgement"
+    else:
+        assert (again >= 10, sharing.forgotten >= 10) == (True, True), "archetypes are not asked again"
     assert crashes_each(scene, trials(scene, size(16, everyday=3), faults=2, first_seed=3000)) >= 1.4
 
 

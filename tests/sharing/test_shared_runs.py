@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import anyio
 import pytest
 from msgspec.structs import replace
 
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.config.model import BudgetConfig
-from prism.errors import OracleResponseError
-from prism.rng import uniform
-from prism.statechart import Judgement, Oracle
+from prism.statechart import Oracle
+from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import SMALL, digest_of, run, with_deliberation, with_oracle, with_simulation
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
@@ -57,42 +54,6 @@ PRINT_DIGEST = (
 )
 
 
-class SlowJudge(Oracle[Any]):
-    """An oracle that gives another one's judgements, each after a random virtual time, and fails on some questions.
-
-    To people without openness it gives the judgement back to front, so that an archetype without that field is none.
-
-    Args:
-        seed: of the durations; which questions fail does not depend on it.
-        fails: the share of questions that get no answer.
-    """
-
-    judges = True
-
-    def __init__(self, oracle: Oracle[Any], seed: int, fails: float) -> None:
-        self._oracle = oracle
-        self._seed = seed
-        self._fails = fails
-        self.asked: list[tuple[int, int]] = []
-
-    async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
-        raise AssertionError("every question of these runs shares")
-
-    async def judge(
-        self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None, samples: int = 1
-    ) -> Judgement:
-        self.asked.append((agent.tick, agent.agent_id))
-        await anyio.sleep(20.0 * uniform(self._seed, agent.agent_id, agent.tick, 1_000_000))
-        if uniform(7, agent.agent_id, agent.tick, 1_000_001) < self._fails:
-            raise OracleResponseError("what?", options, "scripted")
-        judgement = await self._oracle.judge(agent, current_state, trigger, options, context, samples)
-        shares = judgement.probabilities if agent.persona.traits.openness > 0 else judgement.probabilities[::-1]
-        return Judgement(shares)
-
-    def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:
-        return self._oracle.drawn(probabilities, agent, tick, context)
-
-
 def slow(oracle: Oracle[Any], seed: int = 0, fails: float = 0.2) -> Oracle[Any]:
     return SlowJudge(oracle, seed, fails)
 
@@ -117,7 +78,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     assert sharing.counts.roles["owner"] >= 4
     assert sharing.counts.roles["audited"] >= 20
     assert sharing.counts.roles["shared"] >= 30
-    assert done.oracle.statistics.fallbacks["invalid_response"] >= 5
+    assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
 
 
 @pytest.mark.parametrize("config", [MODELLED, FORGETTING, BUDGETED], ids=["modelled", "forgetting", "budgeted"])
@@ -176,7 +137,7 @@ def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
     oracle = done.oracle.oracle
     assert isinstance(oracle, SlowJudge)
     roles = done.oracle.sharing.counts.roles if done.oracle.sharing else {}
-    fallbacks = done.oracle.statistics.fallbacks["invalid_response"]
+    fallbacks = done.oracle.statistics.fallbacks["not_an_option"]
     assert roles["owner"] == 2
     assert len(oracle.asked) == 2 + fallbacks
     assert fallbacks >= 2

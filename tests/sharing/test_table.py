@@ -20,6 +20,7 @@ from prism.sharing.fields import Fields
 from prism.sharing.records import Opening
 from prism.sharing.splits import MOST_VALUES, find_split
 from prism.sharing.table import Rules
+from tests.tiers import Size
 
 KNOWN: dict[str, tuple[Field, Any]] = {
     "post.likes": (Field(name="post.likes", kind="int", low=0.0, high=1e12), lambda _, post: post.likes)
@@ -32,10 +33,12 @@ Asked = tuple[int, int]
 """The tick and the agent of a question."""
 
 
-def table_of(horizon: float = math.inf, budget: Budget | None = None, audit: float = 0.0) -> SharingTable:
+def table_of(
+    horizon: float = math.inf, budget: Budget | None = None, audit: float = 0.0, *, surrogate: bool = False
+) -> SharingTable:
     """Return a table whose archetypes are the likes, each by itself."""
     archetypes = Archetypes([grouping("post.likes", "exact", KNOWN)], KNOWN)
-    rules = Rules(seed=1, audit=audit, horizon=horizon, tolerance=1.0, deliberation=DELIBERATION)
+    rules = Rules(seed=1, audit=audit, horizon=horizon, tolerance=1.0, deliberation=DELIBERATION, surrogate=surrogate)
     return SharingTable(archetypes, rules, budget=budget)
 
 
@@ -48,19 +51,26 @@ def placed(table: SharingTable, tick: int, agent: int, likes: int) -> Place:
 def judgement(place: Place, tick: int, agent: int) -> Judged:
     """Return the judgement of a question, which depends on nothing but its name."""
     share = uniform(2, agent, tick, 0)
-    shared = place.basis.probabilities if place.role is Role.AUDITED else ()
-    if place.role is not Role.OWNER:
-        return Judged(tick, agent, "decides", (share, 1.0 - share), place.key, place.values, shared, 0, place.chance)
-    opened, whole = place.basis.opened, place.is_whole
-    shares = (share, 1.0 - share)
-    return Judged(tick, agent, "decides", shares, place.key, place.values, is_whole=whole, opened=opened)
+    shares, is_audit = (share, 1.0 - share), place.role is Role.AUDITED
+    return Judged(
+        tick,
+        agent,
+        "decides",
+        shares,
+        place.key,
+        place.values,
+        place.basis.probabilities if is_audit else (),
+        chance=place.chance if is_audit else 1.0,
+        is_whole=place.is_whole and not is_audit,
+        opened=place.opened,
+    )
 
 
 def answered(table: SharingTable, place: Place, tick: int, agent: int) -> Judged:
     """Let a question have its judgement; return it. One of an earlier process is known to the table."""
     judged = judgement(place, tick, agent)
     if table.recorded(judged.name) is None:
-        table.judged(judged)
+        table.judged(judged, place.basis)
     if place.role is Role.OWNER:
         place.basis.probabilities = judged.probabilities
     return judged
@@ -98,7 +108,8 @@ class Desk:
 
     def __init__(self, table: SharingTable, fails: float) -> None:
         self.table = table
-        self.log: list[Judged] = []
+        self.log: dict[Asked, Judged] = {}
+        """`{question: its judgement}`, as the oracle's log has them."""
         self.places: dict[Asked, Place] = {}
         """`{(tick, agent): its place}`, in the order of questions."""
         self._fails = fails
@@ -118,10 +129,20 @@ class Desk:
         for asked in chain.from_iterable(arriving.values()):
             self._settle(asked)
 
-    def state(self, begin: int) -> tuple[dict[int, int], list[Opening]]:
+    def state(self, begin: int) -> tuple[dict[int, int], list[Opening], int]:
         """Return what a checkpoint has of the table: nothing of questions that are open."""
         lost = [opening for opening in self.table.lost.values() if opening.asked < begin - DELIBERATION]
-        return {tick: count for tick, count in self.table.questions.items() if tick < begin - DELIBERATION}, lost
+        questions = {tick: count for tick, count in self.table.questions.items() if tick < begin - DELIBERATION}
+        return questions, lost, self.table.forgotten
+
+    def resumed(self, table: SharingTable, begin: int, end: int) -> Desk:
+        """Return a desk that goes on from this one at a tick, with a new table, until another tick."""
+        again = Desk(table, self._fails)
+        again.table.restore(*self.state(begin))
+        again.table.load(self.log.values(), begin)
+        again.log = dict(self.log)
+        again.run(begin, end, sorted(asked for asked in self.places if asked[0] >= begin - DELIBERATION))
+        return again
 
     def _ask(self, asked: Asked, now: int, arriving: dict[int, list[Asked]]) -> None:
         tick, agent = asked
@@ -143,7 +164,7 @@ class Desk:
         if place.role not in {Role.OWNER, Role.AUDITED}:
             return
         if not self.fails(asked):
-            self.log.append(answered(self.table, place, tick, agent))
+            self.log[asked] = answered(self.table, place, tick, agent)
             for follower in self._followers.pop(place.basis, []):
                 self._settle(follower)
         elif place.role is Role.OWNER:
@@ -165,30 +186,79 @@ def shown(place: Place) -> tuple[object, ...]:
     return place.role, place.is_whole, place.basis.probabilities, place.chance
 
 
-@pytest.mark.parametrize("horizon", [math.inf, 11], ids=["ever", "horizon"])
-@pytest.mark.parametrize("calls", [None, 200], ids=["all", "budget"])
-@pytest.mark.parametrize("fails", [0.0, 0.4, 0.9])
-def test_the_table_of_a_resume_is_that_of_the_run_that_went_on(fails: float, calls: int | None, horizon: float) -> None:
-    def made() -> SharingTable:
-        price = Price(lambda _: 1.0, 1.0)
-        budget = None if calls is None else Budget(calls, price, ticks=TICKS, deliberation=DELIBERATION)
-        return table_of(horizon, budget, audit=0.3)
+def made(calls: int | None, horizon: float, *, surrogate: bool = False) -> SharingTable:
+    price = Price(lambda _: 1.0, 1.0)
+    budget = None if calls is None else Budget(calls, price, ticks=TICKS, deliberation=DELIBERATION)
+    return table_of(horizon, budget, audit=0.3, surrogate=surrogate)
 
-    whole = Desk(made(), fails)
+
+def expect_same(again: Desk, whole: Desk, begin: int) -> None:
+    """Expect that a resume at a tick leads to the places and archetypes of the run that went on."""
+    for asked, place in again.places.items():
+        if asked[0] < begin and whole.places[asked].role is Role.OWNER and whole.fails(asked):
+            continue  # its fallback is recorded, so it does not matter what it would share
+        assert shown(place) == shown(whole.places[asked]), (begin, asked)
+    assert (again.table.leaves, again.table.splits) == (whole.table.leaves, whole.table.splits)
+
+
+HORIZONS = pytest.mark.parametrize("horizon", [math.inf, 11], ids=["ever", "horizon"])
+CALLS = pytest.mark.parametrize("calls", [None, 200], ids=["all", "budget"])
+FAILS = pytest.mark.parametrize("fails", [0.0, 0.4, 0.9])
+
+
+@HORIZONS
+@CALLS
+@FAILS
+def test_the_table_of_a_resume_is_that_of_the_run_that_went_on(fails: float, calls: int | None, horizon: float) -> None:
+    whole = Desk(made(calls, horizon), fails)
     whole.run(0, TICKS)
     roles = Counter(place.role for place in whole.places.values())
     assert min(roles[Role.OWNER], roles[Role.SHARED], roles[Role.AUDITED]) > 3 * (fails < 0.9)
     for begin in range(DELIBERATION + 1, TICKS, 3):
-        first, again = Desk(made(), fails), Desk(made(), fails)
+        first = Desk(made(calls, horizon), fails)
         first.run(0, begin)
-        again.table.restore(*first.state(begin))
-        again.table.load(first.log, begin)
-        again.run(begin, TICKS, [asked for asked in first.places if asked[0] >= begin - DELIBERATION])
-        for asked, place in again.places.items():
-            if asked[0] < begin and whole.places[asked].role is Role.OWNER and whole.fails(asked):
-                continue  # its fallback is recorded, so it does not matter what it would share
-            assert shown(place) == shown(whole.places[asked]), (begin, asked)
-        assert (again.table.leaves, again.table.splits) == (whole.table.leaves, whole.table.splits)
+        expect_same(first.resumed(made(calls, horizon), begin, TICKS), whole, begin)
+        for further in range(begin + 1, TICKS, 19):
+            second = first.resumed(made(calls, horizon), begin, further)
+            expect_same(second.resumed(made(calls, horizon), further, TICKS), whole, further)
+
+
+@pytest.mark.long
+@HORIZONS
+@CALLS
+@FAILS
+def test_the_table_of_two_resumes_with_a_surrogate_is_that_of_the_run_that_went_on(
+    fails: float, calls: int | None, horizon: float, size: Size
+) -> None:
+    whole = Desk(made(calls, horizon, surrogate=True), fails)
+    whole.run(0, TICKS)
+    roles = Counter(place.role for place in whole.places.values())
+    assert roles[Role.MODELLED] >= 100 * (fails < 0.9)
+    for begin in range(DELIBERATION + 1, TICKS - 8, size(5, everyday=25)):
+        first = Desk(made(calls, horizon, surrogate=True), fails)
+        first.run(0, begin)
+        second = first.resumed(made(calls, horizon, surrogate=True), begin, begin + 8)
+        expect_same(second.resumed(made(calls, horizon, surrogate=True), begin + 8, TICKS), whole, begin + 8)
+
+
+@pytest.mark.parametrize("surrogate", [False, True], ids=["archetypes", "surrogate"])
+@CALLS
+@pytest.mark.parametrize("fails", [0.4, 0.9])
+def test_what_led_to_no_judgement_is_forgotten_with_its_archetype(
+    fails: float, calls: int | None, surrogate: bool
+) -> None:
+    horizon = 11
+    whole = Desk(made(calls, horizon, surrogate=surrogate), fails)
+    whole.run(0, TICKS)
+    assert all(opening.asked >= TICKS - horizon - DELIBERATION - 1 for opening in whole.table.lost.values())
+    assert len(whole.table.lost) <= len(whole.places) / 30
+
+
+def test_an_archetype_that_got_its_judgement_from_another_question_has_lost_none() -> None:
+    whole = Desk(made(None, math.inf), fails=0.6)
+    whole.run(0, TICKS)
+    assert any(whole.fails(asked) for asked, place in whole.places.items() if place.role is Role.OWNER)
+    assert not whole.table.lost
 
 
 def test_a_split_looks_at_the_most_common_values_of_a_text() -> None:

@@ -13,6 +13,7 @@ import yaml
 
 from actors.runs.directory import SUMMARY
 from actors.testing import ModelServer
+from prism.social.chart import social_chart_text
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -202,6 +203,37 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     changed = prism("resume", "distilled")
     assert changed.code != 0
     assert "oracle.yaml" in changed.err
+
+
+def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) -> None:
+    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+    prism("distil", "shared", "--out", "oracle.yaml")
+    made = yaml.safe_load(Path("oracle.yaml").read_text())
+    made["questions"][0]["constants"][1] += 3.0  # so that the embedded choice is another one
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    distilled = ("--set", "oracle.distilled=oracle.yaml")
+    first = prism("run", "small.yaml", "-q", "--out", "first", *distilled)
+    (question,) = made["questions"]
+    for row in (question["options"], question["constants"], *(each["coefficients"] for each in question["columns"])):
+        row.reverse()
+    for product in question["products"]:
+        product["coefficients"].reverse()
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    again = prism("run", "small.yaml", "-q", "--out", "again", *distilled)
+    assert (again.code, again.out) == (0, first.out), again.err
+    made["questions"].append({**question, "options": question["options"][::-1]})
+    Path("oracle.yaml").write_text(yaml.safe_dump(made))
+    twice = prism("validate", "small.yaml", *distilled)
+    assert twice.code == 3
+    assert twice.err.strip() == (
+        "prism: oracle.yaml: oracle.distilled: has decides in evaluating with the options composing, engaging_like, "
+        "engaging_reshare, scrolling twice: expected each question once"
+    )
+    question["options"][0] = question["options"][1]
+    Path("oracle.yaml").write_text(yaml.safe_dump({**made, "questions": [question]}))
+    double = prism("validate", "small.yaml", *distilled)
+    assert double.code == 3
+    assert f"has the option {question['options'][1]} of decides in evaluating twice" in double.err
 
 
 @pytest.mark.parametrize(
@@ -405,4 +437,24 @@ def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path
     assert ended.code == 0, ended.err
     parent, child = summary(tmp_path / "shared"), summary(tmp_path / "child")
     assert child["digest"] == parent["digest"]
+    assert child["sharing"] == parent["sharing"]
+
+
+@pytest.mark.network
+def test_a_fork_of_a_run_in_which_equal_prompts_share_counts_as_its_parent_does(prism: Prism, tmp_path: Path) -> None:
+    wants = "{trigger: wants_to_post, target: %s, when: agent.ticks_in_state >= 0, oracle: true%s}"
+    alone = social_chart_text().replace(
+        "- {trigger: wants_to_post, target: composing, do: draft_post}",
+        f"- {wants % ('idle', '')}\n      - {wants % ('composing', ', do: draft_post')}",
+    )
+    Path("chart.yaml").write_text(alone)  # who wants to post is asked about no post, so always with the same prompt
+    with ModelServer() as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.sharing=exact")
+        more = ("--set", "statechart.file=chart.yaml", "--set", "population.posts_per_session=1", "--ticks", "72")
+        ended = prism("run", "small.yaml", "-q", "--out", "asked", *asked, *more)
+        assert ended.code == 0, ended.err
+        assert prism("fork", "asked", "--at", "54", "-q", "--out", "child").code == 0
+        assert prism("resume", "child", "-q").out == ended.out
+    parent, child = summary(tmp_path / "asked"), summary(tmp_path / "child")
+    assert parent["sharing"]["shared"] >= 5  # type: ignore[index]
     assert child["sharing"] == parent["sharing"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from actors.pages.sharing_words import SHORT_MAX, in_short, sharing_notice
+from actors.pages.sharing_words import SHORT_MAX, in_short, interval, sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
 
@@ -88,3 +88,9 @@ def test_an_archetype_that_is_alone_has_all_its_fields_as_far_as_they_fit() -> N
     (cut,) = in_short(["asks in idle, agent.mood: " + "very " * 20 + "cross"])
     assert (len(cut), cut[-1]) == (SHORT_MAX, "…")
     assert in_short([]) == []
+
+
+def test_an_estimate_without_an_interval_says_why_or_nothing() -> None:
+    assert interval(Estimate(mean=0.01578, low=0.0137, high=0.01832), 4) == "0.0158 (0.0137 to 0.0183)"
+    assert interval(Estimate(mean=0.01578, low=None, high=None), 4, "too few audits") == "0.0158 (too few audits)"
+    assert interval(Estimate(mean=0.01578, low=None, high=None), 3) == "0.016"
