@@ -15,7 +15,7 @@ from prism.sharing.summary import SharingSummary
 WORTH_A_LINE = 0.005
 """The least difference of a share that is told: half a point."""
 TOO_FEW = "too few audits"
-"""What stands in the place of an interval that so few audits do not have."""
+"""The text in the place of an interval: so few audits have none."""
 
 
 def sharing_table(sharing: SharingSummary) -> RenderableType:

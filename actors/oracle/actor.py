@@ -362,19 +362,19 @@ class OracleActor:
                 self._count_shared(waiting, decided)
                 calls.start_soon(self._send, waiting, decided)
                 if waiting.decided is None:  # else it was settled before the actor crashed
-                    upcoming.extendleft(reversed(self._settled(waiting, None, failed=bool(decided.reason))))
+                    upcoming.extendleft(reversed(self._note_outcome(waiting, None, failed=bool(decided.reason))))
             elif sharing.must_wait(waiting):
                 continue
             elif (answer := sharing.known(waiting)) is not None:
                 known.append((waiting, answer))
-                upcoming.extendleft(reversed(self._settled(waiting, None, failed=False)))
+                upcoming.extendleft(reversed(self._note_outcome(waiting, None, failed=False)))
             else:
                 left.append(waiting)
         if known:
             calls.start_soon(self._deliver_all, known)
         return left
 
-    def _settled(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
+    def _note_outcome(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
         """Note the outcome of a question that shares, and return the open questions that need no longer wait for it.
 
         It is called in the turn in which the outcome is decided: a crash of the actor finds all of it, or nothing.
@@ -592,7 +592,7 @@ class OracleActor:
             self._share.add(answer)
             self._count_shared(same, decided)
             self._open[same.name] = same._replace(decided=decided)
-            released += self._settled(same, judged, failed=bool(answer.reason))
+            released += self._note_outcome(same, judged, failed=bool(answer.reason))
             record = self._codec.encode(decided)
             await self._answers.keep(*([record] if judged is None else [self._codec.encode(judged), record]))
             self.statistics.count_written(decided.spent)

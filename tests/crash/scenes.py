@@ -264,7 +264,8 @@ _FAILING = msgspec.structs.replace(
     archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
     max_attempts=1,
     max_fallback_share=None,
-    budget=BudgetConfig(calls=300),
+    sharing_tolerance=0.001,
+    budget=BudgetConfig(calls=120),
 )
 FAILING = Scene(
     is_live=False,
@@ -276,14 +277,21 @@ FAILING = Scene(
     ),
     fails=0.5,
 )
-"""The same with more people and archetypes, half of whose questions get no judgement."""
+"""The same with more people and archetypes, half of whose questions get no judgement, and all others late."""
 EXPIRING = Scene(
     is_live=False,
     config=msgspec.structs.replace(
         FAILING.config,
-        oracle=msgspec.structs.replace(_FAILING, sharing_horizon=9, budget=BudgetConfig(), audit=0.3),
+        oracle=msgspec.structs.replace(
+            _FAILING,
+            archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2"},
+            audit=0.2,
+            budget=BudgetConfig(),
+            sharing_horizon=7,
+            sharing_tolerance=0.05,
+        ),
     ),
-    fails=0.3,
+    fails=0.7,
 )
 """Archetypes that are asked again, with a surrogate that decides for some of them, and failures."""
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))

@@ -12,7 +12,9 @@ import pytest
 from actors.core import frames
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD, Damage, Frame
-from actors.core.state import EngineState
+from actors.core.messages import QuestionName
+from actors.core.state import EngineState, SharingState
+from actors.oracle.sharing import Sharing
 from actors.persistence import framed_files, journal_writer, recovery
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
@@ -25,7 +27,7 @@ from actors.persistence.segments import SEGMENT_PREFIX, Segment, write_segment
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
 from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, LIVE, SEALED, Scene
+from tests.crash.scenes import EMBEDDED, EXPIRING, FAILING, LIVE, SEALED, Scene
 from tests.crash.trial import CrashTrial, trials
 
 pytestmark = pytest.mark.long
@@ -174,6 +176,16 @@ def a_segment_after_the_ticks_are_gone(patch: pytest.MonkeyPatch) -> type[Simula
     return SimulatedDisk
 
 
+def forgotten_openings(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    state = Sharing.state
+
+    def without(sharing: Sharing, is_open: Callable[[QuestionName], bool]) -> SharingState:
+        return msgspec.structs.replace(state(sharing, is_open), lost=())
+
+    patch.setattr(Sharing, "state", without)
+    return SimulatedDisk
+
+
 def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     class Careless(SimulatedDisk):
         def sync_directory(self) -> None:
@@ -197,6 +209,8 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),
         (SEALED, no_sync_of_segments, "DamagedError: journal-"),
         (SEALED, a_segment_after_the_ticks_are_gone, "no frame of journal.prism"),
+        (EXPIRING, forgotten_openings, "the journal is that of an undisturbed run"),
+        pytest.param(FAILING, forgotten_openings, "the journal is that of an undisturbed run", marks=pytest.mark.slow),
         (EMBEDDED, no_sync_of_names, "`prism verify` finds no fault, but [Finding(file='rounds.csv'"),
     ],
 )
