@@ -61,6 +61,9 @@ _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
 
 
+FEW: Final = 8
+"""The views of so few people are made one by one: in columns it would take longer."""
+
 NOBODY: Final = np.empty(0, dtype=np.int64)
 
 
@@ -527,7 +530,7 @@ class SocialWorld(World):
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
         """Return `trigger` of each of these people."""
         numbers, living = self.current[agents], self.network.living
-        if (numbers < living.first).any() or not self._with_view.issuperset(names):
+        if len(agents) <= FEW or (numbers < living.first).any() or not self._with_view.issuperset(names):
             return [self.trigger(agent, tick, name) for agent, name in zip(agents.tolist(), names, strict=True)]
         views = self._views(agents, numbers, tick).each(tick - self.came[agents])
         return [*map(Trigger, repeat(tick), agents.tolist(), names, views)]
