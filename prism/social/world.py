@@ -64,16 +64,21 @@ _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 FEW: Final = 8
 """The views of so few people are made one by one: in columns it would take longer."""
 
+UNMOVED: Final = -1
 NOBODY: Final = np.empty(0, dtype=np.int64)
 
 
 class Move(NamedTuple):
-    """People who have entered a state by the same trigger, ascending, and what the world does for them there."""
+    """People who have entered a state, ascending, and what the world does for them there.
+
+    Args:
+        has_ended: True if the end of the round has led them there.
+    """
 
     agents: Ints
     state: StrEnum
     role: str | None
-    trigger: str
+    has_ended: bool
 
 
 class Actions:
@@ -128,7 +133,8 @@ class SocialWorld(World):
         self.population = population
         states: type[StrEnum] = behaviour.states
         self._states = list(states)
-        self._codes = {state.value: code for code, state in enumerate(self._states)}
+        self._names = [state.value for state in self._states]
+        self._codes = {name: code for code, name in enumerate(self._names)}
         offline = behaviour.in_role(Role.OFFLINE)
         self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
         """True for each state that is offline, by its number."""
@@ -258,13 +264,18 @@ class SocialWorld(World):
         """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
         tick = updates.tick
         self.deliberating[updates.agents] = False
-        moves, acts = list[Move](), list[tuple[int, str]]()
-        for kind, agents in updates.groups:
+        acts, targets = list[tuple[int, str]](), list[int]()
+        for code, (kind, count) in enumerate(zip(updates.kinds, updates.counts, strict=True)):
             if kind.source in MOVED:
-                moves.append(self._moved(kind, agents, tick))
-                acts += self._acts(kind, agents)
+                self.realised.moved(kind.from_state, kind.to_state, count, tick)
+                targets.append(self._codes[kind.to_state] + len(self._states) * (kind.trigger == "round_ends"))
+                effect = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
+                if effect is not None:
+                    acts += self._acts(updates.agents[updates.codes == code], effect)
             else:
-                self._stay(kind, agents, tick)
+                targets.append(UNMOVED)
+                self._stay(kind, updates.agents[updates.codes == code], tick)
+        moves = self._moves(updates.agents, np.array(targets)[updates.codes], tick)
         if updates.effects:
             self._intend(updates.effects)
         browsing = [move.agents for move in moves if move.role == Role.BROWSE]
@@ -281,25 +292,32 @@ class SocialWorld(World):
         for agent in agents.tolist():
             self.drafts.pop(agent, None)
 
-    def _moved(self, kind: Kind, agents: Ints, tick: int) -> Move:
-        """Commit the transitions of people who have one in common."""
-        before, code = self._state[agents], self._codes[kind.to_state]
-        self.realised.moved(kind.from_state, kind.to_state, self.entered[agents], tick)
-        self._state[agents], self.entered[agents] = code, tick
-        if not self._offline[code]:
-            came = agents[self._offline[before] & ~self._is_fresh(agents, tick)]
-            self.session_round[came] = (tick + 1) // self.ticks_per_round
-            self.sessions.close(came)
-        state = self._states[code]
-        return Move(agents, state, self.behaviour.roles.get(state), kind.trigger)
+    def _moves(self, agents: Ints, targets: Ints, tick: int) -> list[Move]:
+        """Commit the transitions of people, and return who has come to which state.
 
-    def _acts(self, kind: Kind, agents: Ints) -> Iterator[tuple[int, str]]:
-        """Yield `(agent, effect)` of people with a transition in common, but for those of whom nothing may come."""
-        effects = self.behaviour.effects.get(kind.trigger)
-        if effects is not None and (effect := effects.get((kind.from_state, kind.to_state))) is not None:
-            for agent in agents.tolist():
-                if agent not in self.silenced:  # it was waiting for a decision
-                    yield agent, effect
+        Args:
+            targets: the number of each one's new state, or UNMOVED; `len(self._states)` is added at the end of a round.
+        """
+        if targets.min() == UNMOVED:
+            agents, targets = agents[targets != UNMOVED], targets[targets != UNMOVED]
+        size = len(self._states)
+        before, after = self._state[agents], targets % size
+        self.realised.stayed(self._names, before, tick - self.entered[agents])
+        self._state[agents], self.entered[agents] = after, tick
+        came = agents[self._offline[before] & ~self._offline[after] & ~self._is_fresh(agents, tick)]
+        self.session_round[came] = (tick + 1) // self.ticks_per_round
+        self.sessions.close(came)
+        moves = list[Move]()
+        for target in np.bincount(targets).nonzero()[0].tolist():
+            state = self._states[target % size]
+            moves.append(Move(agents[targets == target], state, self.behaviour.roles.get(state), target >= size))
+        return moves
+
+    def _acts(self, agents: Ints, effect: str) -> Iterator[tuple[int, str]]:
+        """Yield `(agent, effect)` of people, but for those of whom nothing may come."""
+        for agent in agents.tolist():
+            if agent not in self.silenced:  # it was waiting for a decision
+                yield agent, effect
 
     def _act(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
         """Carry out effects and build feeds, both in the order of agents: who comes first sees less."""
@@ -577,7 +595,7 @@ class SocialWorld(World):
         if move.role is None:
             self._wait(move.agents, move.state, tick)
         elif move.role == Role.OFFLINE:
-            self._rejoin(move.agents, move.trigger, tick)
+            self._rejoin(move.agents, tick, has_ended=move.has_ended)
         elif move.role == Role.BROWSE:
             self._browse(move.agents, move.state, tick)
         else:
@@ -621,11 +639,11 @@ class SocialWorld(World):
         for value in np.unique(values).tolist():
             yield float(value), agents[values == value]
 
-    def _rejoin(self, agents: Ints, trigger: str, tick: int) -> None:
+    def _rejoin(self, agents: Ints, tick: int, *, has_ended: bool) -> None:
         """Plan idle people's return for the rest of the feed, or end the session."""
         self.current[agents] = NO_POST
         stays = np.zeros(len(agents), dtype=np.bool_)
-        if trigger != "round_ends":
+        if not has_ended:
             stays = self._is_fresh(agents, tick) & (self.sessions.left(agents) > 0)
         self.agenda.put(agents[stays], tick + 1, "feed_ready")
         self.sessions.close(agents[~stays])
