@@ -217,8 +217,8 @@ def one_by_one(apply_all: Any, updates: Updates) -> None:
 def use_columns_for_few(patch: pytest.MonkeyPatch, seed: int) -> None:
     """Let every second world do nothing one by one: in small worlds nearly everything is of a few people."""
     if seed % 2:
-        for name in ("prism.rng.FEW", "prism.rng.FEW_PICKS", "prism.social.graph.FEW", "prism.social.world.FEW"):
-            patch.setattr(name, -1)
+        for name in ("rng.FEW", "rng.FEW_PICKS", "social.graph.FEW", "social.world.FEW", "social.feeds.SEEN_AT_ONCE"):
+            patch.setattr(f"prism.{name}", -1)
 
 
 def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(
