@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise, repeat
 from typing import Any, Final, NamedTuple
 
@@ -671,18 +672,19 @@ class SocialWorld(World):
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
         places = self.sessions.places(agents)
-        chances = np.array([self.config.feed.attention**place for place in range(int(places.max(initial=0)) + 1)])
+        chances = _chances(self.config.feed.attention, int(places.max(initial=0)) + 1)
         return np.asarray(self._drawn(agents, tick, Draw.ATTENTION) < chances[places])
 
     def _drawn(self, agents: Ints, tick: int, draw: Draw) -> NDArray[np.float64]:
         """Return draws about the post in view, as `drawn_about` does; without one they are of the tick."""
         living, numbers = self.network.living, self.current[agents]
         has = numbers >= living.first
-        ticks, origins = np.full(len(agents), tick), np.zeros(len(agents), dtype=np.int64)
-        ticks[has] -= self.came[agents[has]]
-        origins[has] = living.origins(numbers[has])
-        ticks[has] += (self.network.exposures_of(agents[has], numbers[has]) - 1) * EXPOSURE_TICKS
-        return uniforms(self.seed, agents, ticks, draw, origins)
+        if not has.all():
+            found = uniforms(self.seed, agents, tick, draw)
+            found[has] = self._drawn(agents[has], tick, draw)
+            return found
+        ticks = tick - self.came[agents] + (self.network.exposures_of(agents, numbers) - 1) * EXPOSURE_TICKS
+        return uniforms(self.seed, agents, ticks, draw, living.origins(numbers))
 
 
 class SocialWave(Wave[PostView]):
@@ -720,6 +722,12 @@ class SocialWave(Wave[PostView]):
             return self._world.intended(self.agents[places], self.tick) if self._world.has_view(name) else None
         drafted = DRAFTED.get(action)
         return None if drafted is None else [drafted] * len(places)
+
+
+@lru_cache
+def _chances(attention: float, places: int) -> NDArray[np.float64]:
+    """Return the probability that somebody looks closely at a post, by its place in the feed."""
+    return np.array([attention**place for place in range(places)])
 
 
 def _network_of(config: Config, population: Population) -> Network:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import distinct
-from prism.expressions.vectors import truth
+from prism.expressions.vectors import truths
 from prism.statechart.statechart import Statechart
 from prism.statechart.transitions import Choice, Transition
 
@@ -51,8 +51,8 @@ def select_all(chart: Statechart[Any], state: Any, trigger: str, count: int, rea
     if columns is None:
         return None
     patterns = np.zeros(count, dtype=np.int64)
-    for place, expression in enumerate(rows.expressions):
-        patterns |= truth(expression, columns).astype(np.int64) << place
+    for place, holds in enumerate(truths(rows.expressions, columns)):
+        patterns |= holds.astype(np.int64) << place
     guards = range(len(rows.guarded))
     if count == 1 or (patterns == patterns[0]).all():
         only = chart.selected(rows, [bool(patterns[0] >> place & 1) for place in guards])
