@@ -189,14 +189,15 @@ class SocialWorld(World):
 
     def read(self, agents: Ints, tick: int, fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
         """Return what expressions read of these people and the posts in their view; None if that cannot be."""
+        if not any(field.startswith("post.") for field in fields):
+            return self.read_of(agents, tick, fields, None)
         numbers = self.current[agents]
-        if any(field.startswith("post.") for field in fields) and (numbers < self.network.living.first).any():
+        if (numbers < self.network.living.first).any():
             return None
         return self.read_of(agents, tick, fields, self._views(agents, numbers, tick))
 
     def _views(self, agents: Ints, numbers: Ints, tick: int) -> Views:
-        fatigue = self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents])
-        return Views(self.network, self.weights, agents, numbers, tick=tick, fatigue=fatigue)
+        return Views(self.network, self.weights, agents, numbers, tick=tick, sessions=self.sessions)
 
     def read_of(
         self, agents: Ints, tick: int | Ints, fields: Collection[str], views: Views | SeenPosts | None
