@@ -133,8 +133,7 @@ class Columns:
         selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
         if selected is None:
             return
-        for number, row in enumerate(selected.found):
-            those = places[selected.numbers == number]
+        for row, those in selected.split(places):
             if row is None:
                 turns.take(those, Kind(trigger, state.value, state.value, Source.NO_ROW))
             elif isinstance(row, Transition):
@@ -157,10 +156,9 @@ class Columns:
         selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
         if selected is None:
             return
-        for number, choice in enumerate(selected.found):
+        for choice, those in selected.split(places):
             if not isinstance(choice, Choice):
                 continue
-            those = places[selected.numbers == number]
             for code in distinct(wave.chosen[those]).tolist():
                 target, source = wave.answers[code]
                 row = choice.option(target)

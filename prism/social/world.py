@@ -212,7 +212,7 @@ class SocialWorld(World):
             "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
             "agent.pending_action": lambda: self.pending.of(agents),
         }
-        found = dict[str, NDArray[Any]]()
+        found: dict[str, NDArray[Any]] = {}  # not made by its type, which would be put together at each call
         for field in fields:
             if field in own:
                 values: NDArray[Any] | None = own[field]()
@@ -281,7 +281,7 @@ class SocialWorld(World):
         if updates.effects:
             self._intend(updates.effects)
         browsing = [move.agents for move in moves if move.role == Role.BROWSE]
-        readers = np.sort(np.concatenate([NOBODY, *browsing]))
+        readers = np.sort(np.concatenate(browsing)) if browsing else NOBODY
         readers = readers[self._is_fresh(readers, tick) & ~self.sessions.is_open(readers)]
         self._act(sorted(acts), readers, tick)
         for move in moves:
@@ -306,9 +306,11 @@ class SocialWorld(World):
         before, after = self._state[agents], targets % size
         self.realised.stayed(self._names, before, tick - self.entered[agents])
         self._state[agents], self.entered[agents] = after, tick
-        came = agents[self._offline[before] & ~self._offline[after] & ~self._is_fresh(agents, tick)]
-        self.session_round[came] = (tick + 1) // self.ticks_per_round
-        self.sessions.close(came)
+        came = agents[self._offline[before] & ~self._offline[after]]
+        if len(came):
+            came = came[~self._is_fresh(came, tick)]
+            self.session_round[came] = (tick + 1) // self.ticks_per_round
+            self.sessions.close(came)
         moves = list[Move]()
         for target in np.bincount(targets).nonzero()[0].tolist():
             state = self._states[target % size]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,6 +30,16 @@ class Selected(NamedTuple):
 
     found: list[Transition[Any] | Choice[Any] | None]
     numbers: NDArray[np.intp]
+
+    def split(
+        self, places: NDArray[np.intp]
+    ) -> Iterator[tuple[Transition[Any] | Choice[Any] | None, NDArray[np.intp]]]:
+        """Yield each row, and the agents that take it, of agents at these places."""
+        if len(self.found) == 1:
+            yield self.found[0], places
+            return
+        for number, row in enumerate(self.found):
+            yield row, places[self.numbers == number]
 
 
 def select_all(chart: Statechart[Any], state: Any, trigger: str, count: int, read: Read) -> Selected | None:
