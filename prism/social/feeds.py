@@ -207,8 +207,8 @@ class FeedWave(Witness):
         of = np.full(shape, -1, dtype=np.int32)
         of[at] = found.cascades[which]
         has = self._network.living.cascades(self._numbers_of(ours.keys))
-        for place in range(shape[1]):
-            table[ours.rows[of[ours.rows, place] == has], place] = -1
+        same, place = (of[ours.rows] == has[:, None]).nonzero()
+        table[ours.rows[same], place] = -1
         table = np.sort(table, axis=1)[:, ::-1]
         rows, places = np.nonzero(table >= 0)
         return _Ranked(rows, places, table[rows, places])
