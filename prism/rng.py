@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum, unique
-from typing import Any
+from itertools import repeat
+from typing import Any, Final
 
 import numpy as np
 import xxhash
@@ -28,6 +29,10 @@ _LOW = _U(0xFFFFFFFF)
 _ALL = 0xFFFFFFFFFFFFFFFF
 HASHES_AT_ONCE = 8192
 """Hashes for which the processor's cache has room: more at once take twice the time each."""
+FEW: Final = 100
+"""So few draws are made one by one: what numpy takes for its calls is as long as 150 hashes."""
+FEW_PICKS: Final = 32
+"""So few picks are made one by one, for the same reason."""
 _SECRET = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
 """The first words of the constant that xxh3 mixes into every key."""
 
@@ -127,6 +132,9 @@ def integers(bound: int, seed: int, agent: Whole, tick: Whole, draw: int, index:
 
 def _hashes(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole) -> NDArray[np.uint64]:
     """Return xxh3_64 of the key of each row, in pieces that the processor's cache holds where there are many agents."""
+    if max(len(each) for each in (agent, tick, index) if isinstance(each, np.ndarray)) <= FEW:
+        keys = map(_KEY, _each(agent), _each(tick), repeat(draw), _each(index))
+        return np.array([*map(_hash, keys, repeat(seed))], dtype=np.uint64)
     if not isinstance(agent, np.ndarray) or agent.size <= HASHES_AT_ONCE:
         return _hashes_of(seed, agent, tick, draw, index)
     cuts = [slice(start, start + HASHES_AT_ONCE) for start in range(0, agent.size, HASHES_AT_ONCE)]
@@ -144,6 +152,10 @@ def _hashes_of(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole) ->
         bits = first + last + _U(32 * 0x9E3779B185EBCA87 & _ALL)
         bits = (bits ^ (bits >> _U(37))) * _U(0x165667919E3779F9)
         return np.asarray(bits ^ (bits >> _U(32)))
+
+
+def _each(values: Whole) -> Iterable[int]:
+    return values.tolist() if isinstance(values, np.ndarray) else repeat(values)
 
 
 def _cut(values: Whole, rows: slice) -> Whole:
@@ -197,6 +209,8 @@ def picks(
     Raises:
         ValueError: as `pick`.
     """
+    if len(units) <= FEW_PICKS:
+        return np.array([*map(pick, map(weights.__getitem__, rows), units.tolist())], dtype=np.intp)
     table, totals = np.array(weights), np.array(list(map(math.fsum, weights)))
     if not (totals > 0.0).all():
         raise ValueError(f"weights must have a positive sum, got {weights[int(np.argmin(totals > 0.0))]}")

@@ -73,7 +73,8 @@ def test_a_turn_makes_few_calls(name: str, view: PostView | None, budget: int) -
 
 
 @pytest.mark.parametrize(
-    ("way", "people", "budget"), [("resident", 300, 110.6), ("on_demand", 300, 92.0), ("columns", 3000, 11.9)]
+    ("way", "people", "budget"),
+    [("resident", 300, 109.2), ("on_demand", 300, 90.6), ("columns", 300, 50.6), ("columns", 3000, 11.4)],
 )
 def test_a_run_makes_few_calls_for_each_activation(
     way: Any, people: int, budget: float, monkeypatch: pytest.MonkeyPatch

@@ -155,11 +155,14 @@ def test_picks_are_the_picks_of_each_unit(weights: list[tuple[float, ...]]) -> N
     assert picks(weights, rows, units).tolist() == alone
 
 
-def test_picks_from_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"weights must have a positive sum, got \(0.0, 0.0\)"):
-        picks([(1.0, 0.0), (0.0, 0.0)], [0], np.array([0.5]))
+@pytest.mark.parametrize("count", [1, 100])
+def test_picks_from_nothing_are_refused(count: int) -> None:
+    with pytest.raises(ValueError, match=r"weights must have a positive sum, got [\[(]0.0, 0.0"):
+        picks([(1.0, 0.0), (0.0, 0.0)], [1] * count, np.full(count, 0.5))
 
 
-def test_many_draws_at_once_are_those_of_each_agent() -> None:
-    many = uniforms(1, np.arange(20_000), 7, Draw.ONLINE, np.arange(20_000) * 3)
-    assert all(many[agent] == uniform(1, agent, 7, Draw.ONLINE, 3 * agent) for agent in range(0, 20_000, 97))
+@pytest.mark.parametrize("count", [0, 7, 20_000])
+def test_many_draws_at_once_are_those_of_each_agent(count: int) -> None:
+    many = uniforms(1, np.arange(count), 7, Draw.ONLINE, np.arange(count) * 3)
+    assert len(many) == count
+    assert all(many[agent] == uniform(1, agent, 7, Draw.ONLINE, 3 * agent) for agent in range(0, count, 97))

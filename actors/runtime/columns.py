@@ -102,24 +102,38 @@ class Columns:
             states, of_agents: as `Wave.states` returns them, of the whole wave.
             start: the first turn of the part.
         """
-        stop = min(start + AT_ONCE, len(wave))
-        groups = of_agents[start:stop].astype(np.int64) * len(wave.names) + wave.codes[start:stop]
-        order = np.argsort(groups, kind="stable")
-        ordered = groups[order]
-        starts = np.flatnonzero(np.append(-1, ordered[:-1]) != ordered)
-        for group, places in zip(ordered[starts].tolist(), np.split(order + start, starts[1:]), strict=True):
-            state, name = divmod(group, len(wave.names))
+        part, width = slice(start, start + AT_ONCE), len(wave.names)
+        groups = of_agents[part].astype(np.int64) * width + wave.codes[part]
+        sizes = np.bincount(groups)
+        codes, others = np.full(len(sizes), _ALONE, dtype=np.intp), list[int]()
+        is_decided = isinstance(wave, DecidedWave)
+        for group in sizes.nonzero()[0].tolist():
+            kind = None if is_decided else self._kind(states[group // width], wave.names[group % width])
+            if kind is not None:
+                codes[group] = turns.code(kind)
+            else:
+                others.append(group)
+        turns.codes[part] = codes[groups]
+        for group in others:
+            state, name = states[group // width], wave.names[group % width]
+            places = start + (groups == group).nonzero()[0]
             if isinstance(wave, DecidedWave):
-                self._settle_group(wave, states[state], wave.names[name], places, turns)
-                continue
-            self._take_group(wave, states[state], wave.names[name], places, turns)
+                self._settle_group(wave, state, name, places, turns)
+            else:
+                self._take_group(wave, state, name, places, turns)
+
+    def _kind(self, state: Any, trigger: str) -> Kind | None:
+        """Return the kind of update of all agents in a state that get a trigger; None if it depends on the agent."""
+        rows = self._chart.rows(state, trigger)
+        if rows is None:
+            return Kind(trigger, state.value, state.value, Source.NO_ROW)
+        return None if rows.at_once is None else Kind(trigger, state.value, rows.at_once.value, Source.RULE)
 
     def _take_group(self, wave: Wave[Any], state: Any, trigger: str, places: NDArray[np.intp], turns: _Turns) -> None:
         selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
         if selected is None:
             return
-        for number, row in enumerate(selected.found):
-            those = places[selected.numbers == number]
+        for row, those in selected.split(places):
             if row is None:
                 turns.take(those, Kind(trigger, state.value, state.value, Source.NO_ROW))
             elif isinstance(row, Transition):
@@ -142,10 +156,9 @@ class Columns:
         selected = select_all(self._chart, state, trigger, len(places), partial(wave.read, places))
         if selected is None:
             return
-        for number, choice in enumerate(selected.found):
+        for choice, those in selected.split(places):
             if not isinstance(choice, Choice):
                 continue
-            those = places[selected.numbers == number]
             for code in distinct(wave.chosen[those]).tolist():
                 target, source = wave.answers[code]
                 row = choice.option(target)

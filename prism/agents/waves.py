@@ -191,10 +191,7 @@ class Updates:
             )
 
     @cached_property
-    def groups(self) -> list[tuple[Kind, Ints]]:
-        """Each kind with its agents, ascending."""
-        if len(self.kinds) == 1:
-            return [(self.kinds[0], self.agents)]
-        order = np.argsort(self.codes, kind="stable")
-        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.kinds)))[:-1]
-        return list(zip(self.kinds, np.split(self.agents[order], ends), strict=True))
+    def counts(self) -> list[int]:
+        """The number of updates of each kind."""
+        found: list[int] = np.bincount(self.codes, minlength=len(self.kinds)).tolist()
+        return found

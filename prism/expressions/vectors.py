@@ -60,24 +60,24 @@ def vector(expression: Expression, columns: Mapping[str, Array]) -> Array:
     return np.array(np.broadcast_to(result, (length,)))
 
 
-def truth(condition: Expression, columns: Mapping[str, Array]) -> Array:
-    """Return whether a condition holds for each row, as `vector` does; one truth value if it reads no field.
+def truths(conditions: Sequence[Expression], columns: Mapping[str, Array]) -> list[Array]:
+    """Return for each condition whether it holds for each row, as `vector` does; one truth value if it reads no field.
 
     Args:
-        columns: as for `vector`; of every field that the condition reads.
+        columns: as for `vector`; of every field that the conditions read.
     """
     with np.errstate(all="ignore"):
-        return _condition(condition.root, columns)
+        return [_condition(condition.root, columns) for condition in conditions]
 
 
 def _value(node: Node, columns: _Columns) -> Any:
     match node:
+        case Read(field):
+            return _column(field, columns)
         case Text(value):
             return value
         case Flag(value):
             return np.array(value)
-        case Read(field):
-            return _column(field, columns)
         case Number() | Negative() | Arithmetic() | Call():
             return _number(node, columns)
     return _condition(node, columns)

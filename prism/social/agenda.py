@@ -46,7 +46,8 @@ class Agenda:
         Args:
             ticks: one for all, or one for each.
         """
-        agents = np.atleast_1d(agents)
+        if not isinstance(agents, np.ndarray):
+            agents = np.array([agents])
         if not len(agents):
             return
         self.ticks[agents] = ticks

@@ -108,8 +108,9 @@ class Cascades:
     def _indices(self, cascades: Ints) -> Ints:
         """Return the indices of cascades that are not forgotten."""
         indices = cascades - self._shift
-        early = np.flatnonzero(cascades < self._first)
-        indices[early] = np.searchsorted(np.asarray(self._early), cascades[early])
+        if self._early:
+            early = np.flatnonzero(cascades < self._first)
+            indices[early] = np.searchsorted(np.asarray(self._early), cascades[early])
         return indices
 
     def _at(self, index: int) -> Cascade:

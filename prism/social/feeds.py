@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, distinct, places_in_lists
+from prism.columns import Ints, begins_run, distinct, places_in_lists
 from prism.rng import Draw, uniforms
 from prism.social.network import Network, Witness
 from prism.social.post import NO_POST
@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 PLACE_BITS: Final = 31
 """The bits of a key that hold the place of the post in the order of posts; the score is above them."""
+
+
+SEEN_AT_ONCE: Final = 1 << 16
+"""Candidates times seen cascades that are compared at once; of more, one seen cascade of each reader at a time."""
 
 
 class BuiltFeeds(NamedTuple):
@@ -162,14 +166,16 @@ class FeedWave(Witness):
         people, authors = self._readers[found.rows], network.living.authors(found.numbers)
         fit, own = np.ones(len(people), dtype=np.bool_), people == authors
         seen, counts = network.seen.latest(self._readers)
-        if seen.shape[1]:
-            seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
+        seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
+        if len(people) * seen.shape[1] <= SEEN_AT_ONCE:
+            fit = (seen[found.rows] != found.cascades[:, None]).all(axis=1)
+        else:
             for column in seen.T:
                 fit &= column[found.rows] != found.cascades
-        before = np.flatnonzero(~fit & (found.columns < self._inside))
+        before = (~fit & (found.columns < self._inside)).nonzero()[0]
         fit[before] = network.are_shown_again(self._readers, found.rows[before], found.numbers[before])
         fit &= ~own
-        outsiders = np.flatnonzero(fit & (found.columns >= self._inside))
+        outsiders = (fit & (found.columns >= self._inside)).nonzero()[0]
         outsiders = outsiders[may_follow(network.ties, self._readers, people[outsiders], authors[outsiders])]
         fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])
         return found.only(fit)
@@ -193,7 +199,7 @@ class FeedWave(Witness):
 
         They are originals, so no two of them are of one cascade.
         """
-        which = np.flatnonzero(found.columns >= self._inside)
+        which = (found.columns >= self._inside).nonzero()[0]
         at = found.rows[which], found.columns[which] - self._inside
         shape = len(self._readers), int(at[1].max(initial=-1)) + 1
         table = np.full(shape, -1, dtype=np.int64)
@@ -201,8 +207,8 @@ class FeedWave(Witness):
         of = np.full(shape, -1, dtype=np.int32)
         of[at] = found.cascades[which]
         has = self._network.living.cascades(self._numbers_of(ours.keys))
-        for place in range(shape[1]):
-            table[ours.rows[of[ours.rows, place] == has], place] = -1
+        same, place = (of[ours.rows] == has[:, None]).nonzero()
+        table[ours.rows[same], place] = -1
         table = np.sort(table, axis=1)[:, ::-1]
         rows, places = np.nonzero(table >= 0)
         return _Ranked(rows, places, table[rows, places])
@@ -274,6 +280,4 @@ def _first_of_each(rows: Ints, cascades: Ints) -> Ints:
     """Return the places of the first candidate of each reader and cascade, ascending."""
     keys = (rows << 32) | cascades
     order = np.argsort(keys, kind="stable")
-    is_first = np.ones(len(keys), dtype=np.bool_)
-    is_first[1:] = keys[order][1:] != keys[order][:-1]
-    return np.sort(order[is_first])
+    return np.sort(order[begins_run(keys[order])])

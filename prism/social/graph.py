@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
+
+FEW: Final = 64
+"""So few ties are looked up one by one: what numpy takes for its calls is as long as about 100 searches."""
 
 _drawing = Lock()
 """Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
@@ -143,6 +146,8 @@ class FollowGraph:
 
     def follow(self, people: Keys, others: Keys) -> NDArray[np.bool_]:
         """Return whether each of these people follows the other at the same place."""
+        if len(people) <= FEW:
+            return np.array([*map(self.follows, people.tolist(), others.tolist())], dtype=np.bool_)
         low, stop = self._out_offsets[people], self._out_offsets[people + 1]
         if not self.edges:
             return np.zeros(len(people), dtype=np.bool_)

@@ -33,6 +33,7 @@ class Interests:
         np.bitwise_or.at(self._bits, people * self._width + (places >> 3), (1 << (places & 7)).astype(np.uint8))
         self._bytes: Ints = np.zeros(0, dtype=np.int64)
         """By code of a post's topics: the byte of its only topic in a person's interests, or SEVERAL."""
+        self._has_several = False
         self._masks = np.zeros(0, dtype=np.uint8)
         """The bit of the topic in that byte; 0 for a topic that is nobody's interest."""
 
@@ -47,7 +48,7 @@ class Interests:
         numbers = self._bytes[codes]
         bits = self._bits[people * self._width + numbers] & self._masks[codes]
         found: NDArray[np.float64] = (bits != 0).astype(np.float64)
-        if self._bytes.min(initial=0) == SEVERAL:
+        if self._has_several:
             for each in np.flatnonzero(numbers == SEVERAL).tolist():
                 found[each] = topic_match(self._of(int(people[each])), topics[codes[each]])
         return found
@@ -59,6 +60,7 @@ class Interests:
             place = self._places.get(each[0]) if len(each) == 1 else None
             bytes_of.append(SEVERAL if len(each) != 1 else (place or 0) >> 3)
             masks.append(0 if place is None else 1 << (place & 7))
+        self._has_several = SEVERAL in bytes_of
         self._bytes, self._masks = np.array(bytes_of, dtype=np.int64), np.array(masks, dtype=np.uint8)
 
     def _of(self, person: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints
+from prism.columns import Ints, distinct, runs
 from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, salts, sample
 from prism.social.post import NO_POST
 
@@ -45,6 +45,8 @@ class Originals:
         self._numbers = np.empty(FIRST_SIZE, dtype=np.int64)
         self._origins = np.empty(FIRST_SIZE, dtype=np.uint64)
         self._first = self._end = 0
+        self._room = np.empty((2, AT_ONCE), dtype=np.uint64)
+        """Room in which hashes are drawn: to take a megabyte anew takes as long as a few readers' samples."""
         self._parts: Parts | None = None
         """Made when a sample is drawn, and again after any change."""
 
@@ -103,15 +105,15 @@ class Originals:
             known: how many of the originals there were when each of them looked, oldest first; ascending.
         """
         origins = self._origins[self._first : self._end]
-        samples = _Samples(origins, known, salts(seed, Draw.FEED_POOL, readers, round_start), count)
+        samples = _Samples(origins, known, salts(seed, Draw.FEED_POOL, readers, round_start), count, self._room)
         bits = np.frexp(np.maximum(-(-known // self.part_size) - 1, 0))[1]  # `_bits` of each
-        for each in np.unique(bits).tolist():
+        for each in distinct(bits).tolist():
             these = np.flatnonzero(bits == each)
             parts = self._parted(each, origins, seed)
             of = (
                 integers(1 << each, seed, readers[these], round_start, Draw.FEED_PART) if each else np.zeros_like(these)
             )
-            for part in np.unique(of).tolist():
+            for part in distinct(of).tolist():
                 among = parts.order[parts.starts[part] : parts.starts[part + 1]]
                 samples.draw(among, these[of == part])
         places = samples.drawn()
@@ -140,9 +142,17 @@ class _Samples:
         origins: those of all originals; known: how many of them each reader knows, ascending.
         salted: the `salts` of each reader.
         count: the places of a sample.
+        room: two rows in which to work.
     """
 
-    def __init__(self, origins: NDArray[np.uint64], known: Ints, salted: NDArray[np.uint64], count: int) -> None:
+    def __init__(
+        self,
+        origins: NDArray[np.uint64],
+        known: Ints,
+        salted: NDArray[np.uint64],
+        count: int,
+        room: NDArray[np.uint64],
+    ) -> None:
         self._origins = origins
         self._known = known
         self._salted = salted
@@ -152,7 +162,7 @@ class _Samples:
         """So many of the smallest hashes are kept of each reader, on average: seldom fewer than `count`."""
         self._kept: list[tuple[Ints, NDArray[np.intp], NDArray[np.uint64]]] = []
         """The reader, the original and its hash of all that are kept; the readers one after the other."""
-        self._room = np.empty((2, AT_ONCE), dtype=np.uint64)
+        self._room = room
 
     def draw(self, among: NDArray[np.intp], readers: Ints) -> None:
         """Draw the samples of some readers, ascending, from the same originals, ascending."""
@@ -191,8 +201,7 @@ class _Samples:
             return
         rows, originals, hashes = map(np.concatenate, zip(*self._kept, strict=True))
         self._kept.clear()
-        starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        lengths = np.diff(starts, append=len(rows))
+        starts, lengths = runs(rows)
         table = np.full((len(starts), int(lengths.max())), np.iinfo(np.uint64).max)
         table[np.arange(table.shape[1]) < lengths[:, None]] = hashes
         chosen = np.argpartition(table, self._count - 1, axis=1)[:, : self._count]

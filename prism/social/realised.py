@@ -8,17 +8,21 @@ memory does not grow with the length of a run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, pack, pack_items
 from prism.config import FeedConfig
 
 EXACT_TICKS: Final = 1000
 """Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
+
+STAYS_AT_ONCE: Final = 4096
+"""Stays that are counted together, about: those of a small wave alone would take as long."""
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
@@ -66,6 +70,10 @@ class Realised:
         """Person-ticks in each state so far, less the people in it now times the ticks so far."""
         self._stays: Counter[tuple[str, int]] = Counter()
         """`{(state, ticks): stays of that length that have ended}`."""
+        self._states: Sequence[str] = ()
+        self._ended: list[tuple[NDArray[np.int16], Ints]] = []
+        """The states, by number, and ticks of stays that are not counted yet; `_uncounted`: how many these are."""
+        self._uncounted = 0
 
     def built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
         """Count feeds, by the number of their posts of each side."""
@@ -80,21 +88,39 @@ class Realised:
         counts.short_inside += int(np.maximum(0, config.size - outside - in_network).sum())
         counts.short_outside += int(np.maximum(0, outside - out_of_network).sum())
 
-    def moved(self, before: str, after: str, entered: int | Ints, tick: int) -> None:
-        """Count transitions at a tick of people who had entered the state before at these ticks."""
-        entered = np.atleast_1d(entered)
-        count = len(entered)
+    def moved(self, before: str, after: str, count: int, tick: int) -> None:
+        """Count so many transitions at a tick."""
         self._inside[before] -= count
         self._correction[before] += tick * count
         self._inside[after] += count
         self._correction[after] -= tick * count
-        stays = np.bincount(tick - entered) if count and tick - int(entered.min()) < EXACT_TICKS else None
-        if stays is not None:
-            for ticks in np.flatnonzero(stays).tolist():
-                self._stays[before, ticks] += int(stays[ticks])
+
+    def stayed(self, states: Sequence[str], numbers: NDArray[np.int16], ticks: Ints) -> None:
+        """Count stays that have ended, by the number of each one's state among the states, and by its ticks.
+
+        Args:
+            states: the states, the same at each call.
+        """
+        self._states = states
+        self._ended.append((numbers, ticks))
+        self._uncounted += len(ticks)
+        if self._uncounted >= STAYS_AT_ONCE:
+            self._count()
+
+    def _count(self) -> None:
+        """Count the stays that are not counted yet."""
+        if not self._ended:
             return
-        for ticks in (tick - entered).tolist():
-            self._stays[before, _rounded(ticks)] += 1
+        numbers, ticks = map(np.concatenate, zip(*self._ended, strict=True))
+        self._ended.clear()
+        self._uncounted = 0
+        keys = numbers * np.int64(EXACT_TICKS) + ticks
+        is_exact = ticks < EXACT_TICKS
+        stays = np.bincount(keys[is_exact])
+        for key in stays.nonzero()[0].tolist():
+            self._stays[self._states[key // EXACT_TICKS], key % EXACT_TICKS] += int(stays[key])
+        for number, length in zip(numbers[~is_exact].tolist(), ticks[~is_exact].tolist(), strict=True):
+            self._stays[self._states[number], _rounded(length)] += 1
 
     def person_ticks(self, ticks: int) -> dict[str, int]:
         """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""
@@ -139,6 +165,7 @@ class Realised:
 
     def columns(self) -> Iterator[Column]:
         """Yield the counts, for `restore`."""
+        self._count()
         yield from pack("realised_feeds", [self.feeds])
         yield from pack_items("realised_inside", dict(sorted(self._inside.items())))
         yield from pack_items("realised_correction", dict(sorted(self._correction.items())))
@@ -158,6 +185,7 @@ class Realised:
 
     def _dwell(self) -> dict[str, dict[str, float]]:
         """Return the lengths of the stays that have ended, by state."""
+        self._count()
         by_state: dict[str, Counter[int]] = {}
         for (state, ticks), count in self._stays.items():
             by_state.setdefault(state, Counter())[ticks] += count

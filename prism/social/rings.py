@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import BLOCK, Ints, Rows, places_in_lists
+from prism.columns import BLOCK, Ints, Rows, places_in_lists, runs
 
 
 class Rings:
@@ -32,8 +32,8 @@ class Rings:
         """Add numbers, each to the person at the same place: those of one person in this order."""
         order = np.sort((people << 32) | np.arange(len(people)))
         people, order = order >> 32, order & 0xFFFFFFFF
-        starts = np.flatnonzero(np.diff(people, prepend=-1))
-        self.extend(Rows(people[starts], np.diff(starts, append=len(people)), numbers[order]))
+        starts, lengths = runs(people)
+        self.extend(Rows(people[starts], lengths, numbers[order]))
 
     def extend(self, rows: Rows) -> None:
         """Add the numbers of each row to those of its person, in order."""
@@ -42,8 +42,8 @@ class Rings:
         if self._rows.shape[1] < self.depth:  # an intervention has raised it
             self._widen(self.depth)
         width, ends = self._rows.shape[1], self._ends[people]
-        places = (np.repeat(ends, lengths) + places_in_lists(lengths)) % width
-        self._flat[np.repeat(people * width, lengths) + places] = rows.values  # of one place the last one stays
+        places = (ends.repeat(lengths) + places_in_lists(lengths)) % width
+        self._flat[(people * width).repeat(lengths) + places] = rows.values  # of one place the last one stays
         self._ends[people] = (ends + lengths) % width
         self.counts[people] = counts
 

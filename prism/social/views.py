@@ -17,6 +17,7 @@ from prism.config.model import RelevanceConfig
 from prism.rng import Draw, uniforms
 from prism.social.network import Network
 from prism.social.post import Post, PostView
+from prism.social.sessions import Sessions
 
 Floats = NDArray[np.float64]
 
@@ -30,18 +31,18 @@ class Views:
         people: the people.
         numbers: the number of the post in each one's view, none of which is forgotten.
         tick: the tick.
-        fatigue: the share of the session's feed that each has seen already.
+        sessions: the feeds that people look at.
     """
 
     def __init__(  # the columns, each once
-        self, network: Network, weights: RelevanceConfig, people: Ints, numbers: Ints, *, tick: int, fatigue: Floats
+        self, network: Network, weights: RelevanceConfig, people: Ints, numbers: Ints, *, tick: int, sessions: Sessions
     ) -> None:
         self._network = network
         self._weights = weights
         self._people = people
         self._numbers = numbers
         self._tick = tick
-        self._fatigue = fatigue
+        self._sessions = sessions
 
     def read(self, field: str) -> NDArray[Any] | None:
         """Return the values of a field `post.NAME`; None if there is no column of it."""
@@ -72,7 +73,7 @@ class Views:
                 self.followed.tolist(),
                 self.topic_match.tolist(),
                 self.appeal.tolist(),
-                self._fatigue.tolist(),
+                self.fatigue.tolist(),
                 self.quality.tolist(),
                 self.exposures.tolist(),
                 [post.origin for post in posts],
@@ -117,10 +118,10 @@ class Views:
         """The number of people from whom the person has been shown the cascade."""
         return self._network.exposures_of(self._people, self._numbers)
 
-    @property
+    @cached_property
     def fatigue(self) -> Floats:
         """The share of the session's feed that the person has seen already."""
-        return self._fatigue
+        return self._sessions.places(self._people) / np.maximum(1, self._sessions.shown[self._people])
 
     @cached_property
     def followed(self) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise, repeat
 from typing import Any, Final, NamedTuple
 
@@ -61,16 +62,24 @@ _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
 
 
+FEW: Final = 8
+"""The views of so few people are made one by one: in columns it would take longer."""
+
+UNMOVED: Final = -1
 NOBODY: Final = np.empty(0, dtype=np.int64)
 
 
 class Move(NamedTuple):
-    """People who have entered a state by the same trigger, ascending, and what the world does for them there."""
+    """People who have entered a state, ascending, and what the world does for them there.
+
+    Args:
+        has_ended: True if the end of the round has led them there.
+    """
 
     agents: Ints
     state: StrEnum
     role: str | None
-    trigger: str
+    has_ended: bool
 
 
 class Actions:
@@ -125,7 +134,8 @@ class SocialWorld(World):
         self.population = population
         states: type[StrEnum] = behaviour.states
         self._states = list(states)
-        self._codes = {state.value: code for code, state in enumerate(self._states)}
+        self._names = [state.value for state in self._states]
+        self._codes = {name: code for code, name in enumerate(self._names)}
         offline = behaviour.in_role(Role.OFFLINE)
         self._offline = np.array([state in offline for state in self._states], dtype=np.bool_)
         """True for each state that is offline, by its number."""
@@ -179,14 +189,15 @@ class SocialWorld(World):
 
     def read(self, agents: Ints, tick: int, fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
         """Return what expressions read of these people and the posts in their view; None if that cannot be."""
+        if not any(field.startswith("post.") for field in fields):
+            return self.read_of(agents, tick, fields, None)
         numbers = self.current[agents]
-        if any(field.startswith("post.") for field in fields) and (numbers < self.network.living.first).any():
+        if (numbers < self.network.living.first).any():
             return None
         return self.read_of(agents, tick, fields, self._views(agents, numbers, tick))
 
     def _views(self, agents: Ints, numbers: Ints, tick: int) -> Views:
-        fatigue = self.sessions.places(agents) / np.maximum(1, self.sessions.shown[agents])
-        return Views(self.network, self.weights, agents, numbers, tick=tick, fatigue=fatigue)
+        return Views(self.network, self.weights, agents, numbers, tick=tick, sessions=self.sessions)
 
     def read_of(
         self, agents: Ints, tick: int | Ints, fields: Collection[str], views: Views | SeenPosts | None
@@ -201,7 +212,7 @@ class SocialWorld(World):
             "agent.timeout_threshold": lambda: np.full(len(agents), self._patience),
             "agent.pending_action": lambda: self.pending.of(agents),
         }
-        found = dict[str, NDArray[Any]]()
+        found: dict[str, NDArray[Any]] = {}  # not made by its type, which would be put together at each call
         for field in fields:
             if field in own:
                 values: NDArray[Any] | None = own[field]()
@@ -255,17 +266,22 @@ class SocialWorld(World):
         """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
         tick = updates.tick
         self.deliberating[updates.agents] = False
-        moves, acts = list[Move](), list[tuple[int, str]]()
-        for kind, agents in updates.groups:
+        acts, targets = list[tuple[int, str]](), list[int]()
+        for code, (kind, count) in enumerate(zip(updates.kinds, updates.counts, strict=True)):
             if kind.source in MOVED:
-                moves.append(self._moved(kind, agents, tick))
-                acts += self._acts(kind, agents)
+                self.realised.moved(kind.from_state, kind.to_state, count, tick)
+                targets.append(self._codes[kind.to_state] + len(self._states) * (kind.trigger == "round_ends"))
+                effect = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
+                if effect is not None:
+                    acts += self._acts(updates.agents[updates.codes == code], effect)
             else:
-                self._stay(kind, agents, tick)
+                targets.append(UNMOVED)
+                self._stay(kind, updates.agents[updates.codes == code], tick)
+        moves = self._moves(updates.agents, np.array(targets)[updates.codes], tick)
         if updates.effects:
             self._intend(updates.effects)
         browsing = [move.agents for move in moves if move.role == Role.BROWSE]
-        readers = np.sort(np.concatenate([NOBODY, *browsing]))
+        readers = np.sort(np.concatenate(browsing)) if browsing else NOBODY
         readers = readers[self._is_fresh(readers, tick) & ~self.sessions.is_open(readers)]
         self._act(sorted(acts), readers, tick)
         for move in moves:
@@ -278,25 +294,34 @@ class SocialWorld(World):
         for agent in agents.tolist():
             self.drafts.pop(agent, None)
 
-    def _moved(self, kind: Kind, agents: Ints, tick: int) -> Move:
-        """Commit the transitions of people who have one in common."""
-        before, code = self._state[agents], self._codes[kind.to_state]
-        self.realised.moved(kind.from_state, kind.to_state, self.entered[agents], tick)
-        self._state[agents], self.entered[agents] = code, tick
-        if not self._offline[code]:
-            came = agents[self._offline[before] & ~self._is_fresh(agents, tick)]
+    def _moves(self, agents: Ints, targets: Ints, tick: int) -> list[Move]:
+        """Commit the transitions of people, and return who has come to which state.
+
+        Args:
+            targets: the number of each one's new state, or UNMOVED; `len(self._states)` is added at the end of a round.
+        """
+        if targets.min() == UNMOVED:
+            agents, targets = agents[targets != UNMOVED], targets[targets != UNMOVED]
+        size = len(self._states)
+        before, after = self._state[agents], targets % size
+        self.realised.stayed(self._names, before, tick - self.entered[agents])
+        self._state[agents], self.entered[agents] = after, tick
+        came = agents[self._offline[before] & ~self._offline[after]]
+        if len(came):
+            came = came[~self._is_fresh(came, tick)]
             self.session_round[came] = (tick + 1) // self.ticks_per_round
             self.sessions.close(came)
-        state = self._states[code]
-        return Move(agents, state, self.behaviour.roles.get(state), kind.trigger)
+        moves = list[Move]()
+        for target in np.bincount(targets).nonzero()[0].tolist():
+            state = self._states[target % size]
+            moves.append(Move(agents[targets == target], state, self.behaviour.roles.get(state), target >= size))
+        return moves
 
-    def _acts(self, kind: Kind, agents: Ints) -> Iterator[tuple[int, str]]:
-        """Yield `(agent, effect)` of people with a transition in common, but for those of whom nothing may come."""
-        effects = self.behaviour.effects.get(kind.trigger)
-        if effects is not None and (effect := effects.get((kind.from_state, kind.to_state))) is not None:
-            for agent in agents.tolist():
-                if agent not in self.silenced:  # it was waiting for a decision
-                    yield agent, effect
+    def _acts(self, agents: Ints, effect: str) -> Iterator[tuple[int, str]]:
+        """Yield `(agent, effect)` of people, but for those of whom nothing may come."""
+        for agent in agents.tolist():
+            if agent not in self.silenced:  # it was waiting for a decision
+                yield agent, effect
 
     def _act(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
         """Carry out effects and build feeds, both in the order of agents: who comes first sees less."""
@@ -527,7 +552,7 @@ class SocialWorld(World):
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
         """Return `trigger` of each of these people."""
         numbers, living = self.current[agents], self.network.living
-        if (numbers < living.first).any() or not self._with_view.issuperset(names):
+        if len(agents) <= FEW or (numbers < living.first).any() or not self._with_view.issuperset(names):
             return [self.trigger(agent, tick, name) for agent, name in zip(agents.tolist(), names, strict=True)]
         views = self._views(agents, numbers, tick).each(tick - self.came[agents])
         return [*map(Trigger, repeat(tick), agents.tolist(), names, views)]
@@ -574,7 +599,7 @@ class SocialWorld(World):
         if move.role is None:
             self._wait(move.agents, move.state, tick)
         elif move.role == Role.OFFLINE:
-            self._rejoin(move.agents, move.trigger, tick)
+            self._rejoin(move.agents, tick, has_ended=move.has_ended)
         elif move.role == Role.BROWSE:
             self._browse(move.agents, move.state, tick)
         else:
@@ -618,11 +643,11 @@ class SocialWorld(World):
         for value in np.unique(values).tolist():
             yield float(value), agents[values == value]
 
-    def _rejoin(self, agents: Ints, trigger: str, tick: int) -> None:
+    def _rejoin(self, agents: Ints, tick: int, *, has_ended: bool) -> None:
         """Plan idle people's return for the rest of the feed, or end the session."""
         self.current[agents] = NO_POST
         stays = np.zeros(len(agents), dtype=np.bool_)
-        if trigger != "round_ends":
+        if not has_ended:
             stays = self._is_fresh(agents, tick) & (self.sessions.left(agents) > 0)
         self.agenda.put(agents[stays], tick + 1, "feed_ready")
         self.sessions.close(agents[~stays])
@@ -650,18 +675,19 @@ class SocialWorld(World):
         Source: the examination hypothesis of click models, Craswell et al. (2008).
         """
         places = self.sessions.places(agents)
-        chances = np.array([self.config.feed.attention**place for place in range(int(places.max(initial=0)) + 1)])
+        chances = _chances(self.config.feed.attention, int(places.max(initial=0)) + 1)
         return np.asarray(self._drawn(agents, tick, Draw.ATTENTION) < chances[places])
 
     def _drawn(self, agents: Ints, tick: int, draw: Draw) -> NDArray[np.float64]:
         """Return draws about the post in view, as `drawn_about` does; without one they are of the tick."""
         living, numbers = self.network.living, self.current[agents]
         has = numbers >= living.first
-        ticks, origins = np.full(len(agents), tick), np.zeros(len(agents), dtype=np.int64)
-        ticks[has] -= self.came[agents[has]]
-        origins[has] = living.origins(numbers[has])
-        ticks[has] += (self.network.exposures_of(agents[has], numbers[has]) - 1) * EXPOSURE_TICKS
-        return uniforms(self.seed, agents, ticks, draw, origins)
+        if not has.all():
+            found = uniforms(self.seed, agents, tick, draw)
+            found[has] = self._drawn(agents[has], tick, draw)
+            return found
+        ticks = tick - self.came[agents] + (self.network.exposures_of(agents, numbers) - 1) * EXPOSURE_TICKS
+        return uniforms(self.seed, agents, ticks, draw, living.origins(numbers))
 
 
 class SocialWave(Wave[PostView]):
@@ -699,6 +725,12 @@ class SocialWave(Wave[PostView]):
             return self._world.intended(self.agents[places], self.tick) if self._world.has_view(name) else None
         drafted = DRAFTED.get(action)
         return None if drafted is None else [drafted] * len(places)
+
+
+@lru_cache
+def _chances(attention: float, places: int) -> NDArray[np.float64]:
+    """Return the probability that somebody looks closely at a post, by its place in the feed."""
+    return np.array([attention**place for place in range(places)])
 
 
 def _network_of(config: Config, population: Population) -> Network:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import distinct
-from prism.expressions.vectors import truth
+from prism.expressions.vectors import truths
 from prism.statechart.statechart import Statechart
 from prism.statechart.transitions import Choice, Transition
 
@@ -31,6 +31,16 @@ class Selected(NamedTuple):
     found: list[Transition[Any] | Choice[Any] | None]
     numbers: NDArray[np.intp]
 
+    def split(
+        self, places: NDArray[np.intp]
+    ) -> Iterator[tuple[Transition[Any] | Choice[Any] | None, NDArray[np.intp]]]:
+        """Yield each row, and the agents that take it, of agents at these places."""
+        if len(self.found) == 1:
+            yield self.found[0], places
+            return
+        for number, row in enumerate(self.found):
+            yield row, places[self.numbers == number]
+
 
 def select_all(chart: Statechart[Any], state: Any, trigger: str, count: int, read: Read) -> Selected | None:
     """Return what `select` returns for many agents in one state.
@@ -51,8 +61,8 @@ def select_all(chart: Statechart[Any], state: Any, trigger: str, count: int, rea
     if columns is None:
         return None
     patterns = np.zeros(count, dtype=np.int64)
-    for place, expression in enumerate(rows.expressions):
-        patterns |= truth(expression, columns).astype(np.int64) << place
+    for place, holds in enumerate(truths(rows.expressions, columns)):
+        patterns |= holds.astype(np.int64) << place
     guards = range(len(rows.guarded))
     if count == 1 or (patterns == patterns[0]).all():
         only = chart.selected(rows, [bool(patterns[0] >> place & 1) for place in guards])

@@ -130,7 +130,8 @@ def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
 def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
     realised, tick = Realised(1, "idle", 60.0), 0
     for length in lengths:
-        realised.moved("idle", "idle", tick, tick + length)
+        realised.moved("idle", "idle", 1, tick + length)
+        realised.stayed(["idle"], np.array([0], dtype=np.int16), np.array([length]))
         tick += length
     dwell = realised.behaviour(tick, 0, 0)["dwell"]["idle"]
     assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), rel=0.01)
