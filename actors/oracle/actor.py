@@ -13,6 +13,8 @@ import math
 import secrets
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import anyio
@@ -260,7 +262,12 @@ class OracleActor:
         self._open.update({waiting.name: waiting for waiting in arrived})
         if self._is_unlimited and not (self.oracle.waits or self.oracle.replays or self._has_keys):
             arrived = await self._compute_all(arrived, calls)
-        self._accept(arrived, calls)
+        if self.sharing is None:
+            self._accept(arrived, calls)
+        else:
+            for tick, of_tick in groupby(arrived, key=attrgetter("question.tick")):
+                await self.sharing.begin_tick(tick)
+                self._accept(list(of_tick), calls)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()

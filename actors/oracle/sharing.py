@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import anyio.lowlevel
 from msgspec.structs import replace
 
 from actors.core.messages import QuestionName
@@ -129,6 +130,14 @@ class Sharing:
     def begin(self) -> None:
         """Forget what waited: after a crash of the actor it arrives again, in the same order."""
         self._followers = {}
+
+    async def begin_tick(self, tick: int) -> None:
+        """Go on to the tick of the next questions. Between fits of a surrogate the event loop gets its turn.
+
+        Else calls that are open would wait for all fits together, which can take longer than their timeout.
+        """
+        for _ in self.table.advancing(tick):
+            await anyio.lowlevel.checkpoint()
 
     def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
         """Return a question with its place in the table; one that arrives again keeps its place."""

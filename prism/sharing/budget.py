@@ -75,7 +75,7 @@ def price_in_usd(prices: PricesConfig, calls: int) -> Price:
 
 
 class _Grant(NamedTuple):
-    """What a tick may spend in the mean, and the number of questions expected in it: 0 if none was seen before."""
+    """The grant of a tick: what it may spend in the mean, and its expected questions; 0 if none was seen before."""
 
     granted: float
     expected: float
@@ -109,9 +109,9 @@ class Budget:
         self._first = 0
         """The tick of the first of them."""
         self._grant = _Grant(0.0, 0.0)
-        """That of this tick."""
+        """The grant of this tick."""
         self._granted: deque[float] = deque(maxlen=deliberation)
-        """What was granted in each of the latest ticks, whose judgements do not count yet."""
+        """The amounts granted in the latest ticks, whose judgements do not count yet."""
         self._errors: dict[Key, tuple[float, int]] = {}
         """`{archetype: (sum of its audits' divergences, its audits)}`."""
         self._sum = self._questions = 0.0

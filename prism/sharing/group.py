@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from prism.sharing.audit import divergence_from, mean_and_error
 from prism.sharing.fields import Fields
 from prism.sharing.leaf import Leaf
-from prism.sharing.records import Judged
+from prism.sharing.records import Judged, Name
 from prism.sharing.splits import SURE
-from prism.sharing.surrogate import Surrogate, fit_surrogate, held_out
+from prism.sharing.surrogate import Surrogate, fit_surrogate, folds_held_out
 
 FITTED: Final = 4000
 """The most judgements that a surrogate is fitted to: the latest."""
@@ -72,10 +72,11 @@ class Group:
         archetype = None if leaf is None else _divergence_from_leaf(judged, leaf)
         self._audits.append(_Compared(judged, surrogate, archetype, _divergence_from_leaf(judged, self.whole)))
 
-    def fit(self, fields: Fields, tolerance: float) -> None:
+    def fit(self, fields: Fields, tolerance: float) -> Iterator[None]:
         """Fit the surrogate again if there are enough new judgements, and see whether audits trust it.
 
-        A new one is compared on the latest audits, which it is fitted to, by cross-validation.
+        A new one is compared on the latest audits, which it is fitted to, by cross-validation. Each fit can take tenths
+        of a second, so a pause is yielded after each but the last.
 
         Args:
             tolerance: bits that it may be away, for an archetype without a judgement.
@@ -85,7 +86,7 @@ class Group:
         if self._number >= self._fit_at:
             self._fit_at = math.ceil((GROWTH if self._number >= COMPARED else GROWTH_OF_FEW) * self._number)
             records = list(self._records)
-            self._cross_validate(records[-VALIDATED:], fields)
+            yield from self._cross_validate(records[-VALIDATED:], fields)
             self.surrogate = fit_surrogate(records, fields, self.options)
         compared = [each for each in self._audits if each.surrogate is not None]
         weights = [each.judged.weight for each in compared]
@@ -94,8 +95,11 @@ class Group:
         own = [each.surrogate for each in compared if each.surrogate is not None]
         self.decides_new = len(own) >= FEWEST_TO_TRUST and _upper_limit(own, weights) <= tolerance
 
-    def _cross_validate(self, records: Sequence[Judged], fields: Fields) -> None:
-        said = {each.name: held for each, held in zip(records, held_out(records, fields, self.options), strict=True)}
+    def _cross_validate(self, records: Sequence[Judged], fields: Fields) -> Iterator[None]:
+        said: dict[Name, tuple[float, ...]] = {}
+        for fold in folds_held_out(records, fields, self.options):
+            said |= {records[place].name: held for place, held in fold.items()}
+            yield
         for index, each in enumerate(self._audits):
             if (held := said.get(each.judged.name)) is not None:
                 self._audits[index] = each._replace(surrogate=divergence_from(each.judged, held))

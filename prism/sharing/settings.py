@@ -14,6 +14,7 @@ from prism.errors import ConfigError, ExpressionError
 from prism.expressions import Field
 from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
 from prism.sharing.budget import Budget, Price, price_in_usd
+from prism.sharing.surrogate import library
 from prism.sharing.table import Key, Rules, SharingTable
 from prism.statechart import Oracle
 from prism.statechart.behaviour import Reader
@@ -92,6 +93,8 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
             f"the oracle gives no probabilities that could be shared: expected none, got {settings.sharing}",
             key="oracle.sharing",
         )
+    if settings.surrogate:
+        library()
     is_exact = settings.sharing == "exact"
     rules = Rules(
         seed=config.simulation.seed,

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any, Final, Literal
 
 import msgspec
@@ -110,8 +111,7 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
     Raises:
         ModuleNotFoundError: scikit-learn is not installed.
     """
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # it takes a second to import
-
+    regression, threads = library()
     columns = _columns(records, fields)
     products = _products(columns, fields.multiplied)
     rows = np.zeros((len(records), max(1, len(columns) + len(products))))
@@ -121,8 +121,8 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
         rows[:, number] = rows[:, one] * rows[:, other]
     shares = np.array([record.probabilities for record in records], dtype=np.float64) + _LEAST
     # An option for each row, weighted by its probability: so a judgement counts as one answer that is divided.
-    fitted: Any = LogisticRegression(max_iter=500, tol=1e-8)
-    with _threads().limit(limits=1):
+    fitted: Any = regression(max_iter=500, tol=1e-8)
+    with threads.limit(limits=1):  # on small matrices several take six times as long
         fitted.fit(
             np.repeat(rows, len(options), axis=0),
             np.tile(np.arange(len(options)), len(records)),
@@ -140,11 +140,33 @@ def fit_surrogate(records: Sequence[Judged], fields: Fields, options: Sequence[s
 
 
 @cache
-def _threads() -> Any:
-    """Return what limits the threads of linear algebra: on small matrices several take six times as long as one."""
+def library() -> tuple[Any, Any]:
+    """Return scikit-learn's logistic regression, and what limits its threads.
+
+    To import them takes a second. A run does it before its first tick, since it would hold up calls that are open.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed.
+    """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  # see above
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415  # it comes with scikit-learn
 
-    return ThreadpoolController()
+    return LogisticRegression, ThreadpoolController()
+
+
+def folds_held_out(
+    records: Sequence[Judged], fields: Fields, options: Sequence[str]
+) -> Iterator[dict[int, tuple[float, ...]]]:
+    """Yield, one part of a cross-validation after the other, `{place of a judgement: what a surrogate says of it}`.
+
+    The surrogate of a part was fitted to the judgements of all others.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is not installed.
+    """
+    for fold in range(FOLDS):
+        fitted = fit_surrogate([each for place, each in enumerate(records) if place % FOLDS != fold], fields, options)
+        yield {place: fitted.predict(records[place].values) for place in range(fold, len(records), FOLDS)}
 
 
 def held_out(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> list[tuple[float, ...]]:
@@ -153,12 +175,8 @@ def held_out(records: Sequence[Judged], fields: Fields, options: Sequence[str]) 
     Raises:
         ModuleNotFoundError: scikit-learn is not installed.
     """
-    found: list[tuple[float, ...]] = [()] * len(records)
-    for fold in range(FOLDS):
-        fitted = fit_surrogate([each for place, each in enumerate(records) if place % FOLDS != fold], fields, options)
-        for place in range(fold, len(records), FOLDS):
-            found[place] = fitted.predict(records[place].values)
-    return found
+    said = dict(chain.from_iterable(fold.items() for fold in folds_held_out(records, fields, options)))
+    return [said[place] for place in range(len(records))]
 
 
 def _of_each_option(

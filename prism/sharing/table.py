@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum, unique
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from prism.agents import Question
@@ -129,6 +130,8 @@ class SharingTable:
         self._budget = budget
         self._tick = -1
         """The latest tick of a question."""
+        self._fits: Iterator[None] | None = None
+        """The fits of that tick that are left."""
         self._opened = 0
         """Archetypes that a question was asked for, each time that they were new."""
         self._leaves_new = False
@@ -295,24 +298,42 @@ class SharingTable:
 
     def advance(self, tick: int) -> None:
         """Go on to a tick: count the judgements whose deliberation has ended, and forget those that are too old."""
+        for _ in self.advancing(tick):
+            pass
+
+    def advancing(self, tick: int) -> Iterator[None]:
+        """Go on to a tick as `advance` does, with a pause after each fit of a surrogate.
+
+        Whoever leaves it in a pause has not lost anything: the next call goes on from there.
+        """
+        while self._fits is not None or self._tick < tick:
+            if self._fits is None:
+                self._fits = self._next_tick()
+            for _ in self._fits:
+                yield
+            self._fits = None
+
+    def _next_tick(self) -> Iterator[None]:
+        """Go on to the next tick; return the fits that belong to it, with their pauses."""
+        self._tick += 1
         deliberation = self._rules.deliberation
-        while self._tick < tick:
-            self._tick += 1
-            for leaf in self._expiring.pop(self._tick, ()):
-                if leaf.begun + self._rules.horizon <= self._tick:
-                    self._forget(leaf)
-            self._count(self._tick - deliberation - 1)
-            for ended in self._ended.pop(self._tick, ()):
-                self.forgotten += self._drop(ended)
-            if self._budget is not None:
-                self._budget.begin(self._tick, self.questions)
-            self._limit_asked()
-            # A resume places the questions again that wait since the deliberation began, so it needs what was before.
-            self.questions.pop(self._tick - WINDOW - deliberation - 1, None)
-            for asked in sorted(self._earlier.pop(self._tick, ()), key=_by_name):
-                self._ask_again(asked)
-            for told in self._told.pop(self._tick, ()):
-                self._drop(self._open_again(told).opening)
+        for leaf in self._expiring.pop(self._tick, ()):
+            if leaf.begun + self._rules.horizon <= self._tick:
+                self._forget(leaf)
+        touched = self._count(self._tick - deliberation - 1)
+        for ended in self._ended.pop(self._tick, ()):
+            self.forgotten += self._drop(ended)
+        if self._budget is not None:
+            self._budget.begin(self._tick, self.questions)
+        self._limit_asked()
+        # A resume places the questions again that wait since the deliberation began, so it needs what was before.
+        self.questions.pop(self._tick - WINDOW - deliberation - 1, None)
+        for asked in sorted(self._earlier.pop(self._tick, ()), key=_by_name):
+            self._ask_again(asked)
+        for told in self._told.pop(self._tick, ()):
+            self._drop(self._open_again(told).opening)
+        fields, tolerance = self.archetypes.fields, self._rules.tolerance
+        return chain.from_iterable(group.fit(fields, tolerance) for group in touched)
 
     def _drop(self, opening: Opening | None) -> bool:
         """Drop a lost opening; return whether it was one. Others may have its name: those of which judgements tell."""
@@ -344,8 +365,12 @@ class SharingTable:
             self._open(leaf, opening)
         return leaf
 
-    def _count(self, tick: int) -> None:
-        """Count the judgements of a tick, and split the archetypes that they show to be several."""
+    def _count(self, tick: int) -> Collection[Group]:
+        """Count the judgements of a tick, and split the archetypes that they show to be several.
+
+        Returns:
+            The groups of these judgements.
+        """
         counted = sorted(self._judged.pop(tick, ()), key=_by_question)
         if self._budget is not None:
             self._budget.count(counted, _audit_divergences(counted))
@@ -364,10 +389,10 @@ class SharingTable:
                 changed[id(leaf)] = leaf
         for leaf in changed.values():
             self.splits += self._split(leaf)
-        for group in touched.values():
-            if self._budget is not None:
+        if self._budget is not None:
+            for group in touched.values():
                 group.whole.settle()
-            group.fit(self.archetypes.fields, self._rules.tolerance)
+        return touched.values()
 
     def _split(self, leaf: Leaf) -> int:
         """Split an archetype and its parts as long as their audits ask for it; return the number of splits."""

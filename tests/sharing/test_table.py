@@ -19,6 +19,7 @@ from prism.sharing.budget import OWNED, Budget, Price
 from prism.sharing.fields import Fields
 from prism.sharing.records import Opening
 from prism.sharing.splits import MOST_VALUES, find_split
+from prism.sharing.surrogate import FOLDS
 from prism.sharing.table import Rules
 from tests.tiers import Size
 
@@ -272,3 +273,18 @@ def test_a_split_looks_at_the_most_common_values_of_a_text() -> None:
     found = find_split(records, Fields(("agent.animal",), ("agent.animal",), ()), 0.001)
     assert found is not None
     assert found.at == "zebra"
+
+
+def test_between_fits_of_a_surrogate_there_is_a_pause_in_which_it_may_be_left() -> None:
+    whole, left = Desk(made(None, math.inf, surrogate=True), 0.0), Desk(made(None, math.inf, surrogate=True), 0.0)
+    pauses = Counter[int]()
+    for tick in range(TICKS):
+        whole.run(tick, tick + 1)
+        for pause, _ in enumerate(left.table.advancing(tick)):
+            pauses[tick] += 1
+            if pause == tick % FOLDS:  # as if the actor crashed there
+                break
+        left.run(tick, tick + 1)
+    assert [shown(place) for place in left.places.values()] == [shown(place) for place in whole.places.values()]
+    assert max(pauses.values()) > FOLDS // 2
+    assert left.table.surrogates == whole.table.surrogates != []
