@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.words import counted
-from actors.pages.sharing_words import interval
+from actors.pages.sharing_words import interval, is_far
 from prism.sharing.summary import SharingSummary
 
 WORTH_A_LINE = 0.005
@@ -52,6 +52,8 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
         )
         return
     yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"
+    if is_far(sharing):
+        yield "  that is far: the model judges by more than the fields of archetypes (docs/sharing.md)"
     for shares in sharing.shares:
         for option, corrected in shares.corrected.items():
             shared = shares.shared[option]

@@ -12,6 +12,8 @@ from prism.sharing.summary import SharedShares, SharingSummary
 POINT: Final = 0.01
 TENTH: Final = 0.1
 """The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
+FAR: Final = 0.05
+"""Bits from which on what is shared says little about a person: 76% in place of 50%, say."""
 SHORT_MAX: Final = 60
 """The most characters of an archetype in short."""
 
@@ -42,12 +44,22 @@ def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
     return f"{estimate.mean:.{digits}f} ({ends})" if ends else f"{estimate.mean:.{digits}f}"
 
 
+def is_far(sharing: SharingSummary) -> bool:
+    """Return whether what was shared is surely far from individual judgements: it says little about a person then."""
+    return sharing.divergence is not None and (sharing.divergence.low or 0.0) > FAR
+
+
 def sharing_notice(sharing: SharingSummary) -> str | None:
     """Return a warning if nobody knows the error of sharing, or if it changes what all together chose."""
     if sharing.divergence is None:
         if sharing.by == "exact":
             return None
         return "Judgements were shared without audits, so the error of sharing is not known (oracle.audit)."
+    if is_far(sharing):
+        return (
+            f"What was shared is {interval(sharing.divergence, 3)} bits from what people would have got by themselves, "
+            "which is far: the model judges by more than the fields of archetypes."
+        )
     wrong = [(each, option) for each in sharing.shares for option in each.corrected if _is_off(each, option)]
     if not wrong:
         return None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from msgspec.structs import replace
+from rich.console import Console
 
+from actors.cli.sharing import sharing_table
 from actors.pages.sharing_words import SHORT_MAX, in_short, interval, sharing_notice
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary
@@ -62,6 +66,15 @@ def test_without_audits_the_warning_says_that_nobody_knows() -> None:
     notice = sharing_notice(summary(0.5, 0.4, 0.6, audited=0))
     assert notice is not None
     assert "without audits" in notice
+
+
+@pytest.mark.parametrize(("low", "is_told"), [(0.049, False), (0.051, True)])
+def test_what_is_surely_far_from_individual_judgements_is_told(low: float, *, is_told: bool) -> None:
+    found = replace(summary(0.5, 0.48, 0.52), divergence=Estimate(mean=0.06, low=low, high=0.07))
+    assert ("0.060 (0.051 to 0.070) bits" in str(sharing_notice(found))) is is_told
+    console = Console(file=StringIO(), width=150)
+    console.print(sharing_table(found))
+    assert ("that is far" in console.file.getvalue()) is is_told  # type: ignore[attr-defined]
 
 
 def test_equal_prompts_without_audits_are_no_warning() -> None:
