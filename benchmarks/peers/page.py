@@ -59,8 +59,8 @@ TITLES: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "feed": """1,000 people and the default configuration, without a journal; building the people does not
 count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
-mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. Columns are
-for larger populations: with 1,000 people a tick has too few turns to take together.
+mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. With 1,000
+people a tick has few turns that columns can take together, so they save less here than with 100,000 below.
 
 There are two models of Mesa, both written by hand for speed and without PRISM's code. The first is the same round:
 the same ticks, states, triggers, guards, feeds, embedded choice, deliberation, replies, reshares and cascades, with
