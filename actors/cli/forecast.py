@@ -35,7 +35,8 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
         ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
     ]
     tick_s = forecast.tick_s if needs is None else needs.run_s / config.simulation.length
-    if (hidden := hidden_row(config, tick_s, forecast.latency_s)) is not None:
+    calls_per_tick = forecast.calls / config.simulation.length
+    if (hidden := hidden_row(config, tick_s, forecast.latency_s, calls_per_tick)) is not None:
         found.insert(-1, hidden)
     if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
