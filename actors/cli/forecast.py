@@ -63,7 +63,7 @@ def needed_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     without = "a model, and the fits of the surrogate" if config.oracle.surrogate else "a model"
     return [
         ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without {without}"),
-        ("memory", f"about {amount_of(needs.memory_mib * 2**20)} at most"),
+        ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),
         ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
         ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),
     ]
