@@ -298,17 +298,17 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
     ("settings", "problem"),
     [
         (("oracle.sharing=some",), "oracle.sharing"),
-        (("oracle.archetype={shoe: exact}",), "expected sharing archetype, or oracle.archetype={}, got none"),
+        (("oracle.archetype={shoe: exact}",), "expected oracle.sharing=archetype, or oracle.archetype={}, got none"),
         (("oracle.sharing=archetype", "oracle.archetype={shoe: exact}"), "oracle.archetype.shoe: no such field"),
         (("oracle.sharing=archetype", "oracle.archetype={likes: 4 bins}"), "oracle.archetype.likes: post.likes is"),
-        (("oracle.surrogate=true",), "expected sharing archetype, or oracle.surrogate=false, got none"),
+        (("oracle.surrogate=true",), "expected oracle.sharing=archetype, or oracle.surrogate=false, got none"),
         (
             ("oracle.sharing=exact", "oracle.budget.calls=5"),
-            "expected sharing archetype, or oracle.budget.calls=null, got exact",
+            "expected oracle.sharing=archetype, or oracle.budget.calls=null, got exact",
         ),
         (
             ("oracle.sharing=none", "oracle.budget.usd=5"),
-            "expected sharing archetype, or oracle.budget.usd=null, got none",
+            "expected oracle.sharing=archetype, or oracle.budget.usd=null, got none",
         ),
         (("oracle.sharing=archetype", "oracle.budget.usd=0"), "oracle.budget.usd"),
         (
@@ -327,8 +327,8 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
         (
             ("oracle.distilled=small.yaml", "oracle.backend=ollama"),
             (
-                "oracle.backend: the model of oracle.backend would be asked, and small.yaml of oracle.distilled not: "
-                "expected oracle.backend choice, or oracle.distilled null, got ollama"
+                "oracle.backend: small.yaml would not be used, because oracle.backend=ollama asks a model: expected "
+                "oracle.backend=choice, or oracle.distilled=null"
             ),
         ),
         (
