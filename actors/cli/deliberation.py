@@ -22,12 +22,14 @@ def deliberation(config: Config) -> str | None:
     return f"{told}, which hide {hides} (run.tick_s {tick_s:g}); {late} (llm.timeout_s {config.llm.timeout_s:g})"
 
 
-def hidden_row(config: Config, tick_s: float, latency_s: float) -> tuple[str, str] | None:
+def hidden_row(config: Config, tick_s: float, latency_s: float, calls_per_tick: float = 0.0) -> tuple[str, str] | None:
     """Return what people's deliberation hides, as a name and a text; None where nobody deliberates.
 
     Args:
         tick_s: the seconds that the work of a tick takes.
         latency_s: the seconds of a call.
+        calls_per_tick: the calls that a tick has in the mean. Only `oracle.max_concurrency` of them are made at once,
+            so they may hold up the clock where one alone does not.
     """
     ticks = config.deliberation_ticks
     if not ticks:
@@ -36,6 +38,10 @@ def hidden_row(config: Config, tick_s: float, latency_s: float) -> tuple[str, st
     hidden_s = ticks * paced
     told = f"{ticks:,} {_ticks(ticks)} of about {plain(paced)} s hide calls of up to {plain(hidden_s)} s"
     a_call = f"{plain(latency_s, 3)} s"
+    calls_s = calls_per_tick / config.oracle.max_concurrency * latency_s
+    if calls_s > max(paced, latency_s / ticks):
+        of_a_tick = f"the calls of a tick need about {plain(calls_s)} s at {config.oracle.max_concurrency:,} at once"
+        return "deliberation", f"{told}; {of_a_tick}, so they hold up the clock"
     if latency_s <= hidden_s:
         return "deliberation", f"{told}; one of {a_call} does not hold up the clock"
     needed = f"run.tick_s {plain(latency_s / ticks)} would hide one of {a_call}"

@@ -101,7 +101,8 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
     question = turn.question
     yield printable(f"tick {turn.tick:,}: {turn.trigger} in {turn.state}, since {_count(turn.ticks_in_state, 'tick')}")
     if turn.is_decision and question is not None and question.id in told:
-        yield from _labelled("decision", f"on question {question.id} of tick {question.tick:,}")
+        which = f"on question {question.id}" if _has_id(question) else "on the question"
+        yield from _labelled("decision", f"{which} of tick {question.tick:,}")
     else:
         yield from _context_lines(turn.context)
         yield from _row_lines(turn.rows)
@@ -115,9 +116,10 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
 
 def question_lines(question: ExplainedQuestion) -> Iterator[str]:
     """Yield a question, what the model read, and what came back."""
-    yield from _labelled("asked", f"question {question.id}: {' or '.join(question.options)}")
+    options = " or ".join(question.options)
+    yield from _labelled("asked", f"question {question.id}: {options}" if _has_id(question) else options)
     for request in question.requests:
-        yield from _request_lines(request, is_answered=question.answer is not None)
+        yield from _request_lines(request, is_sent=question.is_sent)
     answer = question.answer
     if answer is None:
         yield from _labelled("answer", "none yet")
@@ -133,6 +135,11 @@ def question_lines(question: ExplainedQuestion) -> Iterator[str]:
         is_own = answer is not None and answer.method == "embedded"
         whose = " for this agent alone" if question.sharing is not None else ""
         yield from _labelled("embedded", f"{words}{seen}" if is_own else f"the embedded choice{whose}: {words}{seen}")
+
+
+def _has_id(question: ExplainedQuestion) -> bool:
+    """Return whether a server was told the id of a question, or may yet be: one that nobody was asked shows none."""
+    return question.is_sent or question.answer is None
 
 
 def _sharing_lines(sharing: ExplainedSharing) -> Iterator[str]:
@@ -304,9 +311,9 @@ def _counted(each: Counted) -> str:
     return printable(f"  {each.name:<24}{compact(each.was):>12}{compact(each.would_be):>12}")
 
 
-def _request_lines(request: ModelRequest, *, is_answered: bool) -> Iterator[str]:
+def _request_lines(request: ModelRequest, *, is_sent: bool) -> Iterator[str]:
     ways = {"letters": "as a chat that is answered with a letter", "systemone": "for probabilities (systemone)"}
-    yield from _labelled("sent" if is_answered else "would read", ways.get(request.kind, "as a chat"))
+    yield from _labelled("sent" if is_sent else "would read", ways.get(request.kind, "as a chat"))
     for message in request.messages:
         yield from _text_lines(message.role, message.content)
     if request.kind == "systemone":
@@ -314,7 +321,7 @@ def _request_lines(request: ModelRequest, *, is_answered: bool) -> Iterator[str]
         yield from _text_lines("state", request.state)
         for option, meaning in request.options.items():
             yield from _text_lines("option", option if meaning is None else f"{option}: {meaning}")
-    if request.reply is None and is_answered:
+    if request.reply is None and is_sent:
         yield from _labelled("replied", "not on a tape; the answer below is from oracle.log")
     elif request.reply is not None:
         yield from _reply_lines(request.reply)
@@ -459,7 +466,7 @@ def _count(count: int, noun: str) -> str:
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
-    return _wrapped(f"  {label:<{_LABEL - 2}}", text, f"{'':{_LABEL}}")
+    return _wrapped(f"  {label:<{_LABEL - 3}} ", text, f"{'':{_LABEL}}")
 
 
 def _wrapped(head: str, text: str, rest: str | None = None) -> Iterator[str]:

@@ -35,7 +35,8 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
         ("forecast from", f"{rehearsal}; calls and tokens are usually right within a factor of {FACTOR}"),
     ]
     tick_s = forecast.tick_s if needs is None else needs.run_s / config.simulation.length
-    if (hidden := hidden_row(config, tick_s, forecast.latency_s)) is not None:
+    calls_per_tick = forecast.calls / config.simulation.length
+    if (hidden := hidden_row(config, tick_s, forecast.latency_s, calls_per_tick)) is not None:
         found.insert(-1, hidden)
     if oracle.backend == "ollama" and forecast.window_tokens > llm.num_ctx:
         window = f"prompt and answer may take {forecast.window_tokens:,} tokens"
@@ -62,7 +63,7 @@ def needed_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     without = "a model, and the fits of the surrogate" if config.oracle.surrogate else "a model"
     return [
         ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without {without}"),
-        ("memory", f"about {amount_of(needs.memory_mib * 2**20)} at most"),
+        ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),
         ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
         ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),
     ]

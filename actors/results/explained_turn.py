@@ -13,7 +13,14 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
 from actors.results.agent_path import QUESTION, event_of, name_of
 from actors.results.explained_sharing import MODELLED, SHARED, sharing_of
-from actors.results.explanation import ExplainedAnswer, ExplainedQuestion, ExplainedRow, ExplainedTurn, ModelCalls
+from actors.results.explanation import (
+    ExplainedAnswer,
+    ExplainedQuestion,
+    ExplainedRow,
+    ExplainedTurn,
+    ModelCalls,
+    ModelRequest,
+)
 from actors.results.plain import plain
 from actors.results.requests import Requests, requests_of
 from actors.results.retrace import OpenRun, TracedTurn
@@ -46,15 +53,15 @@ async def explained_turns(run: OpenRun, traced: Sequence[TracedTurn], decisions:
             name: await _question(run, each, answers.get(name, []), requests, decisions.get(name))
             for name, each in asked.items()
         }
-    drawn = [(name, method) for name, each in found.items() if (method := _drawn_by(each))]
+    drawn = [(name, method) for name, each in found.items() if (method := _drawn_by(each.answer))]
     sharing = sharing_of(run, asked, drawn)
     found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
     return [_turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in traced]
 
 
-def _drawn_by(question: ExplainedQuestion) -> str:
+def _drawn_by(answer: ExplainedAnswer | None) -> str:
     """Return the method of an answer that was drawn from judgements of others; empty for any other."""
-    method = "" if question.answer is None else question.answer.method
+    method = "" if answer is None else answer.method
     return method if method in (SHARED, MODELLED) else ""
 
 
@@ -91,8 +98,10 @@ async def _question(
     answer = _answer(run, traced, question, logged, decided_in)
     asked: tuple[Any, ...] = ()
     if run.config.oracle.backend != "choice" and traced.asker is not None:
-        method = "" if answer is None else answer.method
+        method = "" if answer is None or _drawn_by(answer) else answer.method
         asked = await requests.of(domain, traced.asker, question, method)
+    if _drawn_by(answer):  # a tape may have the reply to an identical text, which was another person's
+        asked = tuple(msgspec.structs.replace(each, reply=None) for each in asked)
     shares = traced.reference.probabilities
     return ExplainedQuestion(
         id=question_id(run.header.seed, question.tick, question.agent, encoded),
@@ -102,10 +111,20 @@ async def _question(
         state=str(question.state),
         options=tuple(map(str, question.options)),
         requests=asked,
+        is_sent=_is_sent(answer, asked),
         answer=answer,
         embedded=None if shares is None else dict(zip(map(str, question.options), map(float, shares), strict=True)),
         relevance=traced.reference.relevance,
     )
+
+
+def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -> bool:
+    """Return whether a question was put to the oracle by itself, as far as the oracle's log and the tapes know."""
+    if answer is None or _drawn_by(answer):
+        return False
+    if answer.method == EMBEDDED or answer.latency_s is None:  # computed, or the log does not have it
+        return True
+    return bool(answer.spent) or any(each.reply is not None for each in requests)
 
 
 def _answer(

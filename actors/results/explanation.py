@@ -201,7 +201,9 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
         id: its id, as a model's server was told it in `X-Request-Id`.
         tick, agent, trigger, state: who asked, when, on what and in which state.
         options: the states to choose from; the first one is the fallback.
-        requests: what the model was asked, in order; empty for an oracle that asks none.
+        requests: what the model was asked, or would have been, in order; empty for an oracle that asks none.
+        is_sent: false if no call was made for it: it has no answer yet, drew from judgements of others, shared the
+            answer of an identical question, or fell back before a call.
         answer: what came back; None if there is none yet.
         embedded: `{option: probability}` for this agent by the embedded choice; None if the domain has none.
         relevance: of what the question is about, from 0 to 1, as the embedded choice sees it; None if there is none.
@@ -215,6 +217,7 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     options: tuple[str, ...]
     requests: tuple[ModelRequest, ...] = ()
+    is_sent: bool = True
     answer: ExplainedAnswer | None = None
     embedded: dict[str, float] | None = None
     relevance: float | None = None

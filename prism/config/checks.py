@@ -284,8 +284,8 @@ def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> 
     if oracle.backend != "choice":
         yield Conflict(
             keys=("oracle.distilled", "oracle.backend"),
-            problem=f"the model of oracle.backend would be asked, and {oracle.distilled} of oracle.distilled not: "
-            f"expected oracle.backend choice, or oracle.distilled null, got {oracle.backend}",
+            problem=f"{oracle.distilled} would not be used, because oracle.backend={oracle.backend} asks a model: "
+            "expected oracle.backend=choice, or oracle.distilled=null",
         )
     if simulation.domain != "social":
         yield Conflict(
@@ -309,7 +309,7 @@ def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
         if is_set and oracle.sharing != "archetype":
             yield Conflict(
                 keys=(key, "oracle.sharing"),
-                problem=f"{problem}: expected sharing archetype, or {without}, got {oracle.sharing}",
+                problem=f"{problem}: expected oracle.sharing=archetype, or {without}, got {oracle.sharing}",
             )
 
 

@@ -75,5 +75,40 @@ def test_a_forecast_says_what_would_hide_a_call(run_tick_s: float, tick_s: float
     assert hidden_row(config, tick_s, latency_s) == ("deliberation", text)
 
 
+@pytest.mark.parametrize(
+    ("latency_s", "calls_per_tick", "text"),
+    [
+        (1.0, 4.0, "4 ticks of about 0.5 s hide calls of up to 2 s; one of 1 s does not hold up the clock"),
+        (
+            1.0,
+            100.0,
+            (
+                "4 ticks of about 0.5 s hide calls of up to 2 s; the calls of a tick need about 12 s at 8 at once, so "
+                "they hold up the clock"
+            ),
+        ),
+        (
+            4.0,
+            100.0,
+            (
+                "4 ticks of about 0.5 s hide calls of up to 2 s; the calls of a tick need about 50 s at 8 at once, so "
+                "they hold up the clock"
+            ),
+        ),
+        (
+            4.0,
+            1.5,
+            (
+                "4 ticks of about 0.5 s hide calls of up to 2 s; the clock waits for longer ones, and run.tick_s 1 "
+                "would hide one of 4 s"
+            ),
+        ),
+    ],
+)
+def test_more_calls_than_are_made_at_once_hold_up_the_clock(latency_s: float, calls_per_tick: float, text: str) -> None:
+    config = Config(oracle={**MODEL, "max_concurrency": 8})  # type: ignore[arg-type]
+    assert hidden_row(config, 0.5, latency_s, calls_per_tick) == ("deliberation", text)
+
+
 def test_a_forecast_without_deliberation_has_no_row() -> None:
     assert hidden_row(Config(population={"deliberation_minutes": 0}), 0.1, 1.0) is None  # type: ignore[arg-type]

@@ -164,6 +164,25 @@ def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None
     assert f"and drew from: {in_words(audit['probabilities'])}" in told(audit)
 
 
+@pytest.mark.network
+@pytest.mark.parametrize("tape", ["off", "record"])
+def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: str, prism: Prism) -> None:
+    more = ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60", "--set", f"oracle.tape={tape}")
+    with ModelServer() as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
+        assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more).code == 0
+    of_method = {row["method"]: row for row in questions("shared", prism) if row["decided_tick"]}
+    assert {"shared", "surrogate"} < of_method.keys()
+    for method, row in of_method.items():
+        ended = prism("explain", "shared", "--agent", row["agent"], "--tick", row["tick"])
+        assert ended.code == 0, ended.err
+        is_drawn = method in ("shared", "surrogate")
+        assert ("\n  would read for probabilities (systemone)\n" in ended.out) == is_drawn
+        assert ("\n  sent      for probabilities (systemone)\n" in ended.out) == (not is_drawn)
+        assert ("\n  asked     question " in ended.out) == (not is_drawn)
+        assert ("\n  replied   " in ended.out) == (not is_drawn)
+
+
 @pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
 def test_another_answer_is_tried_in_a_run_whose_people_share(more: tuple[str, ...], prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
@@ -279,17 +298,17 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
     ("settings", "problem"),
     [
         (("oracle.sharing=some",), "oracle.sharing"),
-        (("oracle.archetype={shoe: exact}",), "expected sharing archetype, or oracle.archetype={}, got none"),
+        (("oracle.archetype={shoe: exact}",), "expected oracle.sharing=archetype, or oracle.archetype={}, got none"),
         (("oracle.sharing=archetype", "oracle.archetype={shoe: exact}"), "oracle.archetype.shoe: no such field"),
         (("oracle.sharing=archetype", "oracle.archetype={likes: 4 bins}"), "oracle.archetype.likes: post.likes is"),
-        (("oracle.surrogate=true",), "expected sharing archetype, or oracle.surrogate=false, got none"),
+        (("oracle.surrogate=true",), "expected oracle.sharing=archetype, or oracle.surrogate=false, got none"),
         (
             ("oracle.sharing=exact", "oracle.budget.calls=5"),
-            "expected sharing archetype, or oracle.budget.calls=null, got exact",
+            "expected oracle.sharing=archetype, or oracle.budget.calls=null, got exact",
         ),
         (
             ("oracle.sharing=none", "oracle.budget.usd=5"),
-            "expected sharing archetype, or oracle.budget.usd=null, got none",
+            "expected oracle.sharing=archetype, or oracle.budget.usd=null, got none",
         ),
         (("oracle.sharing=archetype", "oracle.budget.usd=0"), "oracle.budget.usd"),
         (
@@ -308,8 +327,8 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
         (
             ("oracle.distilled=small.yaml", "oracle.backend=ollama"),
             (
-                "oracle.backend: the model of oracle.backend would be asked, and small.yaml of oracle.distilled not: "
-                "expected oracle.backend choice, or oracle.distilled null, got ollama"
+                "oracle.backend: small.yaml would not be used, because oracle.backend=ollama asks a model: expected "
+                "oracle.backend=choice, or oracle.distilled=null"
             ),
         ),
         (
