@@ -244,11 +244,11 @@ class Sharing:
             self._add(judged)
         if place.role is not Role.OWNER:
             return []
+        followers = self._followers.pop(place.basis, [])
         found = None if failed else judged or self.table.recorded(waiting.name)
         if found is not None:
             place.basis.probabilities = found.probabilities
-            return self._followers.pop(place.basis, [])
-        followers = self._followers.pop(place.basis, [])
+            return followers
         if not followers:
             self.table.promote(place.basis, None)
             return []
