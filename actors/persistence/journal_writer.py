@@ -2,11 +2,14 @@
 
 Where a segment ends depends on the ticks alone: after the first of them with which the ticks that are not sealed fill
 it. So equal runs have equal segments, however often they were interrupted, and however their ticks came to be written.
+It is full with its size, and with so many ticks that most agents can be foreseen by what they did in them; where ticks
+are large, it is full earlier, because a segment is taken apart in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
@@ -18,19 +21,24 @@ from actors.persistence.segments import write_segment
 _COPIED_BYTES = 1 << 20
 """Bytes of ticks that are copied at a time."""
 
+LEAST_TICKS: Final = 16
+"""Ticks of a segment, at least, where it does not have more than `LARGEST` times its size with them."""
+LARGEST: Final = 8
+"""The size at which a segment is full with any number of ticks, in sizes of a segment."""
+
 
 class JournalWriter:
     """A journal that is written.
 
     Args:
-        segment_bytes: the bytes of ticks that are sealed together, at least; 0 seals nothing.
+        segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
     """
 
     def __init__(self, disk: Disk, segment_bytes: int = 0) -> None:
         self._disk = disk
         self._segment_bytes = segment_bytes
-        self._unsealed: int | None = None
-        """Bytes of ticks in `journal.prism`; None until the first are appended, or if nothing is sealed."""
+        self._unsealed: _Unsealed | None = None
+        """The ticks in `journal.prism`; None until the first are appended, or if nothing is sealed."""
         self._is_synced = False
         """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
 
@@ -39,13 +47,12 @@ class JournalWriter:
         if self._unsealed is None and self._segment_bytes:
             self._open()
         for part in self._parts(frames):
-            data = b"".join(part)
             self._is_synced = False
-            self._disk.append(JOURNAL, data)
+            self._disk.append(JOURNAL, b"".join(part))
             self.sync()
             if self._unsealed is not None:
-                self._unsealed += len(data)
-                if self._unsealed >= self._segment_bytes:
+                self._unsealed = self._unsealed.and_also(part)
+                if self._unsealed.fill(self._segment_bytes):
                     self._seal()
 
     def copy(self, ticks: Iterable[TickFrame]) -> None:
@@ -72,35 +79,59 @@ class JournalWriter:
         if tail.header.format == UNSEALED:  # as it was begun, so that nothing which reads it is taken by surprise
             self._segment_bytes = 0
             return
-        self._unsealed = self._disk.size(JOURNAL) - tail.at
-        if self._unsealed >= self._segment_bytes:
+        with self._disk.open_file(JOURNAL) as file:
+            ticks = sum(isinstance(frame, Frame) for _, frame in frames_in(file, tail.at))
+        self._unsealed = _Unsealed(self._disk.size(JOURNAL) - tail.at, ticks)
+        if self._unsealed.fill(self._segment_bytes):
             self.sync()
             self._seal()
 
     def _parts(self, frames: Sequence[bytes]) -> Iterator[list[bytes]]:
         """Yield the frames in parts, each up to the end of a segment."""
-        part, left = list[bytes](), self._segment_bytes - (self._unsealed or 0)
+        part, unsealed = list[bytes](), self._unsealed
         for frame in frames:
             part.append(frame)
-            left -= len(frame)
-            if self._unsealed is not None and left <= 0:
-                yield part
-                part, left = [], self._segment_bytes
+            if unsealed is not None:
+                unsealed = unsealed.and_also([frame])
+                if unsealed.fill(self._segment_bytes):
+                    yield part
+                    part, unsealed = [], _Unsealed(0, 0)
         if part:
             yield part
 
     def _seal(self) -> None:
         """Seal every tick that is in the file: first the segment is on the medium, then the file loses them."""
         tail = read_tail(self._disk)
-        with self._disk.open_file(JOURNAL) as file:
-            frames = [_whole(frame) for _, frame in frames_in(file, tail.at)]
-        sealed = tail.sealed
-        segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, [frame.payload for frame in frames])
-        if segment.after != frames[-1].link:
+        sealed, last = tail.sealed, b""
+
+        def payloads() -> Iterator[bytes]:
+            nonlocal last
+            with self._disk.open_file(JOURNAL) as file:
+                for _, frame in frames_in(file, tail.at):
+                    yield _whole(frame).payload
+                    last = _whole(frame).link
+
+        segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
+        if segment.after != last:
             raise DamagedError(JOURNAL, tail.at, "its ticks do not follow from the last that is sealed")
         now = Sealed(first=sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
         write_whole(self._disk, JOURNAL, [head_bytes(tail.header, now)])
-        self._unsealed = 0
+        self._unsealed = _Unsealed(0, 0)
+
+
+class _Unsealed(NamedTuple):
+    """The ticks that are not sealed: their bytes, and their number."""
+
+    size: int
+    ticks: int
+
+    def and_also(self, frames: Sequence[bytes]) -> _Unsealed:
+        """Return these and some more."""
+        return _Unsealed(self.size + sum(map(len, frames)), self.ticks + len(frames))
+
+    def fill(self, size: int) -> bool:
+        """Return whether they fill a segment of this size."""
+        return self.size >= size and (self.ticks >= LEAST_TICKS or self.size >= LARGEST * size)
 
 
 def _whole(frame: Frame | Damage) -> Frame:

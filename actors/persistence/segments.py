@@ -7,21 +7,24 @@ payloads, not how they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj, decompress
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 import msgspec
+from msgspec import convert
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Frame, encode_frame, link_of
-from actors.persistence.blocks import Form, pack, unpack
+from actors.persistence import blocks, first_blocks
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import chained_payloads
 
 MAGIC: Final = b"PRISMS\r\n"
-FORMAT: Final = 1
+FORMAT: Final = 2
+FIRST: Final = 1
+"""The format of earlier versions, which is read."""
 SEGMENT_PREFIX: Final = "journal-"
 SEGMENT_SUFFIX: Final = ".seg"
 _LEVEL, _WINDOW, _MEMORY = 6, -15, 9
@@ -37,7 +40,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
             after its last.
         tick: its first tick; `ticks`: their number.
         before: the link before its first tick; `after`: that of its last.
-        forms: of its messages.
+        forms: of its messages, as its format has them.
     """
 
     format: int = FORMAT
@@ -47,7 +50,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     ticks: int
     before: bytes
     after: bytes
-    forms: list[Form]
+    forms: list[Any]
 
 
 def segment_name(start: int) -> str:
@@ -66,24 +69,24 @@ def segment_names(disk: Disk, end: int) -> list[str]:
     return sorted(name for name in disk.names() if 0 <= start_of(name) < end)
 
 
-def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Sequence[bytes]) -> Segment:
+def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Callable[[], Iterable[bytes]]) -> Segment:
     """Write the ticks that begin at a place of the journal into a segment: the whole file, or nothing.
 
     Args:
         tick: the first tick; `before`: the link before it.
+        payloads: gives the payloads of the ticks, each time it is called.
 
     Raises:
         OSError: it cannot be written.
     """
-    after = before
-    for payload in payloads:
-        after = link_of(after, payload)
-    forms, blocks = pack(tick, payloads)
-    end = start + sum(HEAD.size + len(payload) for payload in payloads)
-    segment = Segment(start=start, end=end, tick=tick, ticks=len(payloads), before=before, after=after, forms=forms)
+    after, end, ticks = before, start, 0
+    for payload in payloads():
+        after, end, ticks = link_of(after, payload), end + HEAD.size + len(payload), ticks + 1
+    forms, columns = blocks.pack(tick, payloads)
+    segment = Segment(start=start, end=end, tick=tick, ticks=ticks, before=before, after=after, forms=forms)
     encode = msgspec.msgpack.encode
-    frames = [encode(segment), *(encode((name, _compressed(name, data))) for name, data in blocks.items())]
-    write_whole(disk, segment_name(start), [MAGIC, *_chained([*frames, encode(len(blocks))])])
+    frames = [encode(segment), *(encode((name, _compressed(name, data))) for name, data in columns.items())]
+    write_whole(disk, segment_name(start), [MAGIC, *_chained([*frames, encode(len(columns))])])
     return segment
 
 
@@ -104,18 +107,23 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
         DamagedError: its content is not what was written.
         JournalError: it has another format, or cannot be read.
     """
-    segment, blocks = _read(disk, name)
+    segment, compressed = _read(disk, name)
+    frames, at, link = list[Frame](), segment.start, segment.before
     try:
-        payloads = unpack(segment.tick, segment.forms, {key: decompress(data, _WINDOW) for key, data in blocks.items()})
+        for payload in _unpacked(segment, {key: decompress(data, _WINDOW) for key, data in compressed.items()}):
+            at, link = at + HEAD.size + len(payload), link_of(link, payload)
+            frames.append(Frame(payload, link, at))
     except (*DECODE_ERRORS, KeyError, IndexError, ZlibError) as error:
         raise DamagedError(name, 0, f"its columns cannot be read: {error}") from None
-    frames, at, link = list[Frame](), segment.start, segment.before
-    for payload in payloads:
-        at, link = at + HEAD.size + len(payload), link_of(link, payload)
-        frames.append(Frame(payload, link, at))
     if (len(frames), at, link) != (segment.ticks, segment.end, segment.after):
         raise DamagedError(name, 0, "its ticks do not lead to the link that its head names")
     return segment, frames
+
+
+def _unpacked(segment: Segment, columns: dict[str, bytes]) -> Iterator[bytes]:
+    if segment.format == FIRST:
+        return first_blocks.unpack(segment.tick, convert(segment.forms, list[first_blocks.Form]), columns)
+    return blocks.unpack(segment.tick, convert(segment.forms, list[blocks.Form]), columns)
 
 
 def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:
@@ -128,7 +136,7 @@ def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:
 def _read(disk: Disk, name: str) -> tuple[Segment, dict[str, bytes]]:
     """Return the head and the compressed blocks of a whole segment."""
     head: Segment | None = None
-    blocks, count = dict[str, bytes](), -1
+    found, count = dict[str, bytes](), -1
     for start, payload in chained_payloads(disk, name, MAGIC):
         if head is None:
             head = _head(name, start, payload)
@@ -140,10 +148,10 @@ def _read(disk: Disk, name: str) -> tuple[Segment, dict[str, bytes]]:
         if isinstance(block, int):
             count = block
         else:
-            blocks[block[0]] = block[1]
-    if head is None or count != len(blocks):
+            found[block[0]] = block[1]
+    if head is None or count != len(found):
         raise DamagedError(name, disk.size(name), "it ends before its last block")
-    return head, blocks
+    return head, found
 
 
 def _head(name: str, start: int, payload: bytes) -> Segment:
@@ -151,8 +159,8 @@ def _head(name: str, start: int, payload: bytes) -> Segment:
         segment = msgspec.msgpack.decode(payload, type=Segment)
     except DECODE_ERRORS as error:
         raise DamagedError(name, start, f"its head cannot be read: {error}") from None
-    if segment.format != FORMAT:
-        raise JournalError(f"{name}: has format {segment.format}, and this version of PRISM reads {FORMAT}")
+    if segment.format not in (FIRST, FORMAT):
+        raise JournalError(f"{name}: has format {segment.format}, and this version of PRISM reads {FIRST} and {FORMAT}")
     if segment_name(segment.start) != name:
         raise DamagedError(name, start, f"it begins at {segment.start} of the journal, and its name says otherwise")
     return segment
@@ -160,6 +168,6 @@ def _head(name: str, start: int, payload: bytes) -> Segment:
 
 def _compressed(name: str, data: bytes) -> bytes:
     """Return a block as raw deflate. Numbers have few repeats, and compress best without a search for them."""
-    strategy = Z_DEFAULT_STRATEGY if name.endswith("s") else Z_FILTERED
+    strategy = Z_DEFAULT_STRATEGY if name in (blocks.WHOLE, "contexts") or name.endswith(".values") else Z_FILTERED
     deflate = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, strategy)
     return deflate.compress(data) + deflate.flush()

@@ -219,7 +219,7 @@ def with_deliberation(ticks: int) -> Config:
 
 
 SEALED = Scene(
-    is_live=True, config=msgspec.structs.replace(CONFIG, run=msgspec.structs.replace(CONFIG.run, segment_mb=0.002))
+    is_live=True, config=msgspec.structs.replace(CONFIG, run=msgspec.structs.replace(CONFIG.run, segment_mb=0.00025))
 )
 """The live scene with some ticks in each sealed segment of its journal."""
 EMBEDDED, LIVE = Scene(is_live=False), Scene(is_live=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from unittest.mock import ANY
 
@@ -167,10 +167,12 @@ def no_sync_of_segments(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
 def a_segment_after_the_ticks_are_gone(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     put = write_whole
 
-    def empty_first(disk: SimulatedDisk, start: int, tick: int, before: bytes, payloads: list[bytes]) -> Segment:
-        tail = read_tail(disk)
+    def empty_first(
+        disk: SimulatedDisk, start: int, tick: int, before: bytes, payloads: Callable[[], Iterable[bytes]]
+    ) -> Segment:
+        tail, kept = read_tail(disk), [*payloads()]
         put(disk, JOURNAL, [head_bytes(tail.header, tail.sealed)])
-        return write_segment(disk, start, tick, before, payloads)
+        return write_segment(disk, start, tick, before, lambda: kept)
 
     patch.setattr(journal_writer, "write_segment", empty_first)
     return SimulatedDisk

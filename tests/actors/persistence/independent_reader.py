@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from pathlib import Path
 from struct import unpack_from
 from typing import Any
@@ -28,27 +28,92 @@ def frames(path: Path, magic: bytes) -> Iterator[tuple[bytes, bytes]]:
 def numbers(planes: bytes, width: int) -> list[int]:
     """Return the little-endian integers whose first bytes come first, then their second bytes, and so on."""
     count = len(planes) // width
-    return [int.from_bytes(planes[place::count], "little", signed=width == 8) for place in range(count)]
+    return [int.from_bytes(planes[place::count], "little") for place in range(count)]
+
+
+def said(blocks: dict[str, bytes], width: int) -> Iterator[list[tuple[int, int]]]:
+    """Return the agent and the symbol of every message of each tick."""
+    widths = {"others": 4, "gaps": 4, "symbols": width}
+    others, gaps, symbols = (iter(numbers(blocks[name], widths[name])) for name in widths)
+    bits = (byte >> place & 1 for byte in blocks["bits"] for place in range(8))
+    ranks = {tuple(context): rank for rank, context in enumerate(decode(blocks["contexts"]))}
+    last: dict[int, tuple[int, int]] = {}
+    for tick, runs in enumerate(numbers(blocks["runs"], 4)):
+        messages: list[tuple[int, int]] = []
+        for run in range(runs):
+            now = {agent: (symbol, tick - then, min(run, 3)) for agent, (symbol, then) in last.items()}
+            foreseen = sorted((ranks[context], agent) for agent, context in now.items() if context in ranks)
+            agents = [agent for _, agent in foreseen if next(bits)]
+            agents += accumulate(islice(gaps, next(others)))
+            spoken = sorted([(agent, next(symbols)) for agent in agents])
+            last |= {agent: (symbol, tick) for agent, symbol in spoken}
+            messages += spoken
+        yield messages
+
+
+def stream(kept: list[int], base: int, keys: list[int], columns: list[list[int]]) -> list[int]:
+    """Return a column of integers."""
+    found: dict[tuple[int, ...], int] = {}
+    values, left = list[int](), iter(kept)
+    for place in range(len(columns[0])):
+        key = tuple(columns[each][place] for each in keys) if keys else (place,)
+        if key not in found:
+            found[key] = next(left, 0)
+        values.append(found[key] if base < 0 else (found[key] + columns[base][place]) % 2**32)
+    return values
+
+
+def parts(number: int, items: list[Any], blocks: dict[str, bytes], columns: list[list[int]]) -> Iterator[list[bytes]]:
+    """Return what follows the agent in every message of a form; the columns are its symbol, the tick and the agent."""
+    symbols, *columns = columns
+    for place, item in enumerate(items):
+        if isinstance(item, int):
+            yield [bytes([0x90 | item]) if item < 16 else b"\xdc" + item.to_bytes(2, "big")] * len(symbols)
+            continue
+        letter, streams = item
+        for width, base, keys in streams:
+            kept = numbers(blocks[f"{number}.{len(columns)}"], width) if width else []
+            columns.append(stream(kept, base, keys, columns))
+        if letter == "n":
+            halves = zip(*columns[len(columns) - len(streams) :], strict=True)
+            yield [encode(half[0] if len(half) == 1 else half[0] << 24 | half[1]) for half in halves]
+        elif letter == "f":
+            yield [b"\xcb" + bits.to_bytes(8, "big") for bits in columns[-1]]
+        else:
+            values = [b"".join(map(encode, value)) for value in decode(blocks[f"{number}.{place}.values"])]
+            yield [values[code] for code in (columns[-1] if letter == "t" else symbols)]
+
+
+def messages_of(forms: list[Any], blocks: dict[str, bytes], first: int) -> Iterator[list[bytes]]:
+    """Return the messages of every tick of a segment."""
+    symbols = list[tuple[int, int]]()  # the form of each symbol, and its place among those of the form
+    for number, (_, _, items) in enumerate(forms):
+        says = items and not isinstance(items[0], int) and items[0][0] == "s"
+        symbols += [(number, place) for place in range(len(decode(blocks[f"{number}.0.values"])) if says else 1)]
+    ticks = [*said(blocks, 1 if len(symbols) <= 1 << 8 else 2 if len(symbols) <= 1 << 16 else 4)]
+    columns: list[list[list[int]]] = [[[], [], []] for _ in forms]
+    for tick, spoken in enumerate(ticks):
+        for agent, symbol in spoken:
+            number, place = symbols[symbol]
+            for column, value in zip(columns[number], (place, tick, agent), strict=True):
+                column.append(value)
+    rest = [zip(*parts(number, form[2], blocks, columns[number]), strict=True) for number, form in enumerate(forms)]
+    for tick, spoken in enumerate(ticks, first):
+        of_tick = ((forms[symbols[symbol][0]], agent, next(rest[symbols[symbol][0]])) for agent, symbol in spoken)
+        yield [bytes(form[:2]) + encode(tick) + encode(agent) + b"".join(tail) for form, agent, tail in of_tick]
 
 
 def sealed_ticks(path: Path) -> Iterator[bytes]:
     """Return the payload of every tick of a sealed segment."""
-    head, *rest, _ = (decode(payload) for payload, _ in frames(path, b"PRISMS\r\n"))
-    blocks = {name: decompress(data, -15) for name, data in rest}
-    columns = []
-    for number, (_, _, fields) in enumerate(head["forms"]):
-        column = []
-        for name, field in ((f"{number}.{place}", field) for place, field in enumerate(fields)):
-            values = None if field == "i" else decode(blocks[f"{name}.values"])
-            read = numbers(blocks[name], 4 if values else 8)
-            column.append([values[code] for code in read] if values else [[value] for value in accumulate(read)])
-        columns.append(zip(*column, strict=True))
-    kinds = iter(blocks.get("kinds", b""))
-    for tick, count in enumerate(numbers(blocks.get("counts", b""), 4), head["tick"]):
-        of = [(head["forms"][kind][1], chain(*next(columns[kind]))) for kind in islice(kinds, count)]
-        messages = (encode([kind, tick, *fields]) for kind, fields in of)
-        yield b"\x92" + encode(tick) + b"\xdd" + count.to_bytes(4, "big") + b"".join(messages)
-    yield from decode(blocks.get("payloads", b"\x90"))
+    head, *sealed, _ = (decode(payload) for payload, _ in frames(path, b"PRISMS\r\n"))
+    if head["format"] != 2:
+        raise ValueError(f"{path}: has format {head['format']}; `prism migrate RUN --segment-mb 0` takes it apart")
+    blocks = {name: decompress(data, -15) for name, data in sealed}
+    if "payloads" in blocks:
+        yield from decode(blocks["payloads"])
+        return
+    for tick, messages in enumerate(messages_of(head["forms"], blocks, head["tick"]), head["tick"]):
+        yield b"\x92" + encode(tick) + b"\xdd" + len(messages).to_bytes(4, "big") + b"".join(messages)
 
 
 def read_run(run: Path) -> tuple[dict[str, Any], list[Any], str, list[Any]]:

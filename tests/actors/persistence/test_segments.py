@@ -10,6 +10,7 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
+from actors.persistence import journal_writer
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import (
     JOURNAL,
@@ -26,16 +27,17 @@ from actors.persistence.journal import (
     scan_tail,
     whole_ticks,
 )
-from actors.persistence.journal_writer import JournalWriter
+from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWriter
 from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
 from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, segment_names, start_of
 from tests.actors.persistence.files import Tick, empty_run, frames
+from tests.actors.persistence.first_format import write_first
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
 
-COUNT, SEGMENT = 42, 1_000
-"""Ticks of the run, and bytes of a segment: five or six ticks."""
+COUNT, SEGMENT = 42, 1_000 // LARGEST
+"""Ticks of the run, and the size of a segment, which is full at several times that: five or six ticks."""
 
 
 def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> MemoryDisk:
@@ -205,13 +207,40 @@ def test_a_journal_that_names_another_end_than_its_segments_is_refused() -> None
         recover(disk)
 
 
+def test_segments_of_the_first_format_are_read_and_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, ticks = empty_run(), frames(COUNT)
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_writer, "write_segment", write_first)
+        JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[:25]])
+    JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[25:]])
+    made = MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+    assert {check_segment(made, name).format for name in segments(made)} == {1, 2}
+    assert list(whole_ticks(made)) == plain()
+    assert scan_tail(made, ())[:3] == scan_journal(made, plain()[0].start)[:3]
+
+
+def test_a_segment_has_its_size_and_enough_ticks_or_several_times_its_size() -> None:
+    ticks = frames(COUNT)
+    size = max(len(tick.frame) for tick in ticks)
+    few = sealed_run(size=1)  # a tick is larger than eight times the size
+    assert len(segments(few)) == COUNT
+    for each in (size, 4 * size, 10**6):
+        disk = sealed_run(size=each)
+        for name in segments(disk):
+            segment = check_segment(disk, name)
+            assert segment.end - segment.start >= each
+            assert segment.ticks >= LEAST_TICKS or segment.end - segment.start >= LARGEST * each
+            before = segment.end - segment.start - len(ticks[segment.tick + segment.ticks - 1].frame)
+            assert before < each or (segment.ticks - 1 < LEAST_TICKS and before < LARGEST * each)
+
+
 def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
     whole = sealed_run()
     name = segments(whole)[0]
     head = msgspec.structs.asdict(check_segment(whole, name)) | {"format": 9}
     payload = msgspec.msgpack.encode(head)
     data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
-    with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 1"):
+    with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 1 and 2"):
         read_segment(MemoryDisk({**whole.files, name: data}), name)
 
 
@@ -229,7 +258,7 @@ def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_othe
 ) -> None:
     disk = RealDisk(tmp_path_factory.mktemp("run"))
     create_journal(disk, read_header(empty_run())[0])
-    JournalWriter(disk, 500).append([tick.frame for tick in frames(COUNT)])
+    JournalWriter(disk, 500 // LARGEST).append([tick.frame for tick in frames(COUNT)])
     names = segment_names(disk, read_tail(disk).sealed.start)
     assert len(names) >= LEAST_SEGMENTS
     first = read_tail(disk).sealed.first

@@ -1,0 +1,272 @@
+"""The agents of messages, and what each says, told by what the same agents said before.
+
+A tick's messages come in runs, in each of which agents ascend. Most agents of a run can be foreseen: who has just begun
+to scroll sees a post in the next tick, and an update with an effect is followed by the effect. So a segment does not
+name them. It has the contexts in which agents are likely to act: what they said last, how many ticks ago, and which run
+of the tick it is. For everybody who is in such a context it has a bit: they act in this run, or do not. Only the others
+are named. Writer and reader follow the same history, so both know who is in which context.
+
+What an agent says is a number, its symbol, of which there are few. Symbols come in the order of contexts: people who
+did the same before often do the same now, and what is alike compresses well.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.persistence.fields import Ints, from_planes, planes
+from actors.persistence.streams import Blocks
+
+Context = tuple[int, int, int]
+"""What an agent said last, how many ticks ago, and the run of the tick: the fourth and all after it are 3."""
+
+TICKS: Final = 8
+"""The ticks after which agents are not foreseen any more."""
+RUNS: Final = 4
+"""Runs of a tick that are told apart."""
+_RUN: Final = 64
+"""Messages that a run must have in the mean, that anybody is foreseen: each run takes about a hundred microseconds."""
+_ACTING: Final = 24
+"""In a context that counts, one of so many agents acts at least."""
+_LEAST: Final = 8
+"""Agents who must have acted in a context that counts."""
+_SAMPLE: Final = 1 << 16
+"""Messages from which contexts are found, about."""
+_LIMIT: Final = 1 << 27
+"""The limit of agents' numbers if anybody is foreseen: four bytes are kept for each number."""
+
+
+class Said(NamedTuple):
+    """Messages of consecutive ticks, in their order.
+
+    Args:
+        ticks: of each message, from 0, ascending.
+        agents: of each message; `symbols`: what it says.
+        counts: the messages of each tick.
+    """
+
+    ticks: Ints
+    agents: Ints
+    symbols: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, counts: Ints, agents: Ints, symbols: Ints) -> Said:
+        """Return messages, of which each tick has so many."""
+        return cls(np.repeat(np.arange(len(counts)), counts), agents, symbols, counts)
+
+    def taken(self, places: Ints, base: int) -> Said:
+        """Return those at some places, with symbols from a base on."""
+        counts = np.bincount(self.ticks[places], minlength=len(self.counts))
+        return Said(self.ticks[places], self.agents[places], self.symbols[places] - base, counts)
+
+    def begins_run(self) -> NDArray[np.bool_]:
+        """Return for each message whether a run begins with it."""
+        begins = np.ones(len(self.agents), dtype=np.bool_)
+        begins[1:] = (self.ticks[1:] != self.ticks[:-1]) | (self.agents[1:] <= self.agents[:-1])
+        return begins
+
+
+class _Run(NamedTuple):
+    """A run that is over."""
+
+    tick: int
+    number: int
+    agents: Ints
+    symbols: Ints
+
+
+class _History:
+    """What every agent said last.
+
+    Args:
+        contexts: those that count, in the order in which they are told.
+        agents: the limit of agents' numbers; `symbols`: the limit of symbols.
+    """
+
+    def __init__(self, contexts: list[Context], agents: int, symbols: int) -> None:
+        self._rank = np.full((RUNS, TICKS + 1, symbols), -1, dtype=np.int64)
+        for rank, (symbol, ago, run) in enumerate(contexts):
+            self._rank[run, ago, symbol] = rank
+        self._counts: NDArray[np.bool_] = np.any(self._rank >= 0, axis=2)
+        self._last = np.full(agents if contexts else 0, -1, dtype=np.int32)
+        """The run in which each agent spoke last."""
+        self._runs = deque[_Run]()
+        self._number = 0
+
+    def foreseen(self, tick: int, place: int) -> tuple[Ints, Ints]:
+        """Return the agents who are in a context that counts, and its rank: in the order of ranks, then of agents."""
+        while self._runs and tick - self._runs[0].tick > TICKS:
+            self._runs.popleft()
+        agents, ranks, run = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], min(place, RUNS - 1)
+        for earlier in self._runs:
+            ago = tick - earlier.tick
+            if self._counts[run, ago]:
+                rank = self._rank[run, ago, earlier.symbols]
+                those = np.flatnonzero((rank >= 0) & (self._last[earlier.agents] == earlier.number))
+                agents.append(earlier.agents[those])
+                ranks.append(rank[those])
+        found, rank = np.concatenate(agents), np.concatenate(ranks)
+        order = np.argsort(rank << 40 | found)  # agents have numbers below 2**32
+        return found[order], rank[order]
+
+    def add(self, tick: int, agents: Ints, symbols: Ints) -> None:
+        """Add a run."""
+        if len(self._last):
+            self._last[agents] = self._number
+            self._runs.append(_Run(tick, self._number, agents, symbols))
+            self._number += 1
+
+
+def tell(said: Said, symbols: int) -> Blocks:
+    """Return the blocks that tell who says what.
+
+    Args:
+        symbols: the limit of symbols.
+    """
+    begins = said.begins_run()
+    starts = np.flatnonzero(begins)
+    ticks = said.ticks[starts]
+    limit = int(said.agents.max(initial=-1)) + 1
+    contexts = _contexts(said, symbols) if len(said.agents) >= _RUN * len(starts) and limit <= _LIMIT else []
+    history = _History(contexts, limit, symbols)
+    bits, others, gaps, order = [np.zeros(0, np.bool_)], list[int](), [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    is_here = np.zeros(limit if contexts else 0, dtype=np.bool_)
+    place, before = 0, -1
+    ends = np.append(starts, len(begins))[1:]
+    for tick, start, end in zip(ticks.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        place, before = place + 1 if tick == before else 0, tick
+        agents, these = said.agents[start:end], said.symbols[start:end]
+        named, places = agents, np.arange(len(agents))
+        if contexts:
+            known, _ = history.foreseen(tick, place)
+            is_here[agents] = True
+            acting = is_here[known]
+            bits.append(acting)
+            is_here[known] = False
+            unknown = is_here[agents]
+            is_here[agents] = False
+            named = agents[unknown]
+            places = np.concatenate((np.searchsorted(agents, known[acting]), np.flatnonzero(unknown)))
+            history.add(tick, agents, these)
+        others.append(len(named))
+        gaps.append(np.diff(named, prepend=0))
+        order.append(places + start)
+    return {
+        "runs": planes(np.bincount(ticks, minlength=len(said.counts)).astype("<u4")),
+        "contexts": msgspec.msgpack.encode(contexts),
+        "bits": np.packbits(np.concatenate(bits), bitorder="little").tobytes(),
+        "others": planes(np.array(others, dtype="<u4")),
+        "gaps": planes(np.concatenate(gaps).astype("<u4")),
+        "symbols": planes(said.symbols[np.concatenate(order)].astype(_dtype(symbols))),
+    }
+
+
+def told(blocks: Mapping[str, bytes], symbols: int) -> Said:
+    """Return who says what.
+
+    Args:
+        symbols: the limit of symbols.
+
+    Raises:
+        ValueError: the blocks do not fit one another.
+        KeyError: one is missing.
+    """
+    contexts = msgspec.msgpack.decode(blocks["contexts"], type=list[Context])
+    others = from_planes(blocks["others"], "<u4").astype(np.int64)
+    named = _within_runs(from_planes(blocks["gaps"], "<u4").astype(np.int64), others)
+    in_order = from_planes(blocks["symbols"], _dtype(symbols)).astype(np.int64)
+    runs = from_planes(blocks["runs"], "<u4").astype(np.int64)
+    if not contexts:
+        counts = _sums(others, runs)
+        return Said.of(counts, named, in_order)
+    parts = [*_retold(blocks, contexts, (runs, others, named, in_order), symbols)]
+    sizes = np.array([len(agents) for agents, _ in parts], dtype=np.int64)
+    agents = np.concatenate([agents for agents, _ in parts])
+    return Said.of(_sums(sizes, runs), agents, np.concatenate([spoken for _, spoken in parts]))
+
+
+def _retold(
+    blocks: Mapping[str, bytes], contexts: list[Context], columns: tuple[Ints, Ints, Ints, Ints], symbols: int
+) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the agents and the symbols of each run."""
+    runs, others, named, in_order = columns
+    bits = np.unpackbits(np.frombuffer(blocks["bits"], np.uint8), bitorder="little").astype(np.bool_)
+    # Who is foreseen was named before.
+    history = _History(contexts, int(named.max(initial=-1)) + 1, symbols)
+    bit = at = of_named = 0
+    for number, (tick, place) in enumerate(
+        (tick, place) for tick, count in enumerate(runs.tolist()) for place in range(count)
+    ):
+        known, _ = history.foreseen(tick, place)
+        acting = known[bits[bit : bit + len(known)]]
+        bit += len(known)
+        count = int(others[number])
+        agents = np.concatenate((acting, named[of_named : of_named + count]))
+        of_named += count
+        order = np.argsort(agents)
+        agents, spoken = agents[order], in_order[at : at + len(agents)][order]
+        at += len(agents)
+        history.add(tick, agents, spoken)
+        yield agents, spoken
+
+
+def _contexts(said: Said, symbols: int) -> list[Context]:
+    """Return the contexts that count, as a sample of agents shows: those in which most act at last."""
+    every = max(1, len(said.agents) // _SAMPLE)
+    mine = np.flatnonzero(said.agents % every == 0)
+    begins, ticks = said.begins_run(), said.ticks
+    of_run = np.cumsum(begins) - 1
+    run_ticks = ticks[begins]
+    first_run = np.searchsorted(run_ticks, np.arange(len(said.counts)))
+    runs_of = np.bincount(run_ticks, minlength=len(said.counts))
+    agents, symbols_of, run, tick = said.agents[mine], said.symbols[mine], of_run[mine], ticks[mine]
+    following = _following(agents, run)
+    shape = symbols, TICKS + 1, RUNS
+    seen, acted = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for ago in range(min(TICKS, len(said.counts) - 1) + 1):
+        there = tick + ago < len(said.counts)
+        later = np.minimum(tick + ago, len(said.counts) - 1)
+        for place in range(int(runs_of.max(initial=0))):
+            those = first_run[later] + place
+            waiting = there & (place < runs_of[later]) & (those > run) & (those <= following)
+            acting = waiting & (those == following)
+            number = min(place, RUNS - 1)
+            seen[:, ago, number] += np.bincount(symbols_of[waiting], minlength=symbols)
+            acted[:, ago, number] += np.bincount(symbols_of[acting], minlength=symbols)
+    counting = np.argwhere((acted >= _LEAST) & (acted * _ACTING >= seen))
+    rate = acted[tuple(counting.T)] / seen[tuple(counting.T)]
+    return [(int(symbol), int(ago), int(run)) for symbol, ago, run in counting[np.argsort(rate, kind="stable")]]
+
+
+def _following(agents: Ints, runs: Ints) -> Ints:
+    """Return the run of each agent's next message; one that never comes if there is none."""
+    order = np.lexsort((runs, agents))
+    following = np.full(len(agents), np.iinfo(np.int64).max)
+    same = agents[order][1:] == agents[order][:-1]
+    following[order[:-1][same]] = runs[order[1:][same]]
+    return following
+
+
+def _within_runs(gaps: Ints, counts: Ints) -> Ints:
+    """Return the sums of gaps that begin anew in each run."""
+    sums = np.append(0, np.cumsum(gaps))
+    found: Ints = sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)
+    return found
+
+
+def _sums(values: Ints, counts: Ints) -> Ints:
+    """Return the sum of each so many values."""
+    sums, ends = np.append(0, np.cumsum(values)), np.cumsum(counts)
+    found: Ints = sums[ends] - sums[ends - counts]
+    return found
+
+
+def _dtype(limit: int) -> str:
+    return "<u1" if limit <= 1 << 8 else "<u2" if limit <= 1 << 16 else "<u4"
