@@ -95,16 +95,20 @@ def unpack(tick: int, forms: Sequence[Form], blocks: Mapping[str, bytes]) -> Ite
     if WHOLE in blocks:
         yield from msgspec.msgpack.decode(blocks[WHOLE], type=list[bytes])
         return
+    yield from payloads_of(tick, *_kept(forms, blocks))
+
+
+def _kept(forms: Sequence[Form], blocks: Mapping[str, bytes]) -> tuple[Ints, list[Kept], Ints]:
+    """Return the number of messages of each tick, the columns of each form, and the form of each message."""
     symbols = [_symbols(number, form, blocks) for number, form in enumerate(forms)]
     bounds = np.append(0, np.cumsum(symbols, dtype=np.int64))
     said = told(blocks, int(bounds[-1]))
-    of = np.searchsorted(bounds, said.symbols, side="right") - 1
+    of = np.repeat(np.arange(len(forms), dtype=np.int16), symbols)[said.symbols]
     kept = list[Kept]()
     for number, form in enumerate(forms):
-        mine = np.flatnonzero(of == number)
-        columns = _columns(number, form, blocks, said.taken(mine, int(bounds[number])))
+        columns = _columns(number, form, blocks, said.taken(np.flatnonzero(of == number), int(bounds[number])))
         kept.append(Kept(form.array, form.kind, [*columns]))
-    yield from payloads_of(tick, said.counts, kept, of)
+    return said.counts, kept, of
 
 
 def _columns(number: int, form: Form, blocks: Mapping[str, bytes], said: Said) -> Iterator[Column]:
@@ -131,7 +135,7 @@ def _columns(number: int, form: Form, blocks: Mapping[str, bytes], said: Said) -
 
 def _packed(tick: int, payloads: Iterable[bytes]) -> tuple[list[Form], Blocks]:
     shapes, counts = Shapes(), list[int]()
-    agents, of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    agents, of = [np.zeros(0, np.int32)], [np.zeros(0, np.int16)]
     for part in _parts(payloads):
         found = _taken_apart(tick + len(counts), part, shapes)
         counts += found[0]
@@ -154,11 +158,11 @@ class _Writer:
     def __init__(self, counts: Ints, agents: Ints, of: Ints) -> None:
         self.counts = counts
         self.agents = agents
-        self.symbols = np.zeros(len(agents), dtype=np.int64)
+        self.symbols = np.zeros(len(agents), dtype=np.int32)
         self.symbols_count = 0
         self.blocks: Blocks = {}
         self._of = of
-        self._ticks = np.repeat(np.arange(len(counts)), counts)
+        self._ticks = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
 
     def form(self, number: int, collected: Collected) -> Form:
         """Return the form of messages of one shape, and put them into blocks."""
@@ -225,7 +229,7 @@ def _taken_apart(tick: int, payloads: Sequence[bytes], shapes: Shapes) -> tuple[
         counts.append(len(widths))
         sizes += widths
         at += len(payload)
-    data = np.frombuffer(b"".join(payloads) + bytes(PAD), np.uint8)
+    data = np.frombuffer(b"".join([*payloads, bytes(PAD)]), np.uint8)
     width, count = np.array(sizes, dtype=np.int64), np.array(counts, dtype=np.int64)
     before = np.append(0, np.cumsum(width))[np.cumsum(count) - count]
     starts = np.cumsum(width) - width + np.repeat(np.array(of_body, dtype=np.int64) - before, count)
@@ -235,7 +239,7 @@ def _taken_apart(tick: int, payloads: Sequence[bytes], shapes: Shapes) -> tuple[
 
 def _by_kind(data: Bytes, starts: Ints, ends: Ints, tick_widths: Ints, shapes: Shapes) -> tuple[Ints, Ints]:
     """Return the agent of each message, and the place of its shape."""
-    agents, of = np.zeros(len(starts), dtype=np.int64), np.zeros(len(starts), dtype=np.int64)
+    agents, of = np.zeros(len(starts), dtype=np.int32), np.zeros(len(starts), dtype=np.int16)
     found, kinds = np.unique(data[starts].astype(np.int64) << 8 | data[starts + 1], return_inverse=True)
     for number, code in enumerate(found.tolist()):
         array, kind = code >> 8, code & 255
@@ -244,7 +248,7 @@ def _by_kind(data: Bytes, starts: Ints, ends: Ints, tick_widths: Ints, shapes: S
         mine = np.flatnonzero(kinds == number)
         at = starts[mine] + 2 + tick_widths[mine]
         column = Numbers.read(data, at)
-        if (column.values >> 32).any():
+        if (column.values >> 31).any():
             raise UnusualError
         agents[mine] = column.values
         of[mine] = shapes.add(data, at + column.widths, ends[mine], array, kind)

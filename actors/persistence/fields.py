@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
+Ints = NDArray[np.signedinteger[Any]]
 
 PAD: Final = 16
 """The bytes that follow the last message, so that a number may be read at its last byte."""
@@ -100,12 +101,18 @@ class Numbers:
     """A column of integers from 0.
 
     Args:
-        values: they; `widths`: how many bytes each takes.
+        values: the integers.
     """
 
     def __init__(self, values: Ints) -> None:
         self.values = values
-        self.widths = np.array([1, 2, 3, 5, 9])[np.searchsorted([0x80, 0x100, 0x10000, 1 << 32], values, side="right")]
+
+    @cached_property
+    def widths(self) -> Ints:
+        """The bytes that each takes."""
+        bounds = np.array([0x80, 0x100, 0x10000, 1 << 32])
+        found: Ints = np.array([1, 2, 3, 5, 9])[np.searchsorted(bounds, self.values, side="right")]
+        return found
 
     @classmethod
     def read(cls, data: Bytes, at: Ints) -> Numbers:
@@ -149,7 +156,11 @@ class Floats:
 
     def __init__(self, bits: Ints) -> None:
         self.bits = bits
-        self.widths = np.full(len(bits), 9, dtype=np.int64)
+
+    @cached_property
+    def widths(self) -> Ints:
+        """The bytes that each takes."""
+        return np.full(len(self.bits), 9)
 
     @classmethod
     def read(cls, data: Bytes, at: Ints) -> Floats:
@@ -178,7 +189,11 @@ class Texts:
         self.texts = texts
         self.codes = codes
         self.sizes = np.array([len(text) for text in texts], dtype=np.int64) if sizes is None else sizes
-        self.widths = self.sizes[codes]
+
+    @cached_property
+    def widths(self) -> Ints:
+        """The bytes that each takes."""
+        return self.sizes[self.codes]
 
     @classmethod
     def read(cls, data: Bytes, at: Ints, widths: Ints) -> Texts:

@@ -24,7 +24,7 @@ from actors.persistence.fields import Ints, from_planes, planes
 from actors.persistence.streams import Blocks
 
 Context = tuple[int, int, int]
-"""What an agent said last, how many ticks ago, and the run of the tick: the fourth and all after it are 3."""
+"""A context: the symbol of an agent's last message, how many ticks ago it was, and the run of the tick, at most 3."""
 
 TICKS: Final = 8
 """The ticks after which agents are not foreseen any more."""
@@ -59,7 +59,7 @@ class Said(NamedTuple):
     @classmethod
     def of(cls, counts: Ints, agents: Ints, symbols: Ints) -> Said:
         """Return messages, of which each tick has so many."""
-        return cls(np.repeat(np.arange(len(counts)), counts), agents, symbols, counts)
+        return cls(np.repeat(np.arange(len(counts), dtype=np.int32), counts), agents, symbols, counts)
 
     def taken(self, places: Ints, base: int) -> Said:
         """Return those at some places, with symbols from a base on."""
@@ -83,7 +83,7 @@ class _Run(NamedTuple):
 
 
 class _History:
-    """What every agent said last.
+    """The last message of every agent.
 
     Args:
         contexts: those that count, in the order in which they are told.
@@ -104,7 +104,7 @@ class _History:
         """Return the agents who are in a context that counts, and its rank: in the order of ranks, then of agents."""
         while self._runs and tick - self._runs[0].tick > TICKS:
             self._runs.popleft()
-        agents, ranks, run = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], min(place, RUNS - 1)
+        agents, ranks, run = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)], min(place, RUNS - 1)
         for earlier in self._runs:
             ago = tick - earlier.tick
             if self._counts[run, ago]:
@@ -113,7 +113,7 @@ class _History:
                 agents.append(earlier.agents[those])
                 ranks.append(rank[those])
         found, rank = np.concatenate(agents), np.concatenate(ranks)
-        order = np.argsort(rank << 40 | found)  # agents have numbers below 2**32
+        order = np.argsort(rank << 40 | found)  # agents have numbers below 2**31
         return found[order], rank[order]
 
     def add(self, tick: int, agents: Ints, symbols: Ints) -> None:
@@ -136,7 +136,12 @@ def tell(said: Said, symbols: int) -> Blocks:
     limit = int(said.agents.max(initial=-1)) + 1
     contexts = _contexts(said, symbols) if len(said.agents) >= _RUN * len(starts) and limit <= _LIMIT else []
     history = _History(contexts, limit, symbols)
-    bits, others, gaps, order = [np.zeros(0, np.bool_)], list[int](), [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    bits, others, gaps, spoken = (
+        [np.zeros(0, np.bool_)],
+        list[int](),
+        [np.zeros(0, "<u4")],
+        [np.zeros(0, _dtype(symbols))],
+    )
     is_here = np.zeros(limit if contexts else 0, dtype=np.bool_)
     place, before = 0, -1
     ends = np.append(starts, len(begins))[1:]
@@ -156,15 +161,15 @@ def tell(said: Said, symbols: int) -> Blocks:
             places = np.concatenate((np.searchsorted(agents, known[acting]), np.flatnonzero(unknown)))
             history.add(tick, agents, these)
         others.append(len(named))
-        gaps.append(np.diff(named, prepend=0))
-        order.append(places + start)
+        gaps.append(np.diff(named, prepend=0).astype("<u4"))
+        spoken.append(these[places].astype(_dtype(symbols)))
     return {
         "runs": planes(np.bincount(ticks, minlength=len(said.counts)).astype("<u4")),
         "contexts": msgspec.msgpack.encode(contexts),
         "bits": np.packbits(np.concatenate(bits), bitorder="little").tobytes(),
         "others": planes(np.array(others, dtype="<u4")),
-        "gaps": planes(np.concatenate(gaps).astype("<u4")),
-        "symbols": planes(said.symbols[np.concatenate(order)].astype(_dtype(symbols))),
+        "gaps": planes(np.concatenate(gaps)),
+        "symbols": planes(np.concatenate(spoken)),
     }
 
 
@@ -180,8 +185,8 @@ def told(blocks: Mapping[str, bytes], symbols: int) -> Said:
     """
     contexts = msgspec.msgpack.decode(blocks["contexts"], type=list[Context])
     others = from_planes(blocks["others"], "<u4").astype(np.int64)
-    named = _within_runs(from_planes(blocks["gaps"], "<u4").astype(np.int64), others)
-    in_order = from_planes(blocks["symbols"], _dtype(symbols)).astype(np.int64)
+    named = _within_runs(from_planes(blocks["gaps"], "<u4").astype(np.int32), others)
+    in_order = from_planes(blocks["symbols"], _dtype(symbols)).astype(np.int32)
     runs = from_planes(blocks["runs"], "<u4").astype(np.int64)
     if not contexts:
         counts = _sums(others, runs)
@@ -257,7 +262,7 @@ def _following(agents: Ints, runs: Ints) -> Ints:
 def _within_runs(gaps: Ints, counts: Ints) -> Ints:
     """Return the sums of gaps that begin anew in each run."""
     sums = np.append(0, np.cumsum(gaps))
-    found: Ints = sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)
+    found: Ints = (sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)).astype(np.int32)
     return found
 
 

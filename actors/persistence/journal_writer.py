@@ -27,6 +27,15 @@ LARGEST: Final = 8
 """The size at which a segment is full with any number of ticks, in sizes of a segment."""
 
 
+def together(size: float, tick: float) -> float:
+    """Return the bytes of a segment.
+
+    Args:
+        size: its size; `tick`: the bytes of a tick.
+    """
+    return max(size, tick, min(LEAST_TICKS * tick, LARGEST * size))
+
+
 class JournalWriter:
     """A journal that is written.
 
@@ -79,9 +88,11 @@ class JournalWriter:
         if tail.header.format == UNSEALED:  # as it was begun, so that nothing which reads it is taken by surprise
             self._segment_bytes = 0
             return
-        with self._disk.open_file(JOURNAL) as file:
-            ticks = sum(isinstance(frame, Frame) for _, frame in frames_in(file, tail.at))
-        self._unsealed = _Unsealed(self._disk.size(JOURNAL) - tail.at, ticks)
+        size, ticks = self._disk.size(JOURNAL) - tail.at, 0
+        if size:
+            with self._disk.open_file(JOURNAL) as file:
+                ticks = sum(isinstance(frame, Frame) for _, frame in frames_in(file, tail.at))
+        self._unsealed = _Unsealed(size, ticks)
         if self._unsealed.fill(self._segment_bytes):
             self.sync()
             self._seal()

@@ -20,8 +20,9 @@ _encode = msgspec.msgpack.encode
 class Column(Protocol):
     """A column of msgpack values; see `fields.py`."""
 
-    widths: Ints
-    """The bytes that each takes."""
+    @property
+    def widths(self) -> Ints:
+        """The bytes that each takes. They are worked out when they are asked for, which takes memory."""
 
     def taken(self, places: Any) -> Column:
         """Return a column with those of some places."""

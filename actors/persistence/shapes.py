@@ -86,7 +86,7 @@ class Collected:
 
     def values(self, column: int) -> Ints:
         """Return a column: numbers, the bits of floating-point numbers, or the place of each value among `texts`."""
-        return np.concatenate(self._parts[column]).astype(np.int64)
+        return np.concatenate(self._parts[column])
 
     def texts(self, column: int) -> list[bytes]:
         """Return the different values of a column, in the order of their first."""

@@ -24,7 +24,7 @@ _FEWER: Final = 0.9
 
 
 class Stream(NamedTuple):
-    """How a column of integers is kept.
+    """A column of integers, as it is kept.
 
     Args:
         width: bytes of each, 0 if all are 0.
@@ -54,8 +54,7 @@ class StreamWriter:
         self._bases = [_AGENT]
         """The columns from which another may differ by little."""
         self._keys: list[_Key] = []
-        """What a column may follow from."""
-        self._add_keys(_AGENT)
+        """The columns from which another may follow: the agent, once there is a stream, and numbers."""
 
     def put_number(self, values: Ints) -> tuple[Stream, ...]:
         """Write a column of numbers, and return how: those above 32 bits in two parts."""
@@ -79,6 +78,8 @@ class StreamWriter:
         Args:
             is_number: True if it may differ by little from other numbers.
         """
+        if len(self._columns) == 1 + _AGENT:
+            self._add_keys(_AGENT)
         stream, data = self._kept(values, is_number=is_number)
         self._blocks[_name(self._number, len(self._columns))] = data
         self._columns.append(values)
@@ -140,7 +141,7 @@ class StreamReader:
 
 
 class _Key(NamedTuple):
-    """What a column may follow from.
+    """The columns from which another may follow.
 
     Args:
         columns: their numbers.

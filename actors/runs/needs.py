@@ -23,7 +23,7 @@ from actors.core.ports import Observer
 from actors.factory.checks import check_domain
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, journal_size, read_header, read_tail, whole_ticks
-from actors.persistence.journal_writer import JournalWriter
+from actors.persistence.journal_writer import LARGEST, JournalWriter, together
 from actors.persistence.segments import segment_names
 from actors.runs.api import run
 from prism.config import Config, OracleConfig
@@ -37,9 +37,9 @@ ROUNDS: Final = 12
 LAST: Final = 3
 """The last rounds of a rehearsal, which further rounds are taken to be like."""
 
-SEALING: Final = 5
-"""The memory that it takes to seal a segment, in its own sizes. Rehearsals seal none while they run: it does not grow
-with the agents."""
+SEALING: Final = 1.5
+"""The memory that it takes to seal a segment, in its own bytes, with the ticks that wait meanwhile. Rehearsals seal
+none while they run."""
 
 LOCKED: Final = 0.5
 """The share of the time of sealing that the run waits for: a thread seals, half of the time without Python's lock."""
@@ -56,8 +56,10 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
         rounds_s: the time of each round, with its checkpoints.
         rounds_bytes: the bytes of the journal of each round, before they are sealed.
         memory_mib: the most memory of the process.
-        segment_bytes: the bytes that are sealed together; 0 for none.
-        sealed_share: what is left of bytes that are sealed; `seal_s`: the time that it takes to seal one.
+        round_ticks: the ticks of a round.
+        segment_bytes: the size of a segment of the run that is foretold; 0 for none.
+        sealed_share: what is left of bytes that are sealed, as many ticks together as in that run; `seal_s`: the time
+            that it takes to seal one.
     """
 
     agents: int
@@ -65,6 +67,7 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
     rounds_s: tuple[float, ...]
     rounds_bytes: tuple[float, ...]
     memory_mib: float
+    round_ticks: int = 1
     segment_bytes: int = 0
     sealed_share: float = 1.0
     seal_s: float = 0.0
@@ -115,7 +118,11 @@ def needs(config: Config) -> Needs:
     is_large = is_drawn and size is not None and size > SIZES[-1]
     sizes: tuple[int | None, ...] = SIZES if is_large else (None,)
     segment_bytes = round(config.run.segment_mb * 1_000_000)
-    measured = tuple(_measured_alone(_shortened(config, each), segment_bytes) for each in sizes)
+    # Segments of a rehearsal are as much smaller as its ticks are, so they have as many.
+    parts = [segment_bytes if each is None or size is None else segment_bytes * each // size for each in sizes]
+    measured = tuple(
+        _measured_alone(_shortened(config, each), segment_bytes, part) for each, part in zip(sizes, parts, strict=True)
+    )
     return foretold(measured, measured[-1].agents if size is None else size, config.simulation.rounds)
 
 
@@ -138,10 +145,11 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
     largest = measured[-1]
     memory_mib = scaled(tuple(each.memory_mib for each in measured))
     run_s = scaled(tuple(grown(each.rounds_s) for each in measured))
-    if journal > largest.segment_bytes > 0:  # of the last segment half is there, in the mean
+    segment = together(largest.segment_bytes, journal / (rounds * largest.round_ticks))
+    if largest.segment_bytes and journal > segment:
         run_s += LOCKED * largest.seal_s * journal
-        journal = journal * largest.sealed_share + largest.segment_bytes / 2
-        memory_mib += SEALING * largest.segment_bytes / 2**20
+        journal = journal * largest.sealed_share + segment / 2  # of the last segment half is there, in the mean
+        memory_mib += SEALING * segment / 2**20
     return Needs(
         start_s=scaled(tuple(each.start_s for each in measured)),
         run_s=run_s,
@@ -173,13 +181,16 @@ def _shortened(config: Config, size: int | None) -> Config:
     )
 
 
-def _measured_alone(config: Config, segment_bytes: int) -> Rehearsed:
+def _measured_alone(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     """Return the measures of a rehearsal in a process of its own.
+
+    Args:
+        part: the size of its own segments.
 
     Raises:
         ActorError: it failed.
     """
-    command = [sys.executable, "-m", "actors.runs.needs", str(segment_bytes)]
+    command = [sys.executable, "-m", "actors.runs.needs", str(segment_bytes), str(part)]
     # the command is this module's own
     ended = subprocess.run(command, input=msgspec.json.encode(config), capture_output=True, check=False)  # noqa: S603
     if ended.returncode:
@@ -188,14 +199,18 @@ def _measured_alone(config: Config, segment_bytes: int) -> Rehearsed:
     return msgspec.json.decode(ended.stdout, type=Rehearsed)
 
 
-def measure(config: Config, segment_bytes: int) -> Rehearsed:
-    """Run a rehearsal in this process, in a directory that is removed afterwards, and return its measures."""
+def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
+    """Run a rehearsal in this process, in a directory that is removed afterwards, and return its measures.
+
+    Args:
+        segment_bytes: the size of a segment of the run that is foretold; `part`: that of the rehearsal's own.
+    """
     begun = perf_counter()
     with TemporaryDirectory(prefix="prism-rehearsal-") as directory:
         watch = _Stopwatch(Path(directory) / "run")
         result = run(config, out=Path(directory) / "run", observer=watch)
         last, memory_mib = perf_counter(), _peak_kib() / 1024
-        share, seal_s = _sealing(Path(directory), segment_bytes)
+        share, seal_s = _sealing(Path(directory), part)
     length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
     marks = [*range(0, len(ends) - 1, length), len(ends) - 1]
     times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
@@ -206,6 +221,7 @@ def measure(config: Config, segment_bytes: int) -> Rehearsed:
         rounds_s=tuple(after - before for before, after in pairwise(times)),
         rounds_bytes=tuple(float(after - before) for before, after in pairwise(sizes)),
         memory_mib=memory_mib,
+        round_ticks=length,
         segment_bytes=segment_bytes,
         sealed_share=share,
         seal_s=seal_s,
@@ -221,7 +237,7 @@ def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
         return 1.0, 0.0
     create_journal(sealed, header)
     begun = perf_counter()
-    JournalWriter(sealed, min(segment_bytes, size)).copy(whole_ticks(disk))
+    JournalWriter(sealed, max(1, min(segment_bytes, size // LARGEST))).copy(whole_ticks(disk))
     took_s, end = perf_counter() - begun, read_tail(sealed).sealed.start
     sealed.close()
     return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first), took_s / (end - first)
@@ -238,4 +254,4 @@ def _peak_kib() -> float:
 
 if __name__ == "__main__":
     given = msgspec.json.decode(sys.stdin.buffer.read(), type=Config)
-    sys.stdout.buffer.write(msgspec.json.encode(measure(given, int(sys.argv[1]))))
+    sys.stdout.buffer.write(msgspec.json.encode(measure(given, *map(int, sys.argv[1:]))))

@@ -1098,7 +1098,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
             ge=0.0,
             le=1000.0,
             description="size in MB at which the ticks in journal.prism are sealed in a segment, which takes about a "
-            "twentieth of it; 0: never",
+            "fortieth of it, if they are 16 or more; with any number of ticks at 8 times the size; 0: never",
         ),
     ] = 8.0
     sync: Annotated[

@@ -36,9 +36,11 @@ def test_a_larger_run_is_on_the_line_through_two_rehearsals_and_goes_on_as_they_
 
 
 def test_of_a_journal_that_is_sealed_only_its_share_and_half_a_segment_are_left() -> None:
-    sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05}
+    sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05, "round_ticks": 20}
     small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
-    assert foretold((small, large), 1_000_000, 50).journal_bytes == pytest.approx(1e8 * 50 * 0.05 + 4e6)
+    # ticks of 5 MB, so a segment has eight times its size, and not sixteen ticks
+    assert foretold((small, large), 1_000_000, 50).journal_bytes == pytest.approx(1e8 * 50 * 0.05 + 32e6)
+    assert foretold((small, large), 200_000, 50).journal_bytes == pytest.approx(2e7 * 50 * 0.05 + 8e6)
     assert foretold((small,), 10_000, 2).journal_bytes == pytest.approx(2e6)
     assert foretold((small,), 10_000, 2).memory_mib == pytest.approx(90)
     assert foretold((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
@@ -61,7 +63,7 @@ def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
 
 @pytest.mark.long
 def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None:
-    found = measure(SMALL, 8_000_000)
+    found = measure(SMALL, 8_000_000, 8_000_000)
     run(SMALL, out=tmp_path / "run")
     assert len(found.rounds_s) == len(found.rounds_bytes) == SMALL.simulation.rounds
     assert min(found.rounds_s) > 0
