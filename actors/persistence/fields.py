@@ -197,15 +197,17 @@ class Texts:
 
     @classmethod
     def read(cls, data: Bytes, at: Ints, widths: Ints) -> Texts:
-        """Return those that begin at these places and have these widths."""
-        texts, codes = list[bytes](), np.zeros(len(at), dtype=np.int64)
+        """Return those that begin at these places and have these widths, in the order of their first."""
+        texts, codes, firsts = list[bytes](), np.zeros(len(at), dtype=np.int64), [np.zeros(0, dtype=np.int64)]
         for width in np.unique(widths).tolist():
             those = np.flatnonzero(widths == width)
             rows = _rows(data, width)[at[those]] if width else np.zeros((len(those), 0), np.uint8)
             first, inverse = _different(rows)
             codes[those] = len(texts) + inverse
             texts += [row.tobytes() for row in rows[first]]
-        return cls(texts, codes)
+            firsts.append(those[first])
+        order = np.argsort(np.concatenate(firsts))
+        return cls([texts[place] for place in order.tolist()], _ranks(order)[codes])
 
     def taken(self, places: Any) -> Texts:
         """Return a column with those of some places."""
@@ -240,6 +242,11 @@ def by_first(keys: NDArray[Any]) -> tuple[Ints, Ints]:
     """Return the places where different keys stand first, ascending, and the number of each place's key among them."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[inverse]
+    return first[order], _ranks(order)[inverse]
+
+
+def _ranks(order: Ints) -> Ints:
+    """Return the rank of each place in an order."""
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return ranks

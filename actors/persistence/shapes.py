@@ -136,7 +136,10 @@ class Shapes:
         whole = Shape(array, kind, (f"t{count}",))
         if tried == _SHAPES_MAX or _has_few(len(Texts.read(data, at, ends - at).texts), len(at)):
             return whole
-        items, end = _items(data, int(at[0]), count, 0)
+        try:
+            items, end = _items(data, int(at[0]), count, 0)
+        except UnusualError:  # there is a map in it
+            return whole
         if end != ends[0]:
             return whole
         rows, places = _fitting(data, at, ends, Shape(array, kind, tuple(items)))

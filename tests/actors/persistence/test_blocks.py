@@ -119,3 +119,11 @@ def test_messages_of_a_kind_may_have_many_shapes() -> None:
     forms, blocks = pack(0, lambda: [payload])
     assert WHOLE not in blocks
     assert [*unpack(0, forms, blocks)] == [payload]
+
+
+def test_messages_with_maps_are_kept_with_all_their_fields_as_one_value() -> None:
+    done = [encode(Intervened(3, number, "silence", {"silence": [number, "somebody"]})) for number in range(200)]
+    payload = tick_payload(3, done)
+    forms, blocks = pack(3, lambda: [payload])
+    assert forms == [Form(done[0][0], done[0][1], (Field("t", (Stream(1),)),))]
+    assert [*unpack(3, forms, blocks)] == [payload]
