@@ -20,8 +20,11 @@ from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Role, SharingTable
 from prism.sharing.audit import divergence_from
-from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
+from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, SpentBudget, sharing_summary
 from prism.statechart import Oracle
+
+USD_DIGITS = 6
+"""The digits of an amount in US dollars that are told: sums of parts in any order are equal in them."""
 
 METHODS = {Role.SHARED: "shared", Role.MODELLED: "surrogate"}
 """`{part of a question that is not asked: the method of its answer}`."""
@@ -113,6 +116,8 @@ class Sharing:
         self._is_loaded = False
         self._calls = 0
         """The calls that all judgements took."""
+        self._spent = 0.0
+        """What they have spent of the budget, in its unit."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
         self._placed: dict[QuestionName, int] = {}
@@ -154,6 +159,8 @@ class Sharing:
 
     def _add(self, judged: Judged) -> None:
         self._calls += judged.calls_at_least
+        if self.table.budget is not None:
+            self._spent += self.table.budget.price.of(judged)
         if not judged.is_audit:
             return
         self.audits.append(judged)
@@ -260,8 +267,17 @@ class Sharing:
         """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
         self.table.advance(tick)  # a resume at its end places no question
         of = self.counts
-        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls)
+        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls, self._budget())
         return sharing_summary(by, self.table.archetypes, counts, self.audits)
+
+    def _budget(self) -> SpentBudget | None:
+        budget = self.table.budget
+        if budget is None:
+            return None
+        unit, amount, spent = budget.price.unit, budget.amount, self._spent
+        if unit == "calls":
+            return SpentBudget(unit=unit, amount=round(amount), spent=round(spent))
+        return SpentBudget(unit=unit, amount=amount, spent=round(spent, USD_DIGITS))
 
     def count(self, waiting: WaitingQuestion) -> None:
         """Count a question that got an answer of the oracle."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
-from actors.pages.sharing_words import in_short, interval
+from actors.pages.sharing_words import in_short, interval, spent_of
 from actors.pages.words import count, plural
 from actors.results.run_groups import RunGroup
 from prism.palette import BLUE, VERMILION
@@ -81,6 +81,9 @@ def _reading(sharing: SharingSummary) -> str:
     parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
     if sharing.modelled:
         parts.append(f"{count(sharing.modelled)} of them drew from the surrogate.")
+    if sharing.budget is not None:
+        spent, budget = spent_of(sharing.budget)
+        parts.append(f"{spent} of a budget of {budget} {'was' if spent == '1' else 'were'} spent.")
     if sharing.divergence is None and sharing.by == "exact":
         parts.append("Only equal prompts share, so there is no error.")
     elif sharing.divergence is None:

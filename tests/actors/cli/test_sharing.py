@@ -49,6 +49,17 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "no audits: the error of sharing is not known" in silent.out
 
 
+def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
+    ended = prism("run", "small.yaml", "--out", "shared", *SHARED, "--set", "oracle.budget.calls=60")
+    found = cast("dict[str, Any]", summary(Path("shared"))["sharing"])
+    assert found["budget"] == {"unit": "calls", "amount": 60, "spent": found["calls"]}
+    assert re.search(rf"spent +{found['calls']} +of a budget of 60 calls *\n", ended.out)
+    assert prism("report", "shared", "--out", "page.html").code == 0
+    assert f"{found['calls']} of a budget of 60 calls were spent." in Path("page.html").read_text()
+    prism("run", "small.yaml", "-q", "--out", "free", *SHARED)
+    assert cast("dict[str, Any]", summary(Path("free"))["sharing"])["budget"] is None
+
+
 def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
     exact = ("--set", "oracle.sharing=exact", "--set", "oracle.audit=0.05", "--set", "population.size=30")
     ended = prism("run", "small.yaml", "--out", "shared", *exact)
@@ -418,6 +429,9 @@ def test_a_budget_is_kept_where_a_judgement_takes_several_calls(
     spent = sum(model["calls"].values()) if unit == "calls" else model["cost_usd"]
     assert 0.6 * amount < spent < 1.1 * amount
     sharing = cast("dict[str, Any]", found["sharing"])
+    told = sharing["budget"]
+    assert (told["unit"], told["amount"]) == (unit.removeprefix("cost_"), amount)
+    assert told["spent"] == pytest.approx(spent, abs=1e-5)
     assert sharing["calls"] == sum(model["calls"].values())
     assert sharing["calls"] == 4 * (sharing["asked_for_all"] + sharing["audited"])
     replayed = ("--set", "oracle.tape=replay", "--set", "oracle.tape_path=asked/tape.sqlite", "--ticks", "144")
