@@ -35,8 +35,8 @@ def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
     made = f"{counted(sharing.archetypes, 'archetype')}, {counted(sharing.splits, 'split')}"
     yield "asked for all", f"{sharing.asked_for_all:,}", made
     yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
-    if sharing.modelled:
-        yield "by the surrogate", f"{sharing.modelled:,}", ""
+    if sharing.surrogate:
+        yield "by the surrogate", f"{sharing.surrogate:,}", ""
     yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
     if sharing.calls > sharing.asked_for_all + sharing.audited:
         yield "model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"

@@ -88,9 +88,12 @@ def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counte
 
 
 def roles_of(sharing: Sharing | None) -> dict[str, int]:
-    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared."""
+    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared.
+
+    Parts without a call have the name of their answers' method, which is that of the summary, too.
+    """
     counts = Counter[str]() if sharing is None else sharing.counts.roles
-    return {role.value: counts[role] for role in Role}
+    return {METHODS.get(role, role.value): counts[role] for role in Role}
 
 
 class Sharing:

@@ -76,11 +76,11 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
 
 def _reading(sharing: SharingSummary) -> str:
     asked = sharing.asked_for_all + sharing.audited
-    drew = count(sharing.shared + sharing.modelled)
+    drew = count(sharing.shared + sharing.surrogate)
     each = f"{sharing.questions_per_call:,.1f} for each that was asked"
     parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
-    if sharing.modelled:
-        parts.append(f"{count(sharing.modelled)} of them drew from the surrogate.")
+    if sharing.surrogate:
+        parts.append(f"{count(sharing.surrogate)} of them drew from the surrogate.")
     if sharing.budget is not None:
         spent, budget = spent_of(sharing.budget)
         parts.append(f"{spent} of a budget of {budget} {'was' if spent == '1' else 'were'} spent.")

@@ -73,7 +73,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         by: `exact` or `archetype`; `fields`: the fields of an archetype, with their groups.
         archetypes: the archetypes at the end, parts of split ones counted each; `splits`: splits of archetypes.
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
-            `modelled`: those that drew from the surrogate; `audited`: those that were asked by themselves although
+            `surrogate`: those that drew from the surrogate; `audited`: those that were asked by themselves although
             they could have shared.
         calls: that all judgements took. A server without probabilities is called `oracle.sharing_samples` times for
             each of them.
@@ -91,7 +91,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     splits: int
     asked_for_all: int
     shared: int
-    modelled: int = 0
+    surrogate: int = 0
     audited: int
     calls: int = 0
     budget: SpentBudget | None = None
@@ -131,7 +131,7 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
         splits=counts.splits,
         asked_for_all=owners,
         shared=drawn,
-        modelled=modelled,
+        surrogate=modelled,
         audited=audited,
         calls=counts.calls,
         budget=counts.budget,
