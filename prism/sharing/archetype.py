@@ -64,7 +64,9 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     """
     full = _full_name(name, known)
     field, read = known[full]
-    if text == EXACT and field.kind != "texts":
+    if field.kind == "texts":
+        raise ExpressionError(text, 1, _of_texts(full, known))
+    if text == EXACT:
         return Grouping(full, text, read, _same, in_words)
     if text == LOG2 and field.is_number and field.low >= 0.0:
         return Grouping(full, text, read, _log2, _log2_words)
@@ -167,9 +169,15 @@ def _is_bounded(field: Field) -> bool:
     return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
 
 
+def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
+    """Return why a field of several texts has no groups, and which field may have been meant."""
+    single = [each for each, (field, _) in sorted(known.items()) if field.kind != "texts"]
+    close = get_close_matches(name, single, n=1, cutoff=NEAR)
+    instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
+    return f"{name} has several texts at a time, and groups are of single values: {instead}"
+
+
 def _ways(field: Field) -> str:
-    if field.kind == "texts":
-        return "nothing: it is several texts"
     ways = [EXACT]
     if field.is_number and field.low >= 0.0:
         ways.append(LOG2)

@@ -55,7 +55,11 @@ def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
         ("post.match", "0 bins", "1 to 1000 bins"),
         ("post.match", "1001 bins", "1 to 1000 bins"),
         ("post.match", "four", "exact or log2 or 1 to 1000 bins, such as `4 bins`, got 'four'"),
-        ("post.topics", "exact", "several texts"),
+        (
+            "post.topics",
+            "exact",
+            "post.topics has several texts at a time, and groups are of single values: leave it out, or name another",
+        ),
     ],
 )
 def test_what_cannot_be_grouped_is_refused_with_what_can(name: str, text: str, problem: str) -> None:

@@ -382,6 +382,13 @@ def test_what_cannot_be_shared_is_refused_in_a_line(settings: tuple[str, ...], p
     [
         ("age: exact", "archetype.age: no such field: there are: agent.activity, "),
         ("folowed: exact", "archetype.folowed: no such field: did you mean post.followed?"),
+        (
+            "topics: exact",
+            (
+                "archetype.topics: post.topics has several texts at a time, and groups are of single values: "
+                "name another field, such as post.topic_match\n"
+            ),
+        ),
         ("topic_match: 4", "archetype.topic_match: expected groups: exact, log2, or bins such as `4 bins`, got 4"),
         ("post.likes: exact", "archetype.post.likes: the field has groups already, as likes: expected one entry for "),
     ],
