@@ -20,6 +20,8 @@ from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
 LOG2: Final = "log2"
+LOG2_FROM: Final = 2
+"""The first value that shares its group by the logarithm with another whole number."""
 BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
 
@@ -68,7 +70,7 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
         raise ExpressionError(text, 1, _of_texts(full, known))
     if text == EXACT:
         return Grouping(full, text, read, _same, in_words)
-    if text == LOG2 and field.is_number and field.low >= 0.0:
+    if text == LOG2 and _is_counted(field):
         return Grouping(full, text, read, _log2, _log2_words)
     bins = _BINS.fullmatch(text)
     if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
@@ -169,6 +171,11 @@ def _is_bounded(field: Field) -> bool:
     return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
 
 
+def _is_counted(field: Field) -> bool:
+    """Return whether a field is a number with groups by its logarithm: below 2 there are none but 0 and 1."""
+    return field.is_number and field.low >= 0.0 and field.bounds[1] >= LOG2_FROM
+
+
 def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
     """Return why a field of several texts has no groups, and which field may have been meant."""
     single = [each for each, (field, _) in sorted(known.items()) if field.kind != "texts"]
@@ -179,7 +186,7 @@ def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
 
 def _ways(field: Field) -> str:
     ways = [EXACT]
-    if field.is_number and field.low >= 0.0:
+    if _is_counted(field):
         ways.append(LOG2)
     if field.is_number and _is_bounded(field):
         ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")
