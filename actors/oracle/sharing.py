@@ -120,7 +120,7 @@ class Sharing:
         self._calls = 0
         """The calls that all judgements took."""
         self._spent = 0.0
-        """What they have spent of the budget, in its unit."""
+        """The sum that they have spent of the budget, in its unit."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
         self._placed: dict[QuestionName, int] = {}
