@@ -18,7 +18,7 @@ from actors.core.state import SharingState
 from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
-from prism.sharing import Basis, Judged, Role, SharingTable
+from prism.sharing import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import divergence_from
 from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, SpentBudget, sharing_summary
 from prism.statechart import Oracle
@@ -112,6 +112,8 @@ class Sharing:
         self.counts = SharingCounts()
         self.audits: list[Judged] = []
         """The audits of the whole run."""
+        self.on_placed: Callable[[Question[Any], Place], None] = lambda *_: None
+        """Called with each question and its place in the table."""
         self._oracle = oracle
         self._asker = asker
         self._followers: dict[Basis, list[WaitingQuestion]] = {}
@@ -153,7 +155,9 @@ class Sharing:
             return waiting
         question = waiting.question
         self._placed[waiting.name] = question.tick
-        return waiting._replace(place=self.table.place(self._asker(question), question))
+        place = self.table.place(self._asker(question), question)
+        self.on_placed(question, place)
+        return waiting._replace(place=place)
 
     @property
     def bits(self) -> float:

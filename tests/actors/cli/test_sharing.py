@@ -5,14 +5,22 @@ from __future__ import annotations
 import csv
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pytest
 import yaml
 
+from actors.oracle.sharing import Sharing
+from actors.results.explain import explain_everybody
 from actors.runs.directory import SUMMARY, RunDirectory
-from actors.testing import ModelServer
+from actors.runs.replay import replay
+from actors.runtime.simulation import Simulation
+from actors.testing import ModelServer, ServerSettings
+from actors.testing.faults import Fault, FaultPlan
+from prism.sharing.table import words_of
 from prism.social.chart import social_chart_text
 from tests.command import Prism
 
@@ -189,6 +197,51 @@ def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None
     assert asked in told(owner)
     assert f"asked by itself, though its archetype shares: {in_words(audit['shared'])}" in told(audit)
     assert f"and drew from: {in_words(audit['probabilities'])}" in told(audit)
+
+
+@pytest.mark.network
+def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_without_an_answer(
+    prism: Prism, tmp_path: Path
+) -> None:
+    fields = "oracle.archetype={topic_match: 8 bins, followed: exact, likes: log2, activity: 999 bins}"
+    failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(6, 16), Fault.EMPTY)))
+    with ModelServer(failing) as server:
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.max_attempts=1")
+        more = ("--set", fields, "--set", "oracle.budget.calls=60", "--set", "oracle.max_fallback_share=null")
+        often = ("--set", "run.checkpoint_every_ticks=9")
+        assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more, *often).code == 0
+    run, placed = RunDirectory(tmp_path / "shared"), dict[str, tuple[Any, Sharing]]()
+
+    def note(simulation: Simulation) -> None:
+        sharing = simulation.oracle.sharing
+        assert sharing is not None
+        sharing.on_placed = lambda question, place: placed.update(
+            {f"{question.tick} {question.agent} {question.trigger}": (place, sharing)}
+        )
+
+    done = anyio.run(partial(replay, run, on_begin=note))
+    turns = [
+        turn
+        for first in range(0, done.tick, 6)
+        for turn in anyio.run(explain_everybody, run.path, first, min(first + 5, done.tick - 1))
+        if turn.question is not None and turn.question.sharing is not None
+    ]
+    drawn = together = 0
+    for turn in turns:
+        assert turn.question is not None
+        told = turn.question.sharing
+        assert told is not None
+        place, sharing = placed[f"{turn.question.tick} {turn.agent} {turn.trigger}"]
+        words = words_of(sharing.table.archetypes, place.key)
+        assert told.archetype.startswith("decides in evaluating, all together" if place.is_whole else words)
+        if told.part == "shared":
+            assert told.shared is not None
+            assert tuple(told.shared.values()) == place.basis.probabilities
+        drawn += told.part == "shared"
+        together += place.is_whole
+    assert drawn >= 10
+    assert together >= 10
+    assert sharing.table.lost
 
 
 @pytest.mark.network
