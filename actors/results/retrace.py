@@ -107,7 +107,7 @@ class TracedTurn:
         answer: what the agent sends back; in the end, what the journal has.
     """
 
-    def __init__(  # what is known of one turn
+    def __init__(
         self,
         trigger: Trigger[Any],
         domain: Domain,
