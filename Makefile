@@ -70,6 +70,7 @@ extras: $(READY) ## install what `prism report`, `view`, `experiment` and Parque
 run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"
 	@$(BIN)/prism run $(CONFIG)
+	@echo "prism: to look at it in a browser: $(if $(wildcard $(READY)),,make extras && )$(BIN)/prism view"
 
 quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 30 seconds)
 	$(QUICK)

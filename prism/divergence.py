@@ -176,7 +176,7 @@ class ComparedChoices:
         self._alternative = alternative
         self._counts: dict[tuple[str, str], ChoiceCounts] = {}
 
-    def add(  # a question, its answer, and what it is compared with
+    def add(
         self,
         name: tuple[int, int, str],
         state: str,

@@ -26,6 +26,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+TOLD_MAX = 20
+"""The most wrong settings that one error tells of, a line each."""
+
 
 class PrismError(Exception):
     """The base class of every error that PRISM raises on purpose."""
@@ -57,8 +60,23 @@ class ConfigError(PrismError):
         self.problem = problem
         self.key = key
         self.line = line
+        self.others: tuple[ConfigError, ...] = ()
+        """The further mistakes of the configuration, as far as they are known: a line of the text each."""
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {problem}" if key is None else f"{place}: {key}: {problem}")
+
+    def __str__(self) -> str:
+        """Return the message: a line for each thing that is wrong."""
+        told = [super().__str__(), *map(str, self.others[: TOLD_MAX - 1])]
+        more = len(self.others) + 1 - len(told)
+        return "\n".join([*told, f"and {more:,} more"] if more else told)
+
+
+def together(errors: Sequence[ConfigError]) -> ConfigError:
+    """Return the first of some errors of one configuration, which tells of the others, too."""
+    first, *others = errors
+    first.others = (*first.others, *others)
+    return first
 
 
 class SettingError(ConfigError, ValueError):

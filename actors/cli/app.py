@@ -205,7 +205,8 @@ def _print_error(problem: str, code: int) -> None:
     if output.is_json:
         say_json("error", FAILED, error=problem, exit_code=code)
     else:
-        click.secho(f"prism: {problem}", fg=None if os.environ.get("NO_COLOR") else "red", err=True)
+        told = "\n".join(f"prism: {line}" for line in problem.split("\n"))
+        click.secho(told, fg=None if os.environ.get("NO_COLOR") else "red", err=True)
 
 
 def exit_code(error: PrismError) -> int:

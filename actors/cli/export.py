@@ -39,7 +39,7 @@ SHOWN_AFTER_S = 0.5
 )
 @click.option("--force", is_flag=True, help="Replace an export that is there.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
-def export_command(  # an argument for each option
+def export_command(
     paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool
 ) -> None:
     """Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.

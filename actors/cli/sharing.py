@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.words import counted
-from actors.pages.sharing_words import interval, is_far
+from actors.pages.sharing_words import interval, is_far, spent_of
 from prism.sharing.summary import SharingSummary
 
 WORTH_A_LINE = 0.005
@@ -35,11 +35,14 @@ def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
     made = f"{counted(sharing.archetypes, 'archetype')}, {counted(sharing.splits, 'split')}"
     yield "asked for all", f"{sharing.asked_for_all:,}", made
     yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
-    if sharing.modelled:
-        yield "by the surrogate", f"{sharing.modelled:,}", ""
+    if sharing.surrogate:
+        yield "by the surrogate", f"{sharing.surrogate:,}", ""
     yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
     if sharing.calls > sharing.asked_for_all + sharing.audited:
         yield "model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"
+    if sharing.budget is not None:
+        spent, budget = spent_of(sharing.budget)
+        yield "spent", spent, f"of a budget of {budget}"
 
 
 def _error(sharing: SharingSummary) -> Iterator[str]:

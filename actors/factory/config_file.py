@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from actors.factory.input_files import input_paths, locate_input, no_such_file, 
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config
-from prism.errors import ConfigError, InputError
+from prism.errors import ConfigError, InputError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
 
@@ -52,11 +52,9 @@ def read_config(
     variables = os.environ if environment is None else environment
     placed = _load(_read(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
-    _check_archetype(placed)
-    for key, name in input_paths(config).items():
-        leaf = placed.leaves.get(key)
-        if leaf is not None and not locate_input(name).exists():
-            raise InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
+    wrong = [*_archetype_errors(placed), *_missing_inputs(placed, config)]
+    if wrong:
+        raise together(wrong)
     return config
 
 
@@ -104,15 +102,24 @@ def _load(
     return replace(placed, config=located(placed.config, own))
 
 
-def _check_archetype(placed: PlacedConfig) -> None:
-    """Refuse fields and groups of an archetype that people's questions do not have. Other domains must be built."""
+def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
+    """Yield fields and groups of an archetype that people's questions do not have. Other domains must be built."""
     config, leaf = placed.config, placed.leaves.get("oracle.archetype")
     if leaf is None or config.oracle.sharing != "archetype" or config.simulation.domain != "social":
         return
     try:
         declared_groupings(config.oracle.archetype, question_fields(config))
     except ConfigError as error:
-        raise leaf.refuse(error.problem, str(error.key)) from None
+        for each in (error, *error.others):
+            yield leaf.refuse(each.problem, str(each.key))
+
+
+def _missing_inputs(placed: PlacedConfig, config: Config) -> Iterator[InputError]:
+    """Yield the input files that are named and do not exist; those of a configuration with their directory in it."""
+    for key, name in input_paths(config).items():
+        leaf = placed.leaves.get(key)
+        if leaf is not None and not locate_input(name).exists():
+            yield InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
 
 
 def _read(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

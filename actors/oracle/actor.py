@@ -561,6 +561,7 @@ class OracleActor:
         self, waiting: WaitingQuestion, answer: Answer, pause_s: float, calls: anyio.abc.TaskGroup
     ) -> None:
         """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
+        self._open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
         agent, tick, trigger = waiting.name
         await self._answers.keep(self._codec.encode(Retried(tick, agent, trigger, answer.reason, spent)))

@@ -18,10 +18,13 @@ from actors.core.state import SharingState
 from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
-from prism.sharing import Basis, Judged, Role, SharingTable
+from prism.sharing import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import divergence_from
-from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
+from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, SpentBudget, sharing_summary
 from prism.statechart import Oracle
+
+USD_DIGITS = 6
+"""The digits of an amount in US dollars that are told: sums of parts in any order are equal in them."""
 
 METHODS = {Role.SHARED: "shared", Role.MODELLED: "surrogate"}
 """`{part of a question that is not asked: the method of its answer}`."""
@@ -85,9 +88,12 @@ def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counte
 
 
 def roles_of(sharing: Sharing | None) -> dict[str, int]:
-    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared."""
+    """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared.
+
+    Parts without a call have the name of their answers' method, which is that of the summary, too.
+    """
     counts = Counter[str]() if sharing is None else sharing.counts.roles
-    return {role.value: counts[role] for role in Role}
+    return {METHODS.get(role, role.value): counts[role] for role in Role}
 
 
 class Sharing:
@@ -106,6 +112,8 @@ class Sharing:
         self.counts = SharingCounts()
         self.audits: list[Judged] = []
         """The audits of the whole run."""
+        self.on_placed: Callable[[Question[Any], Place], None] = lambda *_: None
+        """Called with each question and its place in the table."""
         self._oracle = oracle
         self._asker = asker
         self._followers: dict[Basis, list[WaitingQuestion]] = {}
@@ -113,6 +121,8 @@ class Sharing:
         self._is_loaded = False
         self._calls = 0
         """The calls that all judgements took."""
+        self._spent = 0.0
+        """The sum that they have spent of the budget, in its unit."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
         self._placed: dict[QuestionName, int] = {}
@@ -145,7 +155,9 @@ class Sharing:
             return waiting
         question = waiting.question
         self._placed[waiting.name] = question.tick
-        return waiting._replace(place=self.table.place(self._asker(question), question))
+        place = self.table.place(self._asker(question), question)
+        self.on_placed(question, place)
+        return waiting._replace(place=place)
 
     @property
     def bits(self) -> float:
@@ -154,6 +166,8 @@ class Sharing:
 
     def _add(self, judged: Judged) -> None:
         self._calls += judged.calls_at_least
+        if self.table.budget is not None:
+            self._spent += self.table.budget.price.of(judged)
         if not judged.is_audit:
             return
         self.audits.append(judged)
@@ -260,8 +274,17 @@ class Sharing:
         """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
         self.table.advance(tick)  # a resume at its end places no question
         of = self.counts
-        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls)
+        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls, self._budget())
         return sharing_summary(by, self.table.archetypes, counts, self.audits)
+
+    def _budget(self) -> SpentBudget | None:
+        budget = self.table.budget
+        if budget is None:
+            return None
+        unit, amount, spent = budget.price.unit, budget.amount, self._spent
+        if unit == "calls":
+            return SpentBudget(unit=unit, amount=round(amount), spent=round(spent))
+        return SpentBudget(unit=unit, amount=amount, spent=round(spent, USD_DIGITS))
 
     def count(self, waiting: WaitingQuestion) -> None:
         """Count a question that got an answer of the oracle."""

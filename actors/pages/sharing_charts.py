@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
-from actors.pages.sharing_words import in_short, interval
+from actors.pages.sharing_words import in_short, interval, spent_of
 from actors.pages.words import count, plural
 from actors.results.run_groups import RunGroup
 from prism.palette import BLUE, VERMILION
@@ -76,11 +76,14 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
 
 def _reading(sharing: SharingSummary) -> str:
     asked = sharing.asked_for_all + sharing.audited
-    drew = count(sharing.shared + sharing.modelled)
+    drew = count(sharing.shared + sharing.surrogate)
     each = f"{sharing.questions_per_call:,.1f} for each that was asked"
     parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
-    if sharing.modelled:
-        parts.append(f"{count(sharing.modelled)} of them drew from the surrogate.")
+    if sharing.surrogate:
+        parts.append(f"{count(sharing.surrogate)} of them drew from the surrogate.")
+    if sharing.budget is not None:
+        spent, budget = spent_of(sharing.budget)
+        parts.append(f"{spent} of a budget of {budget} {'was' if spent == '1' else 'were'} spent.")
     if sharing.divergence is None and sharing.by == "exact":
         parts.append("Only equal prompts share, so there is no error.")
     elif sharing.divergence is None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from actors.display.words import counted, usd
 from prism.sharing.audit import Estimate
-from prism.sharing.summary import SharedShares, SharingSummary
+from prism.sharing.summary import SharedShares, SharingSummary, SpentBudget
 
 POINT: Final = 0.01
 TENTH: Final = 0.1
@@ -42,6 +43,13 @@ def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
     if estimate.low is not None and estimate.high is not None:
         ends = f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}"
     return f"{estimate.mean:.{digits}f} ({ends})" if ends else f"{estimate.mean:.{digits}f}"
+
+
+def spent_of(budget: SpentBudget) -> tuple[str, str]:
+    """Return what was spent of a budget, and the budget: `97` and `100 calls`, or `$1.94` and `$2.00`."""
+    if budget.unit == "usd":
+        return usd(budget.spent), usd(budget.amount)
+    return f"{budget.spent:,}", counted(round(budget.amount), "call")
 
 
 def is_far(sharing: SharingSummary) -> bool:

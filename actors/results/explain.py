@@ -127,7 +127,7 @@ async def explain_everybody(
         for each in trace.turns
         if each.question is not None and each.trigger.decision is not None
     }
-    turns = await explained_turns(run, trace.turns, decided)
+    turns = await explained_turns(run, trace, decided)
     return tuple(each for each in turns if each.tick <= last)
 
 
@@ -146,5 +146,5 @@ async def _explained(
     until = max([last, *(tick for (_, asked, _), tick in decided.items() if first <= asked <= last)]) + 1
     trace = Trace({number}, first, until - 1)
     await retrace(run, trace, until, on_begin)
-    turns = [each for each in await explained_turns(run, trace.turns, decided) if each.tick <= last]
+    turns = [each for each in await explained_turns(run, trace, decided) if each.tick <= last]
     return Explanation(agent=number, name=name, ticks=run.ticks, turns=tuple(turns), notes=run.notes)

@@ -54,7 +54,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
     trace = Trace(None, tick, tick)
     simulation = await retrace(run, trace, tick + 1, begin, commit)
     decided = {name_of_question(each.question): tick for each in trace.turns if each.question is not None}
-    turns = await explained_turns(run, trace.turns, decided)
+    turns = await explained_turns(run, trace, decided)
     return ExplainedQuarter(
         quarter=quarter,
         tick=tick,

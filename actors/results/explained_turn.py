@@ -23,7 +23,7 @@ from actors.results.explanation import (
 )
 from actors.results.plain import plain
 from actors.results.requests import Requests, requests_of
-from actors.results.retrace import OpenRun, TracedTurn
+from actors.results.retrace import OpenRun, Trace, TracedTurn
 from prism.agents import MOVED, Question, Source, Update
 from prism.config import PricesConfig
 from prism.llm.question_id import question_id
@@ -37,14 +37,14 @@ Decisions = Mapping[QuestionName, int]
 """`{question: the tick in which its decision took effect}`."""
 
 
-async def explained_turns(run: OpenRun, traced: Sequence[TracedTurn], decisions: Decisions) -> list[ExplainedTurn]:
+async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> list[ExplainedTurn]:
     """Return traced turns as records.
 
     Raises:
         JournalError: the oracle's log cannot be read.
     """
     asked: dict[QuestionName, TracedTurn] = {}
-    for each in traced:  # the turn with the decision comes later, and knows more
+    for each in trace.turns:  # the turn with the decision comes later, and knows more
         if each.question is not None:
             asked[name_of_question(each.question)] = each
     answers = answers_to(run, set(asked))
@@ -54,9 +54,13 @@ async def explained_turns(run: OpenRun, traced: Sequence[TracedTurn], decisions:
             for name, each in asked.items()
         }
     drawn = [(name, method) for name, each in found.items() if (method := _drawn_by(each.answer))]
-    sharing = sharing_of(run, asked, drawn)
+    sharing = sharing_of(
+        run, {name: each.question for name, each in asked.items() if each.question}, trace.places, drawn
+    )
     found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
-    return [_turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in traced]
+    return [
+        _turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in trace.turns
+    ]
 
 
 def _drawn_by(answer: ExplainedAnswer | None) -> str:

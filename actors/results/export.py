@@ -65,7 +65,7 @@ def chosen_tables(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in TABLES if not names or name in names)
 
 
-def export(  # one for each option of the command
+def export(
     paths: Sequence[Path],
     form: str,
     out: Path,

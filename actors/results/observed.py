@@ -102,7 +102,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
     return feed_of(posts, by_person, ticks, length, _engagement_per_post_seen(summary), config)
 
 
-def feed_of(  # what a journal says, and what it was run with
+def feed_of(
     posts: Sequence[tuple[int, int, int | None]],
     by_person: Sequence[int],
     ticks: Sequence[int],

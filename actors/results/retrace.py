@@ -18,8 +18,9 @@ from anyio import to_thread
 
 from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Codec, Message
+from actors.core.messages import Codec, Message, QuestionName
 from actors.factory.domains import build_domain
+from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import Header, answers_of
@@ -38,6 +39,8 @@ from prism.divergence import NO_REFERENCE
 from prism.domain import Domain, reference_of
 from prism.events import FeedShown, PostEvent
 from prism.expressions import readers_of
+from prism.sharing import Archetypes, Place
+from prism.sharing.table import words_of
 from prism.statechart import Choice, Oracle, RowOutcome, Transition
 
 _messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
@@ -104,7 +107,7 @@ class TracedTurn:
         answer: what the agent sends back; in the end, what the journal has.
     """
 
-    def __init__(  # what is known of one turn
+    def __init__(
         self,
         trigger: Trigger[Any],
         domain: Domain,
@@ -129,6 +132,13 @@ class TracedTurn:
         self.events: list[PostEvent | FeedShown] = []
 
 
+class PlacedQuestion(NamedTuple):
+    """A question among those that share judgements: its place, and its archetype in words."""
+
+    place: Place
+    archetype: str
+
+
 class Trace:
     """The turns of some agents in a range of ticks.
 
@@ -142,6 +152,8 @@ class Trace:
         self.first = first
         self.last = last
         self.turns: list[TracedTurn] = []
+        self.places: dict[QuestionName, PlacedQuestion] = {}
+        """`{question: its place}` of those that share judgements, also of those whose decisions are traced alone."""
         self._tick: list[TracedTurn] = []
 
     def attach(self, simulation: Simulation) -> None:
@@ -160,6 +172,20 @@ class Trace:
                     self._tick.append(traced)
 
         simulation.engine.on_triggers = note
+        if simulation.oracle.sharing is not None:
+            simulation.oracle.sharing.on_placed = self._note_places(simulation, simulation.oracle.sharing)
+
+    def _note_places(self, simulation: Simulation, sharing: Sharing) -> Callable[[Question[Any], Place], None]:
+        """Return a function that keeps the places of questions that may belong to traced turns."""
+        since = self.first - _decided_after(simulation.config)
+        archetypes = sharing.table.archetypes if simulation.config.oracle.sharing == "archetype" else None
+
+        def note(question: Question[Any], place: Place) -> None:
+            if since <= question.tick <= self.last and (self.agents is None or question.agent in self.agents):
+                name = question.agent, question.tick, question.trigger
+                self.places[name] = PlacedQuestion(place, _archetype(archetypes, question, place))
+
+        return note
 
     def committed(self, domain: Domain, frame: bytes) -> None:
         """Compare the tick's traced turns with its frame, and keep them.
@@ -188,6 +214,21 @@ class Trace:
                 latest[agent] = found
         self.turns += self._tick
         self._tick = []
+
+
+def _archetype(archetypes: Archetypes | None, question: Question[Any], place: Place) -> str:
+    """Return the archetype that a question belongs to, in words; empty where questions share by their prompts."""
+    if archetypes is None:
+        return ""
+    if place.is_whole:
+        return f"{question.trigger} in {question.state}, all together"
+    leaf = place.basis.leaf
+    return words_of(archetypes, place.key) if leaf is None else leaf.words
+
+
+def _decided_after(config: Config) -> int:
+    """Return the ticks from a question to its decision."""
+    return config.deliberation_ticks + 1
 
 
 def _numbered(turns: Sequence[TracedTurn]) -> list[tuple[int, TracedTurn]]:
@@ -280,7 +321,9 @@ async def retrace(
         DivergedError: a tick has another result.
         JournalError: a file cannot be read.
     """
-    recovered = await to_thread.run_sync(recovered_run, run.directory.path, trace.first)
+    # The questions of the first decisions are asked again as well, where it is to be known what they shared.
+    before = _decided_after(run.config) if run.config.oracle.sharing != "none" else 0
+    recovered = await to_thread.run_sync(recovered_run, run.directory.path, max(0, trace.first - before))
     try:
         try:
             return await _retrace(run, trace, until, recovered, on_begin, on_commit)

@@ -239,7 +239,7 @@ class _Departing(Replay):
         on_tick: called with each tick from then on and its frame.
     """
 
-    def __init__(  # as above
+    def __init__(
         self,
         recorded: RecordedTicks,
         answers: RecordedAnswers,

@@ -148,7 +148,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """
         own = {name: value for name, value in fields.items() if name in cls.__struct_fields__}
         world = {name: value for name, value in fields.items() if name not in own}
+        if isinstance(sharing := own.get("sharing"), Mapping):
+            own["sharing"] = renamed_sharing(sharing)
         return msgspec.convert({**own, "world": world}, cls)
+
+
+def renamed_sharing(sharing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of `sharing` as `summary.json` holds them, by their names of today."""
+    return {"surrogate" if name == "modelled" else name: value for name, value in sharing.items()}
 
 
 def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None, *, resumes: int = 0) -> Summary:

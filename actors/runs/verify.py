@@ -304,7 +304,7 @@ def _checkpoints(disk: Disk, names: list[str], journal: _Journal, findings: list
     return latest
 
 
-def _rounds(  # what the rows are compared with
+def _rounds(
     content: bytes | None,
     journal: _Journal,
     ticks_per_round: int,

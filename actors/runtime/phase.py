@@ -29,7 +29,7 @@ class Standing(NamedTuple):
     reason: str = ""
 
 
-def standing_of(  # everything that decides it
+def standing_of(
     now: float,
     *,
     is_recovering: bool,

@@ -47,7 +47,7 @@ class Shadows:
             otherwise further ones are discarded.
     """
 
-    def __init__(  # what selects a question, and what it is compared with
+    def __init__(
         self,
         share: float,
         seed: int,

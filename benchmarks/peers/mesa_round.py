@@ -98,7 +98,7 @@ class Post:
 class Person(mesa.Agent):  # type: ignore[misc]  # of a package that may be missing
     """A person on a social feed."""
 
-    def __init__(  # the draws of a person
+    def __init__(
         self,
         model: Round,
         thresholds: tuple[float, float],

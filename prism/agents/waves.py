@@ -126,7 +126,7 @@ class Updates:
         reasons: `{agent: reason}` of those that have one.
     """
 
-    def __init__(  # the columns, each once
+    def __init__(
         self,
         tick: int,
         agents: Ints,

@@ -50,7 +50,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
-def find_conflict(  # noqa: PLR0913  # each section that others contradict
+def find_conflicts(  # noqa: PLR0913  # each section that others contradict
     *,
     simulation: SimulationConfig,
     population: PopulationConfig,
@@ -61,9 +61,9 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
     economy: EconomyConfig,
     domain: Mapping[str, object],
     run: RunConfig,
-) -> Conflict | None:
-    """Return the first conflict between the sections of a configuration."""
-    return next(
+) -> list[Conflict]:
+    """Return the conflicts between the sections of a configuration."""
+    return list(
         chain(
             _domain_conflicts(simulation, domain),
             _time_conflicts(simulation),
@@ -85,8 +85,7 @@ def find_conflict(  # noqa: PLR0913  # each section that others contradict
             _host_conflicts(llm),
             _economy_conflicts(economy),
             _history_conflicts(economy),
-        ),
-        None,
+        )
     )
 
 
@@ -182,9 +181,9 @@ def _column_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
 
 
 def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
-    """Yield the attributes that nothing gives to people, if there are no profiles."""
+    """Yield the attributes that nothing gives to people, if there are no profiles. Of a column more has been said."""
     for name, declaration in population.attributes.items():
-        if population.profiles is None and not declaration.is_complete:
+        if population.profiles is None and declaration.column is None and not declaration.is_complete:
             yield Conflict(
                 keys=(f"{PLACE}.{name}", "population.profiles"),
                 problem="has no values: expected a profile file in population.profiles, or a way to draw them: "

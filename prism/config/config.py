@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from prism.clock import whole_ticks
-from prism.config.checks import find_conflict
+from prism.config.checks import find_conflicts
 from prism.config.domain_settings import DOMAIN, plain_settings
-from prism.config.intervention_checks import find_intervention_conflict
+from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE, InterventionConfig, interventions_of
 from prism.config.model import (
     EconomyConfig,
@@ -24,7 +24,7 @@ from prism.config.model import (
     StatechartConfig,
 )
 from prism.config.section import Section
-from prism.errors import SettingError
+from prism.errors import SettingError, together
 
 
 class Config(Section, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Config(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        conflict = find_conflict(
+        conflicts = find_conflicts(
             simulation=self.simulation,
             population=self.population,
             feed=self.feed,
@@ -65,9 +65,10 @@ class Config(Section, frozen=True, kw_only=True):
             economy=self.economy,
             domain=self.domain,
             run=self.run,
-        ) or find_intervention_conflict(self.interventions, self.simulation, self.population, self.economy)
-        if conflict is not None:
-            raise SettingError(type(self).__name__, conflict.problem, keys=conflict.keys)
+        )
+        conflicts += find_intervention_conflicts(self.interventions, self.simulation, self.population, self.economy)
+        if conflicts:
+            raise together([SettingError(type(self).__name__, each.problem, keys=each.keys) for each in conflicts])
 
     @property
     def deliberates(self) -> bool:

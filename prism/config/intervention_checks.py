@@ -23,20 +23,22 @@ from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
 from prism.config.retired import RETIRED, advice_on
 
 
-def find_intervention_conflict(
+def find_intervention_conflicts(
     interventions: Sequence[InterventionConfig],
     simulation: SimulationConfig,
     population: PopulationConfig,
     economy: EconomyConfig,
-) -> Conflict | None:
-    """Return the first conflict between an intervention and the domain, the length or the agents of the run."""
-    for index, each in enumerate(interventions):
-        conflict = next(_conflicts(f"{PLACE}[{index}]", simulation, each), None)
-        if conflict is not None:
-            return conflict
+) -> list[Conflict]:
+    """Return the first conflict of each intervention with the domain or the length of the run.
+
+    If there is none, return those with the agents of the run: of another domain they would be others.
+    """
+    firsts = (next(_conflicts(f"{PLACE}[{index}]", simulation, each), None) for index, each in enumerate(interventions))
+    if found := [conflict for conflict in firsts if conflict is not None]:
+        return found
     if simulation.domain == "social":
-        return next(_people_conflicts(interventions, population), None)
-    return next(_nation_conflicts(interventions, economy), None) if simulation.domain == "economy" else None
+        return list(_people_conflicts(interventions, population))
+    return list(_nation_conflicts(interventions, economy)) if simulation.domain == "economy" else []
 
 
 def _people_conflicts(interventions: Sequence[InterventionConfig], population: PopulationConfig) -> Iterator[Conflict]:

@@ -20,11 +20,11 @@ from prism.config.attributes import PLACE, WEIGHTS
 from prism.config.config import Config
 from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_list, read_value, without_lines
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
-from prism.config.intervention_checks import find_intervention_conflict
+from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.retired import RETIRED, advice_on
 from prism.config.section import Section, keys_of, sections_of, unknown_key
-from prism.errors import ConfigError, SettingError
+from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found
 
 ENVIRONMENT_PREFIX = "PRISM_"
@@ -61,6 +61,10 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         return next(key for key in reversed([*self.inner]) if key in keys) if len(sources) > 1 else keys[0]
 
 
+Found = tuple[str, Leaf | ConfigError]
+"""`(dotted path, value and place)` of a setting in one source, or an error in the place of its value."""
+
+
 class PlacedConfig(msgspec.Struct, frozen=True, kw_only=True):
     """A configuration, and the place where each of its settings was set.
 
@@ -95,7 +99,8 @@ def load_config(
         length_max: characters that the text may have.
 
     Raises:
-        ConfigError: the first thing that is wrong.
+        ConfigError: keys are unknown or values are wrong, or, if each is right by itself, settings contradict each
+            other. It tells of all of them, the first one in its fields and the rest in `others`.
     """
     return load_placed_config(text, source, environment=environment, overrides=overrides, length_max=length_max).config
 
@@ -116,6 +121,7 @@ def load_placed_config(
             it is not known.
     """
     leaves: dict[str, Leaf] = {}
+    wrong: list[ConfigError] = []
     known = _known(own)
     layers = (
         _from_text(known, text, source, length_max),
@@ -124,18 +130,24 @@ def load_placed_config(
     )
     for layer in layers:
         for path, leaf in layer:
+            if isinstance(leaf, ConfigError):
+                wrong.append(leaf)
+                continue
             is_whole = path in known.settings or path in RETIRED
             whole, given = (path, leaf) if is_whole else _completed(path, leaf, leaves)
             leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
             leaves[whole] = given
-    _refuse_retired(leaves)
-    tree = _tree(known, leaves)
+    wrong += _retired(leaves)
+    tree = _tree(known, leaves, wrong)
+    if wrong:
+        raise together(wrong)
     try:
         if own is not None:
             tree[DOMAIN] = plain_settings(settings_from(own, tree.get(DOMAIN, {})))
         return PlacedConfig(config=Config(**tree), leaves=leaves)
     except SettingError as error:  # each value is right by itself, so these cannot hold together
-        raise _placed(error, leaves, source) from error.__cause__
+        others = [_placed(other, leaves, source) for other in error.others if isinstance(other, SettingError)]
+        raise together([_placed(error, leaves, source), *others]) from error.__cause__
 
 
 def load_interventions(config: Config, text: str, source: str, tick: int) -> Config:
@@ -158,24 +170,26 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     )
     try:
         added = Config.taken(INTERVENTIONS, leaf.value)
-        for index, each in enumerate(added):
-            if (at := each.at(config.simulation.ticks_per_round)) < tick:
-                problem = f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}"
-                raise SettingError(Config.__name__, problem, keys=(f"{INTERVENTIONS}[{index}].{each.when}",))
-        if (
-            conflict := find_intervention_conflict(added, config.simulation, config.population, config.economy)
-        ) is not None:
-            raise SettingError(Config.__name__, conflict.problem, keys=conflict.keys)
     except SettingError as error:
         raise leaf.refuse(error.problem, error.keys[0]) from None
+    wrong = [
+        leaf.refuse(
+            f"expected tick {tick:,} or later, where the fork begins, got tick {at:,}",
+            f"{INTERVENTIONS}[{index}].{each.when}",
+        )
+        for index, each in enumerate(added)
+        if (at := each.at(config.simulation.ticks_per_round)) < tick
+    ]
+    conflicts = find_intervention_conflicts(added, config.simulation, config.population, config.economy)
+    if wrong := wrong or [leaf.refuse(each.problem, each.keys[0]) for each in conflicts]:
+        raise together(wrong)
     return msgspec.structs.replace(config, interventions=(*config.interventions, *added))
 
 
-def _refuse_retired(leaves: Mapping[str, Leaf]) -> None:
-    """Refuse settings that there are no more, with what to write now."""
-    for path in leaves:
-        if path in RETIRED:
-            raise leaves[path].refuse(advice_on(path, {each: leaf.value for each, leaf in leaves.items()}), path)
+def _retired(leaves: Mapping[str, Leaf]) -> list[ConfigError]:
+    """Return an error for each setting that there is no more, with what to write now."""
+    values = {path: leaf.value for path, leaf in leaves.items()}
+    return [leaf.refuse(advice_on(path, values), path) for path, leaf in leaves.items() if path in RETIRED]
 
 
 def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
@@ -241,14 +255,14 @@ def _replaced(mapping: object, parts: Sequence[str], value: object) -> object:
     return {**keys, parts[0]: _replaced(keys.get(parts[0]), parts[1:], value)}
 
 
-def _from_text(known: _Known, text: str | None, source: str, length_max: int) -> Iterator[tuple[str, Leaf]]:
+def _from_text(known: _Known, text: str | None, source: str, length_max: int) -> Iterator[Found]:
     if text is not None:
         if text.endswith((".yaml", ".yml")) and "\n" not in text:
             raise ConfigError(source, f"expected YAML text, got a file's name; actors.read_config({text!r}) reads it")
         yield from _from_section(known, read_document(text, source, length_max=length_max), source, "")
 
 
-def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, section: str) -> Iterator[tuple[str, Leaf]]:
+def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, section: str) -> Iterator[Found]:
     sections = known.sections
     for name, entry in entries.items():
         path = join(section, name)
@@ -256,7 +270,8 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
             yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line)
             continue
         if name not in field_types(sections[section]):
-            raise ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
+            yield path, ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
+            continue
         if path == DOMAIN and entry.value is None:
             continue
         if path not in sections:
@@ -266,7 +281,7 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
             yield from _from_section(known, entry.value, source, path)
         elif entry.value is not None:
             problem = f"expected a section with keys ({keys_of(sections[path])}), got {found(entry.value)}"
-            raise ConfigError(source, problem, key=path, line=entry.line)
+            yield path, ConfigError(source, problem, key=path, line=entry.line)
 
 
 def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[str, int | None]]]:
@@ -281,28 +296,37 @@ def _places(value: object, source: str, path: str) -> Iterator[tuple[str, tuple[
         yield from _places(entry.value, source, join(path, name))
 
 
-def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[tuple[str, Leaf]]:
+def _from_environment(known: _Known, environment: Mapping[str, str]) -> Iterator[Found]:
     for variable in sorted(environment):  # the order of an environment means nothing, so it must decide nothing
         name = variable.removeprefix(ENVIRONMENT_PREFIX).lower()
         if variable.startswith(ENVIRONMENT_PREFIX) and ("__" in name or name in field_types(Config)):
-            path = _known_path(known, name.split("__"), variable)
-            yield path, Leaf(value=read_value(environment[variable], variable, path), source=variable)
+            yield _from_entry(known, name.split("__"), environment[variable], variable)
         elif variable.startswith(ENVIRONMENT_PREFIX) and (meant := known.by_flat_name.get(name)) is not None:
             right = ENVIRONMENT_PREFIX + meant.replace(".", "__").upper()
-            raise ConfigError(variable, f"is no setting; did you mean {right}, with two underscores for each dot?")
+            problem = f"is no setting; did you mean {right}, with two underscores for each dot?"
+            yield meant, ConfigError(variable, problem)
 
 
-def _from_overrides(known: _Known, overrides: Sequence[str] | Mapping[str, object]) -> Iterator[tuple[str, Leaf]]:
+def _from_overrides(known: _Known, overrides: Sequence[str] | Mapping[str, object]) -> Iterator[Found]:
     if isinstance(overrides, Mapping):
         for name, value in overrides.items():
             yield _known_path(known, name.split("."), MAPPING_SOURCE), Leaf(value=value, source=MAPPING_SOURCE)
         return
     for override in overrides:
         name, equals, value = override.partition("=")
-        if not equals:
-            raise ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
-        path = _known_path(known, name.strip().split("."), OVERRIDE_SOURCE)
-        yield path, Leaf(value=read_value(value, OVERRIDE_SOURCE, path), source=OVERRIDE_SOURCE)
+        if equals:
+            yield _from_entry(known, name.strip().split("."), value, OVERRIDE_SOURCE)
+        else:
+            yield name, ConfigError(OVERRIDE_SOURCE, f"expected key=value, got {found(override)}")
+
+
+def _from_entry(known: _Known, parts: Sequence[str], text: str, source: str) -> Found:
+    """Return what the text of one setting means."""
+    try:
+        path = _known_path(known, parts, source)
+        return path, Leaf(value=read_value(text, source, path), source=source)
+    except ConfigError as error:
+        return error.key or "", error
 
 
 def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
@@ -326,16 +350,23 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
     return section
 
 
-def _tree(known: _Known, leaves: Mapping[str, Leaf]) -> dict[str, Any]:
-    """Return the leaves as nested sections, each value as its section holds it."""
+def _tree(known: _Known, leaves: Mapping[str, Leaf], wrong: list[ConfigError]) -> dict[str, Any]:
+    """Return the leaves as nested sections, each value as its section holds it.
+
+    Args:
+        wrong: gets an error for each value that cannot be held.
+    """
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
+        if path in RETIRED:
+            continue
         *outer, name = path.split(".")
         try:
             value = known.sections[".".join(outer)].taken(name, leaf.value)
         except SettingError as error:
             keys = placed_below(error).keys if outer[:1] == [DOMAIN] else error.keys
-            raise leaf.refuse(error.problem, leaf.blamed(keys)) from None
+            wrong.append(leaf.refuse(error.problem, leaf.blamed(keys)))
+            continue
         branch = tree
         for section in outer:
             branch = branch.setdefault(section, {})

@@ -20,6 +20,8 @@ from prism.statechart.behaviour import Reader
 
 EXACT: Final = "exact"
 LOG2: Final = "log2"
+LOG2_FROM: Final = 2
+"""The first value that shares its group by the logarithm with another whole number."""
 BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
 
@@ -64,9 +66,11 @@ def grouping(name: str, text: str, known: Mapping[str, tuple[Field, Reader]]) ->
     """
     full = _full_name(name, known)
     field, read = known[full]
-    if text == EXACT and field.kind != "texts":
+    if field.kind == "texts":
+        raise ExpressionError(text, 1, _of_texts(full, known))
+    if text == EXACT:
         return Grouping(full, text, read, _same, in_words)
-    if text == LOG2 and field.is_number and field.low >= 0.0:
+    if text == LOG2 and _is_counted(field):
         return Grouping(full, text, read, _log2, _log2_words)
     bins = _BINS.fullmatch(text)
     if bins is not None and field.is_number and _is_bounded(field) and int(bins[1]) <= BINS_MAX:
@@ -167,11 +171,22 @@ def _is_bounded(field: Field) -> bool:
     return math.isfinite(field.low) and math.isfinite(field.high) and field.high - field.low <= BINS_MAX
 
 
+def _is_counted(field: Field) -> bool:
+    """Return whether a field is a number with groups by its logarithm: below 2 there are none but 0 and 1."""
+    return field.is_number and field.low >= 0.0 and field.bounds[1] >= LOG2_FROM
+
+
+def _of_texts(name: str, known: Mapping[str, tuple[Field, Reader]]) -> str:
+    """Return why a field of several texts has no groups, and which field may have been meant."""
+    single = [each for each, (field, _) in sorted(known.items()) if field.kind != "texts"]
+    close = get_close_matches(name, single, n=1, cutoff=NEAR)
+    instead = f"name another field, such as {close[0]}" if close else "leave it out, or name another field"
+    return f"{name} has several texts at a time, and groups are of single values: {instead}"
+
+
 def _ways(field: Field) -> str:
-    if field.kind == "texts":
-        return "nothing: it is several texts"
     ways = [EXACT]
-    if field.is_number and field.low >= 0.0:
+    if _is_counted(field):
         ways.append(LOG2)
     if field.is_number and _is_bounded(field):
         ways.append(f"1 to {BINS_MAX} bins, such as `{DEFAULT_BINS} bins`")

@@ -48,10 +48,12 @@ class Price(NamedTuple):
     Args:
         of: returns what a judgement has cost.
         expected: what one is taken to cost before the first of them counts.
+        unit: `calls` or `usd`.
     """
 
     of: Callable[[Judged], float]
     expected: float
+    unit: str = "calls"
 
 
 def price_in_usd(prices: PricesConfig, calls: int) -> Price:
@@ -71,6 +73,7 @@ def price_in_usd(prices: PricesConfig, calls: int) -> Price:
     return Price(
         lambda judged: usd(judged.prompt_tokens, judged.completion_tokens) or judged.calls_at_least * a_call,
         calls * a_call,
+        "usd",
     )
 
 
@@ -100,8 +103,8 @@ class Budget:
     """
 
     def __init__(self, amount: float, price: Price, *, ticks: int, deliberation: int) -> None:
-        self._amount = amount
-        self._price = price
+        self.amount = amount
+        self.price = price
         self._ticks = max(1, ticks)
         self._counted = 0
         self._spent = self._owned = 0.0
@@ -120,20 +123,20 @@ class Budget:
     @property
     def owners(self) -> float:
         """The questions asked for all after which archetypes are left to audits."""
-        return self._amount * OWNED / self._each
+        return self.amount * OWNED / self._each
 
     @property
     def _each(self) -> float:
         """The mean cost of the judgements that count."""
-        return self._spent / self._counted if self._counted else self._price.expected
+        return self._spent / self._counted if self._counted else self.price.expected
 
     def count(self, judged: Sequence[Judged], divergences: Sequence[float]) -> None:
         """Count the judgements of a tick, with the divergence of each audit among them in bits."""
         if judged and not self._counted:
             self._first = judged[0].asked
         self._counted += len(judged)
-        self._spent += math.fsum(map(self._price.of, judged))
-        self._owned += math.fsum(self._price.of(each) for each in judged if not each.is_audit)
+        self._spent += math.fsum(map(self.price.of, judged))
+        self._owned += math.fsum(self.price.of(each) for each in judged if not each.is_audit)
         audits = [each for each in judged if each.is_audit]
         for each, bits in zip(audits, divergences, strict=True):
             total, number = self._errors.get(each.key, (0.0, 0))
@@ -143,14 +146,14 @@ class Budget:
 
     def begin(self, tick: int, questions: Mapping[int, int]) -> None:
         """Grant what a tick may spend; `questions` is `{tick: its questions}` of earlier ticks."""
-        even, ticks = self._amount * (1.0 - OWNED - EARLY) / self._ticks, max(1, self._ticks - tick)
-        early = EARLY * self._amount * (1.0 - EARLY_EACH) ** (tick - self._first if self._counted else 0)
-        owned = max(0.0, OWNED * self._amount - self._owned) * min(1.0, ticks / self._ticks)
-        left = self._amount - self._spent - math.fsum(self._granted) - early - owned
+        even, ticks = self.amount * (1.0 - OWNED - EARLY) / self._ticks, max(1, self._ticks - tick)
+        early = EARLY * self.amount * (1.0 - EARLY_EACH) ** (tick - self._first if self._counted else 0)
+        owned = max(0.0, OWNED * self.amount - self._owned) * min(1.0, ticks / self._ticks)
+        left = self.amount - self._spent - math.fsum(self._granted) - early - owned
         even += (left - ticks * even) / (ticks + len(self._granted))
         counts = (questions.get(each, 0) for each in range(max(0, tick - WINDOW), tick))
         seen = list(dropwhile(operator.not_, counts))
-        granted = max(LEAST * self._amount / self._ticks, even + EARLY_EACH * early)
+        granted = max(LEAST * self.amount / self._ticks, even + EARLY_EACH * early)
         self._granted.append(granted)
         self._grant = _Grant(granted, fmean(seen) if seen else 0.0)
 

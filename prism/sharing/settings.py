@@ -10,7 +10,7 @@ from typing import Any
 from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain, HasFields, QuestionFields
-from prism.errors import ConfigError, ExpressionError
+from prism.errors import ConfigError, ExpressionError, together
 from prism.expressions import Field
 from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
 from prism.sharing.budget import Budget, Price, price_in_usd
@@ -61,19 +61,24 @@ def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Fi
         known: the fields that questions have, and their readers.
 
     Raises:
-        ConfigError: a field, or its groups, cannot be used, or it is declared twice.
+        ConfigError: a field, or its groups, cannot be used, or it is declared twice. It tells of every such field.
     """
     found: dict[str, tuple[str, Grouping]] = {}
+    wrong: list[ConfigError] = []
     for name, text in declared.items():
         key = f"oracle.archetype.{name}"
         try:
             each = grouping(name, text, known)
         except ExpressionError as error:
-            raise ConfigError("configuration", error.problem, key=key) from None
+            wrong.append(ConfigError("configuration", error.problem, key=key))
+            continue
         if each.name in found:
             problem = f"the field has groups already, as {found[each.name][0]}: expected one entry for each field"
-            raise ConfigError("configuration", problem, key=key)
-        found[each.name] = name, each
+            wrong.append(ConfigError("configuration", problem, key=key))
+        else:
+            found[each.name] = name, each
+    if wrong:
+        raise together(wrong)
     return [each for _, each in found.values()]
 
 

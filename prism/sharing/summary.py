@@ -53,6 +53,19 @@ class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
     corrected: dict[str, Estimate] = {}
 
 
+class SpentBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """The budget of a run's judgements.
+
+    Args:
+        unit: `calls` or `usd`.
+        amount: what the whole run may spend; `spent`: what its judgements have cost.
+    """
+
+    unit: str
+    amount: int | float
+    spent: int | float
+
+
 class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The judgements that a run has shared.
 
@@ -60,10 +73,11 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         by: `exact` or `archetype`; `fields`: the fields of an archetype, with their groups.
         archetypes: the archetypes at the end, parts of split ones counted each; `splits`: splits of archetypes.
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
-            `modelled`: those that drew from the surrogate; `audited`: those that were asked by themselves although
+            `surrogate`: those that drew from the surrogate; `audited`: those that were asked by themselves although
             they could have shared.
         calls: that all judgements took. A server without probabilities is called `oracle.sharing_samples` times for
             each of them.
+        budget: the budget of judgements, and what they have spent of it; None without one.
         questions_per_call: questions with an answer for each of these calls.
         divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
             all questions that shared; None without audits.
@@ -77,9 +91,10 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     splits: int
     asked_for_all: int
     shared: int
-    modelled: int = 0
+    surrogate: int = 0
     audited: int
     calls: int = 0
+    budget: SpentBudget | None = None
     questions_per_call: float
     divergence: Estimate | None
     shares: list[SharedShares]
@@ -93,7 +108,7 @@ class SharedCounts(NamedTuple):
         leaves: the archetypes at the end; `splits`: splits of archetypes.
         roles: `{role: questions}`.
         shared: `{(trigger, state, *options): the sums of the shared distributions in units}`.
-        calls: that all judgements took.
+        calls: that all judgements took; `budget`: what they have spent of it, if there is one.
     """
 
     leaves: int
@@ -101,6 +116,7 @@ class SharedCounts(NamedTuple):
     roles: Mapping[str, int]
     shared: Mapping[tuple[str, ...], Sequence[int]]
     calls: int
+    budget: SpentBudget | None = None
 
 
 def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
@@ -115,9 +131,10 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
         splits=counts.splits,
         asked_for_all=owners,
         shared=drawn,
-        modelled=modelled,
+        surrogate=modelled,
         audited=audited,
         calls=counts.calls,
+        budget=counts.budget,
         questions_per_call=round(answered / counts.calls, 1) if counts.calls else 0.0,
         divergence=_of_bits(ordered) if ordered else None,
         shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],

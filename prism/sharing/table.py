@@ -127,7 +127,7 @@ class SharingTable:
         """Those of them that have been forgotten with their archetypes. They count towards a budget."""
         self._rules = rules
         self._key = key or self._archetype
-        self._budget = budget
+        self.budget = budget
         self._tick = -1
         """The latest tick of a question."""
         self._fits: Iterator[None] | None = None
@@ -199,7 +199,7 @@ class SharingTable:
             basis, role = self._basis(group.whole if is_whole else self._made(key).leaf(values), opening), Role.SHARED
             if basis.owner == name:
                 return Place(Role.OWNER, basis, key, values, is_whole=is_whole)
-        chance = self._rules.audit if self._budget is None else self._budget.chance(key, self.questions[question.tick])
+        chance = self._rules.audit if self.budget is None else self.budget.chance(key, self.questions[question.tick])
         is_audit = uniform(self._rules.seed, question.agent, question.tick, Draw.AUDIT) < chance
         return Place(Role.AUDITED if is_audit else role, basis, key, values, chance, is_whole)
 
@@ -230,7 +230,7 @@ class SharingTable:
 
     def _limit_asked(self) -> None:
         """Leave new archetypes to audits while their part of the budget is spent, by what a judgement costs now."""
-        self._leaves_new = self._budget is not None and self._opened >= self._budget.owners
+        self._leaves_new = self.budget is not None and self._opened >= self.budget.owners
 
     def _begin(self, leaf: Leaf, tick: int) -> None:
         """Let the judgements of an archetype count from a tick on, up to the horizon."""
@@ -323,8 +323,8 @@ class SharingTable:
         touched = self._count(self._tick - deliberation - 1)
         for ended in self._ended.pop(self._tick, ()):
             self.forgotten += self._drop(ended)
-        if self._budget is not None:
-            self._budget.begin(self._tick, self.questions)
+        if self.budget is not None:
+            self.budget.begin(self._tick, self.questions)
         self._limit_asked()
         # A resume places the questions again that wait since the deliberation began, so it needs what was before.
         self.questions.pop(self._tick - WINDOW - deliberation - 1, None)
@@ -372,8 +372,8 @@ class SharingTable:
             The groups of these judgements.
         """
         counted = sorted(self._judged.pop(tick, ()), key=_by_question)
-        if self._budget is not None:
-            self._budget.count(counted, _audit_divergences(counted))
+        if self.budget is not None:
+            self.budget.count(counted, _audit_divergences(counted))
         changed: dict[int, Leaf] = {}
         touched: dict[int, Group] = {}
         for judged in counted:
@@ -389,7 +389,7 @@ class SharingTable:
                 changed[id(leaf)] = leaf
         for leaf in changed.values():
             self.splits += self._split(leaf)
-        if self._budget is not None:
+        if self.budget is not None:
             for group in touched.values():
                 group.whole.settle()
         return touched.values()

@@ -155,7 +155,7 @@ class Oracle(ABC, Generic[S]):
         """
         return None
 
-    async def judge(  # the arguments of `ask`, and the samples
+    async def judge(
         self,
         agent: Any,
         current_state: S,
@@ -289,7 +289,7 @@ class StatechartOracle(Oracle[AgentState]):
         """
         return self.parsed(await client.chat(prompt, schema=options_schema(options)), options)
 
-    def prompt(  # the contract's arguments, and the form
+    def prompt(
         self,
         agent: Any,
         current_state: AgentState,
@@ -348,7 +348,7 @@ def options_schema(options: Sequence[StrEnum]) -> dict[str, Any]:
     }
 
 
-def build_oracle_prompt(  # the contract's arguments
+def build_oracle_prompt(
     agent_name: str,
     agent_interests: Sequence[str],
     agent_personality: str,

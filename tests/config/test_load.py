@@ -19,13 +19,13 @@ def from_text(text: str) -> Config:
     return load_config(text, "c.yaml", environment={}, overrides=())
 
 
-def error_line(text: str | None, *overrides: str) -> str:
-    """The error message; empty where there is none."""
+def error_lines(text: str | None, *overrides: str) -> list[str]:
+    """The lines of the error message; none where there is no error."""
     try:
         load_config(text, "c.yaml", environment={}, overrides=overrides)
     except ConfigError as error:
-        return str(error)
-    return ""
+        return str(error).splitlines()
+    return []
 
 
 def from_overrides(*overrides: str) -> Config:
@@ -174,15 +174,16 @@ def test_a_known_path_with_a_part_too_many_is_refused_by_name(setting: Setting, 
 
 
 @given(text=st.text(max_size=40))
-def test_any_text_is_a_configuration_or_one_line_of_error(text: str) -> None:
-    assert len(error_line(text).splitlines()) <= 1
+@example(text="a: 1\nb: 2")
+def test_any_text_is_a_configuration_or_lines_of_errors_that_name_the_file(text: str) -> None:
+    for line in error_lines(text):
+        assert line.startswith("c.yaml:")
 
 
 @given(value=st.text(max_size=30), setting=st.sampled_from(settings()))
 def test_any_value_of_a_setting_is_taken_or_refused_by_name(value: str, setting: Setting) -> None:
-    line = error_line(None, f"{setting.path}={value}")
-    assert len(line.splitlines()) <= 1
-    assert line.startswith(f"--set: {setting.path}") or not line
+    for line in error_lines(None, f"{setting.path}={value}"):
+        assert line.startswith(f"--set: {setting.path}")
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)

@@ -54,8 +54,14 @@ def test_counts_are_grouped_by_their_logarithm(count: int, group: int) -> None:
         ("agent.heat", "log2", "agent.heat is grouped by exact, got 'log2'"),
         ("post.match", "0 bins", "1 to 1000 bins"),
         ("post.match", "1001 bins", "1 to 1000 bins"),
-        ("post.match", "four", "exact or log2 or 1 to 1000 bins, such as `4 bins`, got 'four'"),
-        ("post.topics", "exact", "several texts"),
+        ("post.match", "four", "exact or 1 to 1000 bins, such as `4 bins`, got 'four'"),
+        ("agent.age", "four", "exact or log2 or 1 to 1000 bins, such as `4 bins`, got 'four'"),
+        ("post.match", "log2", "post.match is grouped by exact or 1 to 1000 bins, such as `4 bins`, got 'log2'"),
+        (
+            "post.topics",
+            "exact",
+            "post.topics has several texts at a time, and groups are of single values: leave it out, or name another",
+        ),
     ],
 )
 def test_what_cannot_be_grouped_is_refused_with_what_can(name: str, text: str, problem: str) -> None:
@@ -95,20 +101,20 @@ def test_a_field_that_is_declared_twice_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "group", "words"),
+    ("name", "text", "group", "words"),
     [
-        ("4 bins", 0, "0 to 0.25"),
-        ("4 bins", 3, "0.75 to 1"),
-        ("3 bins", 1, "0.3333 to 0.6667"),
-        ("exact", 0.5, "0.5"),
-        ("log2", 0, "0"),
-        ("log2", 1, "1"),
-        ("log2", 2, "2 to 3"),
-        ("log2", 5, "16 to 31"),
+        ("post.match", "4 bins", 0, "0 to 0.25"),
+        ("post.match", "4 bins", 3, "0.75 to 1"),
+        ("post.match", "3 bins", 1, "0.3333 to 0.6667"),
+        ("post.match", "exact", 0.5, "0.5"),
+        ("post.likes", "log2", 0, "0"),
+        ("post.likes", "log2", 1, "1"),
+        ("post.likes", "log2", 2, "2 to 3"),
+        ("post.likes", "log2", 5, "16 to 31"),
     ],
 )
-def test_a_group_in_words_says_which_values_it_has(text: str, group: float, words: str) -> None:
-    assert Archetypes([grouping("post.match", text, KNOWN)], KNOWN).words((group,)) == f"post.match: {words}"
+def test_a_group_in_words_says_which_values_it_has(name: str, text: str, group: float, words: str) -> None:
+    assert Archetypes([grouping(name, text, KNOWN)], KNOWN).words((group,)) == f"{name}: {words}"
 
 
 def test_a_question_without_a_context_has_nothing_in_the_contexts_fields() -> None:

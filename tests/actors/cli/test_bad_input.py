@@ -1,4 +1,4 @@
-"""Every mistake in a configuration or an input file is one line, and exit code 3."""
+"""Every mistake in a configuration or an input file is a line of its own, and exit code 3."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from actors.cli import main
 
 
 class Mistake(NamedTuple):
-    """A configuration, the files beside it, and the line that it earns; `{dir}` is where they stand."""
+    """A configuration, the files beside it, and the lines that it earns; `{dir}` is where they stand."""
 
     yaml: str
     line: str
@@ -92,6 +92,25 @@ MISTAKES = {
         "{dir}/p.json:2: bad JSON: Expecting ':' delimiter (column 13)",
         files={"p.json": '[\n{"realname" 3}]'},
     ),
+    "several_contradictions": Mistake(
+        "population: {size: 5, graph: {degree: 10}}\noracle: {tape: record}\n",
+        "{dir}/c.yaml:1: population.graph.degree: expected graph.degree < the number of people, got 10 and 5\n"
+        "prism: {dir}/c.yaml:2: oracle.tape: record needs a backend that asks a model: ollama or openai, got choice",
+    ),
+    "several_inputs": Mistake(
+        "population:\n  profiles: none.json\n  graph: {path: none.txt}\n"
+        "oracle:\n  sharing: archetype\n  archetype:\n    mood: exact\n    topics: exact\n    likes: log2\n",
+        "{dir}/c.yaml:7: oracle.archetype.mood: no such field: there are: agent.activity, agent.agreeableness, "
+        "agent.conscientiousness, agent.engagement_threshold, agent.extraversion, agent.high_threshold, "
+        "agent.interests, agent.low_threshold, agent.neuroticism, agent.openness, agent.pending_action, "
+        "agent.personality, agent.ticks_in_state, agent.timeout_threshold, post.age_ticks, post.appeal, "
+        "post.exposures, post.fatigue, post.followed, post.likes, post.popularity, post.quality, post.relevance, "
+        "post.replies, post.reshares, post.topic_match, post.topics, post.velocity\n"
+        "prism: {dir}/c.yaml:8: oracle.archetype.topics: post.topics has several texts at a time, and groups are of "
+        "single values: name another field, such as post.topic_match\n"
+        "prism: {dir}/c.yaml:2: population.profiles: none.json: no such file in {dir}\n"
+        "prism: {dir}/c.yaml:3: population.graph.path: none.txt: no such file in {dir}",
+    ),
     "degree_over_size": Mistake(
         "population: {size: 5, graph: {degree: 10}}\n",
         "{dir}/c.yaml:1: population.graph.degree: expected graph.degree < the number of people, got 10 and 5",
@@ -101,7 +120,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("command", ["validate", "run"])
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_one_clear_line_and_exit_code_3(
+def test_each_mistake_is_one_clear_line_and_exit_code_3(
     name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mistake = MISTAKES[name]

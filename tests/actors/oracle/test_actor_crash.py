@@ -14,6 +14,7 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.config import OracleConfig
 from tests.actors.oracle.bench import Bench, question
+from tests.actors.oracle.server import FaultyServer
 from tests.actors.oracles import ScriptedOracle, after, failing, never
 from tests.domains import TrafficDomain, TrafficLight
 from tests.schedules import in_schedules
@@ -37,18 +38,19 @@ class FaultyKey(ScriptedOracle):
 
 
 class FaultyAsker:
-    """Who asks is unknown at first."""
+    """An asker that stumbles over one agent, as often as told, once it has named it `known` times."""
 
-    def __init__(self, agent: int, times: int) -> None:
+    def __init__(self, agent: int, times: int, known: int = 1) -> None:
+        self.known = known
         self.domain = TrafficDomain()
         self.agent = agent
         self.times = times
         self.calls = 0
 
     def __call__(self, asked: Question[Any]) -> TrafficLight:
-        # The first look is the queue's; the second one the call's, in the midst of other calls.
+        # The first look is the queue's, if the oracle has keys; the second one the call's, in the midst of other calls.
         self.calls += asked.agent == self.agent
-        if asked.agent == self.agent and self.calls > 1 and self.times:
+        if asked.agent == self.agent and self.calls > self.known and self.times:
             self.times -= 1
             raise RuntimeError("this domain has a bug")
         return self.domain.asker(asked)
@@ -70,6 +72,16 @@ async def test_a_crash_asks_again_what_was_open() -> None:
     bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_concurrency=2), asker=FaultyAsker(3, times=1))
     assert await supervise(bench, 3, *map(question, range(6))) == list(range(6))
     assert bench.actor.in_flight == bench.actor.queue_depth == 0
+
+
+@in_schedules(10)
+async def test_a_crash_does_not_forget_how_often_a_question_was_asked() -> None:
+    server = FaultyServer(lambda *_: "invalid_response")
+    asker = FaultyAsker(0, times=1, known=2)  # for the first call and before the second one
+    bench = Bench(server, OracleConfig(max_attempts=3), asker=asker)
+    assert await supervise(bench, 3, question(0)) == [0]
+    assert [attempt for _, _, attempt in server.asked] == [0, 1, 2]
+    assert asker.times == 0, "the second call crashes the actor"
 
 
 @in_schedules(30)
