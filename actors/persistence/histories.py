@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -32,6 +32,8 @@ RUNS: Final = 4
 """Runs of a tick that are told apart."""
 _RUN: Final = 64
 """Messages that a run must have in the mean, that anybody is foreseen: each run takes about a hundred microseconds."""
+_SEEN_RUNS: Final = 16
+"""Runs of a tick that are looked at to find contexts."""
 _ACTING: Final = 24
 """In a context that counts, one of so many agents acts at least."""
 _LEAST: Final = 8
@@ -136,12 +138,7 @@ def tell(said: Said, symbols: int) -> Blocks:
     limit = int(said.agents.max(initial=-1)) + 1
     contexts = _contexts(said, symbols) if len(said.agents) >= _RUN * len(starts) and limit <= _LIMIT else []
     history = _History(contexts, limit, symbols)
-    bits, others, gaps, spoken = (
-        [np.zeros(0, np.bool_)],
-        list[int](),
-        [np.zeros(0, "<u4")],
-        [np.zeros(0, _dtype(symbols))],
-    )
+    bits, others, gaps, spoken = list[NDArray[Any]](), list[int](), list[NDArray[Any]](), list[NDArray[Any]]()
     is_here = np.zeros(limit if contexts else 0, dtype=np.bool_)
     place, before = 0, -1
     ends = np.append(starts, len(begins))[1:]
@@ -161,15 +158,15 @@ def tell(said: Said, symbols: int) -> Blocks:
             places = np.concatenate((np.searchsorted(agents, known[acting]), np.flatnonzero(unknown)))
             history.add(tick, agents, these)
         others.append(len(named))
-        gaps.append(np.diff(named, prepend=0).astype("<u4"))
+        gaps.append(np.diff(named, prepend=0))
         spoken.append(these[places].astype(_dtype(symbols)))
     return {
         "runs": planes(np.bincount(ticks, minlength=len(said.counts)).astype("<u4")),
         "contexts": msgspec.msgpack.encode(contexts),
-        "bits": np.packbits(np.concatenate(bits), bitorder="little").tobytes(),
+        "bits": np.packbits(_joined(bits, "?"), bitorder="little").tobytes(),
         "others": planes(np.array(others, dtype="<u4")),
-        "gaps": planes(np.concatenate(gaps)),
-        "symbols": planes(np.concatenate(spoken)),
+        "gaps": planes(_joined(gaps, "<u4")),
+        "symbols": planes(_joined(spoken, _dtype(symbols))),
     }
 
 
@@ -238,7 +235,7 @@ def _contexts(said: Said, symbols: int) -> list[Context]:
     for ago in range(min(TICKS, len(said.counts) - 1) + 1):
         there = tick + ago < len(said.counts)
         later = np.minimum(tick + ago, len(said.counts) - 1)
-        for place in range(int(runs_of.max(initial=0))):
+        for place in range(min(int(runs_of.max(initial=0)), _SEEN_RUNS)):
             those = first_run[later] + place
             waiting = there & (place < runs_of[later]) & (those > run) & (those <= following)
             acting = waiting & (those == following)
@@ -248,6 +245,10 @@ def _contexts(said: Said, symbols: int) -> list[Context]:
     counting = np.argwhere((acted >= _LEAST) & (acted * _ACTING >= seen))
     rate = acted[tuple(counting.T)] / seen[tuple(counting.T)]
     return [(int(symbol), int(ago), int(run)) for symbol, ago, run in counting[np.argsort(rate, kind="stable")]]
+
+
+def _joined(parts: list[NDArray[Any]], dtype: str) -> NDArray[Any]:
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype)
 
 
 def _following(agents: Ints, runs: Ints) -> Ints:
