@@ -86,7 +86,7 @@ class SyntheticPeople(Sequence[Persona]):
         """Return a person's interests."""
         return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))
 
-    @property
+    @cached_property
     def topics(self) -> list[str]:
         """The topics of all interests."""
         return list(dict.fromkeys(self._config.topics))
