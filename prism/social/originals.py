@@ -14,7 +14,7 @@ from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, sa
 from prism.social.post import NO_POST
 
 FIRST_SIZE = 1024
-AT_ONCE = 65_536
+AT_ONCE = 32_768
 """Hashes that are drawn at once: as many as the processor's cache holds."""
 
 
