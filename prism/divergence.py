@@ -34,6 +34,8 @@ _RESAMPLES: Final = 400
 _UNKNOWN: Final = BINS
 """The bin of questions without a relevance."""
 _ONE: Final = 1 << 40
+AT_ONCE: Final = 1024
+"""The choices that are kept until they are counted together."""
 FEWEST_AT_ONCE: Final = 16
 """The fewest choices of one kind that are counted in arrays: of fewer it takes longer than one by one."""
 _DIGITS: Final = 4
@@ -174,7 +176,9 @@ class ComparedChoices:
 
     def __init__(self, alternative: str = FIRST_OPTION) -> None:
         self._alternative = alternative
-        self._counts: dict[tuple[str, str], ChoiceCounts] = {}
+        self._counted: dict[tuple[str, str], ChoiceCounts] = {}
+        self._kept: list[Compared] = []
+        """Choices that are not counted yet."""
 
     def add(
         self,
@@ -209,9 +213,15 @@ class ComparedChoices:
                 cell.expected[number] += round(probability * _ONE)
 
     def add_all(self, choices: Sequence[Compared]) -> None:
-        """Count choices of the oracle, as `add` counts each."""
+        """Count choices of the oracle, as `add` counts each: many at once, and at the latest when somebody asks."""
+        self._kept += choices
+        if len(self._kept) >= AT_ONCE:
+            self._count()
+
+    def _count(self) -> None:
         kinds: dict[tuple[str, str, Sequence[str]], list[Compared]] = {}
-        for each in choices:
+        kept, self._kept = self._kept, []
+        for each in kept:
             kinds.setdefault((each.trigger, each.state, each.options), []).append(each)
         for kind in kinds.values():
             if len(kind) >= FEWEST_AT_ONCE and all(each.chosen in each.options for each in kind):
@@ -266,7 +276,8 @@ class ComparedChoices:
 
     def restore(self, state: CountsState) -> None:
         """Set the counts to those of a checkpoint."""
-        self._counts = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
+        self._kept.clear()
+        self._counted = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
 
     def bits(self) -> dict[tuple[str, str], float]:
         """Return `{(trigger, alternative): divergence in bits}`, over all states of a trigger. It costs little."""
@@ -284,11 +295,14 @@ class ComparedChoices:
             for (trigger, state), counts in sorted(self._counts.items(), key=_name)
         ]
 
+    @property
+    def _counts(self) -> dict[tuple[str, str], ChoiceCounts]:
+        """The counts of all choices so far, by trigger and state."""
+        self._count()
+        return self._counted
+
     def _of(self, trigger: str, state: str) -> ChoiceCounts:
-        found = self._counts.get((trigger, state))
-        if found is None:
-            found = self._counts[trigger, state] = ChoiceCounts()
-        return found
+        return self._counted.setdefault((trigger, state), ChoiceCounts())
 
 
 def jensen_shannon(first: Sequence[float], second: Sequence[float]) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, repeat
 from typing import Any, NamedTuple
 
 import msgspec
@@ -159,21 +160,17 @@ class Cascades:
         """Return the engagements of the cascade of a root that is not forgotten."""
         return self._columns.engagements[self._index(self._numbers[root])]
 
-    def started(self, post: Post) -> None:
-        """Start a cascade with an original post."""
-        self._begin(Cascade(root=post.id, touched=post.created))
+    def started(self, *posts: Post) -> None:
+        """Start a cascade with each of these originals."""
+        first, roots = len(self._columns) + self._shift, [post.id for post in posts]
+        self._numbers.update(zip(roots, count(first)))
+        self._columns.extend(roots, [post.created for post in posts])
 
-    def _begin(self, cascade: Cascade) -> None:
-        self._numbers[cascade.root] = len(self._columns) + self._shift
-        self._columns.append(cascade)
-
-    def engaged(self, root: int, tick: int) -> int:
-        """Count a like, reply or reshare of a post of the tree, and return the cascade's number."""
-        number = self._numbers[root]
-        index = self._index(number)
-        self._columns.engagements[index] += 1
-        self._columns.touched[index] = tick
-        return number
+    def engaged(self, cascades: Ints, tick: int) -> None:
+        """Count likes, replies or reshares of posts of these cascades, by number."""
+        indices = self._indices(cascades)
+        np.add.at(np.asarray(self._columns.engagements), indices, 1)
+        np.asarray(self._columns.touched)[indices] = tick
 
     def grown(self, child: Post) -> None:
         """Add a reply or reshare, which is counted as an engagement, to its cascade."""
@@ -244,7 +241,8 @@ class Cascades:
     def restore(self, columns: Columns) -> None:
         """Take over the cascades that these columns hold."""
         for cascade in columns.values("cascades", Cascade):
-            self._begin(cascade)
+            self._numbers[cascade.root] = len(self._columns) + self._shift
+            self._columns.append(cascade)
         self._retired = Counter(columns.items("cascades_retired", int, int))
         self.branched = columns.value("cascades_branched", int)
         self.largest = columns.value("cascade_largest", CascadeSize)
@@ -272,6 +270,14 @@ class _Columns:
         self.posts.append(cascade.posts)
         self.depths.append(cascade.depth)
         self.engagements.append(cascade.engagements)
+
+    def extend(self, roots: Sequence[int], touched: Sequence[int]) -> None:
+        """Add cascades of one post each at the end."""
+        self.roots.extend(roots)
+        self.touched.extend(touched)
+        self.posts.extend(repeat(1, len(roots)))
+        self.depths.extend(repeat(0, len(roots)))
+        self.engagements.extend(repeat(0, len(roots)))
 
     def keep(self, indices: NDArray[np.intp], begin: int) -> None:
         """Keep the cascades at these indices, which are below `begin`, and all from `begin` on."""

@@ -1,7 +1,8 @@
-"""The effects of actions on the network, and acts: one effect each."""
+"""The effects of actions on the network, and acts: who does what."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum, unique
 from typing import NamedTuple
 
@@ -16,17 +17,17 @@ class Effect(StrEnum):
     POST = "post"
 
 
-class Act(NamedTuple):
-    """An effect that is to be carried out.
+class Acts(NamedTuple):
+    """Effects that are to be carried out one after the other, in columns.
 
     Args:
-        agent: who acts.
-        effect: an `Effect`.
-        number: the number of the post in their view; any other number for none.
-        text: what they wrote; empty for a sentence from a template.
+        agents: who acts.
+        effects: an `Effect` each.
+        numbers: the number of the post in each one's view; any other number for none.
+        texts: what each wrote; empty for a sentence from a template.
     """
 
-    agent: int
-    effect: str
-    number: int
-    text: str = ""
+    agents: Sequence[int]
+    effects: Sequence[str]
+    numbers: Sequence[int]
+    texts: Sequence[str]

@@ -7,6 +7,7 @@ those after them. So what the wave does is noted with who did it, and each reade
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -91,25 +92,26 @@ class FeedWave(Witness):
         self._came: list[tuple[Ints, Ints]] = []
         """The readers' places to which posts came in time, and their numbers."""
         self._publishers: list[int] = []
-        self._engaged: list[tuple[int, int]] = []
-        """The cascade, and who engaged with it."""
+        self._engaged: list[tuple[Ints, Ints]] = []
+        """The cascades, and who engaged with each."""
         self._known = len(network.originals)
         self._inside = 0
         """The columns of candidates that are posts of the timeline."""
 
-    def delivered(self, authors: Ints, numbers: Ints, followers: Ints) -> None:
-        """Note posts, their authors, and the person to whom each has come."""
-        places = self._places[followers]
-        in_time = (places >= 0) & (followers > authors)
-        self._came.append((places[in_time], numbers[in_time]))
+    def delivered(self, numbers: Ints, people: Ints) -> None:
+        """Note posts, and the person to whom each has come."""
+        places = self._places[people]
+        at = (places >= 0).nonzero()[0]
+        at = at[people[at] > self._network.living.authors(numbers[at])]
+        self._came.append((places[at], numbers[at]))
 
-    def published(self, author: int) -> None:
-        """Note that an original has been published."""
-        self._publishers.append(author)
+    def published(self, authors: Sequence[int]) -> None:
+        """Note that originals have been published."""
+        self._publishers += authors
 
-    def engaged(self, agent: int, cascade: int) -> None:
-        """Note that somebody has engaged with a cascade."""
-        self._engaged.append((cascade, agent))
+    def engaged(self, agents: Sequence[int], cascades: Ints) -> None:
+        """Note that each of these people has engaged with the cascade at the same place."""
+        self._engaged.append((cascades, np.array(agents, dtype=np.int64)))
 
     def build(self) -> BuiltFeeds:
         """Return the feeds, and remember that they were shown."""
@@ -241,12 +243,12 @@ class FeedWave(Witness):
         engagements = self._network.cascades.engagements(cascades)
         if not self._engaged:
             return engagements
-        done = np.array(self._engaged, dtype=np.int64)
+        done, agents = map(np.concatenate, zip(*self._engaged, strict=True))
         size = self._network.population.size
-        keys = np.sort(done[:, 0] * size + done[:, 1])
-        oldest = int(cascades.min(initial=done[0, 0]))
-        is_touched = np.zeros(int(max(done[:, 0].max(), cascades.max(initial=0))) - oldest + 1, dtype=np.bool_)
-        is_touched[done[done[:, 0] >= oldest, 0] - oldest] = True
+        keys = np.sort(done * size + agents)
+        oldest = int(cascades.min(initial=done[0]))
+        is_touched = np.zeros(int(max(done.max(), cascades.max(initial=0))) - oldest + 1, dtype=np.bool_)
+        is_touched[done[done >= oldest] - oldest] = True
         touched = np.flatnonzero(is_touched[cascades - oldest])
         of, readers = cascades[touched], self._readers[found.rows[touched]]
         later = np.searchsorted(keys, (of + 1) * size) - np.searchsorted(keys, of * size + readers, side="right")

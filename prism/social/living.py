@@ -35,8 +35,9 @@ class LivingPosts:
         self._base = 0
         """The number of the post at index 0 of the columns."""
         self._posts: list[Post] = []
-        self._numbers: dict[int, int] = {}
-        """`{id: number}`."""
+        self._by_id: dict[int, int] = {}
+        self._named = 0
+        """The posts with lower numbers are in `_by_id`; a run seldom asks for one by its id."""
         self.topics: list[tuple[str, ...]] = []
         """The topics of posts, by their code."""
         self._codes: dict[tuple[str, ...], int] = {}
@@ -73,20 +74,27 @@ class LivingPosts:
         """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
         return looked_up(self._numbers, posts, NO_POST)
 
-    def add(self, post: Post) -> int:
-        """Add a new post, and return its number. Its cascade has begun already.
+    def add(self, *posts: Post) -> int:
+        """Add new posts, and return the number of the first. Their cascades have begun already.
 
         Raises:
             PostLimitError: the run has made `NUMBERS_MAX` posts.
         """
         number = self.end
-        if number >= NUMBERS_MAX:
-            raise PostLimitError(NUMBERS_MAX, post.created)
-        post.topics = self.topics[self._code(post.topics)]  # equal topics are one object: there are a million posts
-        self._posts.append(post)
-        self._numbers[post.id] = number
+        if number + len(posts) > NUMBERS_MAX:
+            raise PostLimitError(NUMBERS_MAX, posts[0].created)
+        self._posts.extend(posts)
         self._by_place = None
         return number
+
+    @property
+    def _numbers(self) -> dict[int, int]:
+        """`{id: number}` of all posts."""
+        start = max(self._named, self.first)
+        for number, post in enumerate(self._posts[start - self.first :], start):
+            self._by_id[post.id] = number
+        self._named = self.end
+        return self._by_id
 
     @property
     def _columns(self) -> _Room:
@@ -108,7 +116,9 @@ class LivingPosts:
         room.created[indices] = [post.created for post in new]
         room.origin[indices] = [post.origin for post in new]
         room.cascade[indices] = [self._cascades.number(post.root) for post in new]
-        room.topics[indices] = [self._code(post.topics) for post in new]
+        room.topics[indices] = codes = [self._code(post.topics) for post in new]
+        for post, code in zip(new, codes, strict=True):
+            post.topics = self.topics[code]  # equal topics are one object: there are a million posts
         self._filled = self.end
 
     def _code(self, topics: tuple[str, ...]) -> int:
@@ -122,8 +132,8 @@ class LivingPosts:
         count = int(np.searchsorted(self.created(np.arange(self.first, self.end)), before))
         old = self._posts[:count]
         del self._posts[:count]
-        for post in old:
-            del self._numbers[post.id]
+        for post in old[: max(0, self._named - self.first)]:
+            del self._by_id[post.id]
         self.first += count
         self._by_place = None
         return old

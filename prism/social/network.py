@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from heapq import nlargest
@@ -21,7 +20,7 @@ from prism.events import Event, PostEvent
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
-from prism.social.effects import Act, Effect
+from prism.social.effects import Acts, Effect
 from prism.social.exposures import Exposures
 from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
@@ -29,7 +28,7 @@ from prism.social.interests import Interests, interests_of
 from prism.social.living import LivingPosts
 from prism.social.originals import Originals
 from prism.social.population import Population
-from prism.social.post import Post, PostKind, PostView, origin_of, popularity, post_id, topic_match
+from prism.social.post import Post, PostKind, PostView, author_of, origin_of, popularity, post_id, topic_match
 from prism.social.quality import drawn_quality
 from prism.social.rings import Rings
 from prism.social.texts import write_post
@@ -42,6 +41,9 @@ POSTS = "Posts by what they are: original, reply or reshare."
 
 DEFAULT_RELEVANCE = RelevanceConfig()
 
+_POST, _LIKE, _REPLY = Effect.POST, Effect.LIKE, Effect.REPLY
+_REPLIED, _RESHARED = PostKind.REPLY, PostKind.RESHARE
+
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
 
@@ -49,14 +51,14 @@ TOP_POSTS, TOP_OF = 2, 1000
 class Witness(Protocol):
     """A witness of what people do to the network, in the order in which they do it."""
 
-    def delivered(self, authors: Ints, numbers: Ints, followers: Ints) -> None:
-        """Note posts, their authors, and the person to whom each has come."""
+    def delivered(self, numbers: Ints, people: Ints) -> None:
+        """Note posts, and the person to whom each has come."""
 
-    def published(self, author: int) -> None:
-        """Note that an original has been published."""
+    def published(self, authors: Sequence[int]) -> None:
+        """Note that originals have been published."""
 
-    def engaged(self, agent: int, cascade: int) -> None:
-        """Note that somebody has engaged with a cascade, by its number."""
+    def engaged(self, agents: Sequence[int], cascades: Ints) -> None:
+        """Note that each of these people has engaged with the cascade, by its number, at the same place."""
 
 
 class Network:
@@ -103,8 +105,10 @@ class Network:
         self.seen = Rings(population.size, _seen_kept(feed))
         """The numbers of the cascades that each person has been shown."""
         self.originals = Originals(feed.recent)
-        self._begun: Counter[tuple[int, int, bool]] = Counter()
-        """Originals of the tick so far, by tick, author, and whether an intervention published them."""
+        self._begun: dict[tuple[int, bool], int] = {}
+        """Originals of a tick so far, by author and whether an intervention published them."""
+        self._begun_in = -1
+        """The tick."""
         self.ties: FollowGraph | ChangedTies = population.graph
         self._qualities: dict[int, float] = {}
         """`{root: the least appeal of its cascade}` of posts from outside that have one."""
@@ -112,25 +116,37 @@ class Network:
         """`{root: the quality of its cascade}`, unless all have 1."""
         self._sigma = quality_sigma
         self._exposures = Exposures(population.size, self.seen.depth, self.cascades)
-        self._sent: list[tuple[int, int, Ints | NDArray[np.int32]]] = []
-        """The author, number and receivers of posts that are not in the timelines yet."""
         self.witness: Witness | None = None
         """The witness of what is done now, if there is one."""
         self._interests: Interests | None = None
 
-    def carry_out(self, acts: Iterable[Act], tick: int) -> None:
+    def carry_out(self, acts: Acts, tick: int) -> None:
         """Carry out what people do, in order. What comes to timelines comes there at the end, together."""
+        if self.feed.reshare_credit == "newest":  # which depends on what has come to the timeline
+            for each in zip(*acts, strict=True):
+                self._carry_out([each], tick)
+        else:
+            self._carry_out(zip(*acts, strict=True), tick)
+
+    def _carry_out(self, acts: Iterable[tuple[int, str, int, str]], tick: int) -> None:
+        """Carry out acts, none of which is about a post that another one makes."""
+        new, agents, numbers = list[Post](), list[int](), list[int]()
         for agent, effect, number, text in acts:
-            if effect == Effect.POST:
-                self._publish(agent, tick, text)
-            elif (post := self.living.get(number)) is not None:
-                if effect == Effect.LIKE:
-                    self._like(agent, post, tick)
-                elif effect == Effect.REPLY:
-                    self._reply(agent, post, tick, text)
+            if effect == _POST:
+                new.append(self._publish(agent, tick, text))
+            elif (seen := self.living.get(number)) is not None:
+                agents.append(agent)
+                numbers.append(number)
+                if effect == _LIKE:
+                    self._like(agent, seen, tick)
+                elif effect == _REPLY:
+                    new.append(self._reply(agent, seen, tick, text))
                 else:
-                    self._reshare(agent, post, tick, text)
-        self._deliver()
+                    new.append(self._reshare(agent, seen, tick, text))
+        if numbers:
+            self._engage(agents, self.living.cascades(np.array(numbers, dtype=np.int64)), tick)
+        if new:
+            self._add(new)
 
     def publish(self, author: int, tick: int, text: str = "") -> Post:
         """Return a new original post, on a topic of the author's interests, and add it to the followers' timelines.
@@ -139,40 +155,58 @@ class Network:
             text: what the author wrote; empty for a sentence from a template, here as for replies and reshares.
         """
         post = self._publish(author, tick, text)
-        self._deliver()
+        self._add([post])
         return post
 
     def _publish(self, author: int, tick: int, text: str) -> Post:
+        """Return a new original post."""
         interests = self.population.interests(author)
         topic = interests[integer(len(interests), self.seed, author, tick, Draw.TOPIC)] if interests else ""
-        origin = self._origin(author, tick, from_outside=False)
-        post = self._new(author, tick, (topic,) if topic else (), origin, text)
+        post = self._original(author, tick, (topic,) if topic else (), text)
         if self._sigma:
             self._shared[post.id] = drawn_quality(self.seed, author, tick, self._sigma)
-        return self._start(post)
+        return post
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
         """Return a new original post as an intervention gives it, and add it to the timelines of the followers."""
-        origin = self._origin(author, tick, from_outside=True)
-        post = self._new(author, tick, given.topics, origin, given.text)
+        post = self._original(author, tick, given.topics, given.text, from_outside=True)
         if given.quality:
             self._qualities[post.id] = given.quality
         self.from_outside += 1
-        self._start(post)
-        self._deliver()
+        self._add([post])
         return post
 
-    def _start(self, post: Post) -> Post:
-        """Return an original post, as the root of a cascade and on its way to its author's followers."""
-        self.cascades.started(post)
-        number = self.living.add(post)
-        self.originals.append(number, post.origin)
+    def _add(self, new: Sequence[Post]) -> None:
+        """Add new posts, and send each to those who are to see it."""
+        originals = [post for post in new if post.parent is None]
+        if originals:
+            self.cascades.started(*originals)
+        first = self.living.add(*new)
+        if originals:
+            numbers = [number for number, post in enumerate(new, first) if post.parent is None]
+            self.originals.extend(numbers, [post.origin for post in originals])
+            if self.witness is not None:
+                self.witness.published([post.author for post in originals])
+        self._deliver([self._receivers(post) for post in new], first)
+
+    def _receivers(self, post: Post) -> Ints | NDArray[np.int32]:
+        """Return the people to whom a post is sent: a reply to the author of what it answers, others to followers."""
+        if post.kind is not _REPLIED or post.parent is None:
+            return self.ties.followers(post.author)
+        answered = author_of(post.parent)
+        return np.array([answered] if answered != post.author else [], dtype=np.int64)
+
+    def _deliver(self, to: Sequence[Ints | NDArray[np.int32]], first: int) -> None:
+        """Add posts to the timelines of those to whom they are sent.
+
+        Args:
+            to: the receivers of each; first: the number of the first.
+        """
+        people = np.concatenate(to).astype(np.int64)
+        numbers = np.repeat(np.arange(first, first + len(to)), [*map(len, to)])
+        self.timelines.add(people, numbers)
         if self.witness is not None:
-            self.witness.published(post.author)
-        self._push(post, number)
-        self.counts["posts"] += 1
-        self.events.append(PostEvent(post.created, post.author, "publish", post.id, None, post.topics))
-        return post
+            self.witness.delivered(numbers, people)
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use other settings of the feed, and of the curves of popularity and appeal, from now on."""
@@ -190,66 +224,58 @@ class Network:
 
     def like(self, agent: int, liked: int, tick: int) -> None:
         """Carry out a like of a post, by its id. Nothing comes of it if the post has been forgotten."""
-        self.carry_out([Act(agent, Effect.LIKE, self.living.number(liked))], tick)
+        self.carry_out(Acts([agent], [Effect.LIKE], [self.living.number(liked)], [""]), tick)
 
     def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
         """Carry out a reply in the same way."""
-        self.carry_out([Act(author, Effect.REPLY, self.living.number(answered), text)], tick)
+        self.carry_out(Acts([author], [Effect.REPLY], [self.living.number(answered)], [text]), tick)
 
     def reshare(self, author: int, shared: int, tick: int, text: str = "") -> None:
         """Carry out a reshare in the same way."""
-        self.carry_out([Act(author, Effect.RESHARE, self.living.number(shared), text)], tick)
+        self.carry_out(Acts([author], [Effect.RESHARE], [self.living.number(shared)], [text]), tick)
 
     def _like(self, agent: int, post: Post, tick: int) -> None:
-        """Add a person's like to a post and its cascade."""
+        """Add a person's like to a post."""
         post.likes += 1
-        self._engages(agent, post.root, tick)
         self.counts["likes"] += 1
         self.events.append(PostEvent(tick, agent, "like", post.id))
 
-    def _reply(self, author: int, parent: Post, tick: int, text: str) -> None:
-        """Add a reply to the post's cascade, and send it to the post's author."""
-        self._engages(author, parent.root, tick)
-        reply = self._child(author, tick, PostKind.REPLY, parent, text)
-        parent.replies += 1
+    def _reply(self, author: int, parent: Post, tick: int, text: str) -> Post:
+        """Return a new reply to a post, in the cascade of that."""
+        reply = self._child(author, tick, _REPLIED, parent, text)
         self.cascades.grown(reply)
-        number = self.living.add(reply)
-        if parent.author != author:
-            self._sent.append((author, number, np.array([parent.author])))
+        parent.replies += 1
         self.counts["replies"] += 1
         self.events.append(PostEvent(tick, author, "reply", reply.id, parent.id))
+        return reply
 
-    def _reshare(self, author: int, seen: Post, tick: int, text: str) -> None:
-        """Add a reshare to the post's cascade, and send it to the followers.
-
-        It becomes a child of the post that `feed.reshare_credit` says.
-        """
-        self._engages(author, seen.root, tick)
+    def _reshare(self, author: int, seen: Post, tick: int, text: str) -> Post:
+        """Return a new reshare of a post. It becomes a child of the post that `feed.reshare_credit` says."""
         parent = self._credited(author, seen)
-        reshare = self._child(author, tick, PostKind.RESHARE, parent, text)
-        parent.reshares += 1
+        reshare = self._child(author, tick, _RESHARED, parent, text)
         self.cascades.grown(reshare)
-        self._push(reshare, self.living.add(reshare))
+        parent.reshares += 1
         self.counts["reshares"] += 1
         self.events.append(PostEvent(tick, author, "reshare", reshare.id, parent.id))
+        return reshare
 
     def _credited(self, author: int, seen: Post) -> Post:
         """Return the post that a reshare of a seen post becomes a child of. Of what is forgotten, none can be."""
         if self.feed.reshare_credit == "root":
             return self.post(seen.root) or seen
         if self.feed.reshare_credit == "newest":
-            self._deliver()
             copies = (self.living.get(each) for each in reversed(self.timelines.of(author)))
             return next((copy for copy in copies if copy is not None and copy.root == seen.root and copy.is_copy), seen)
         return seen
 
-    def _engages(self, agent: int, root: int, tick: int) -> None:
-        """Count an engagement, and who has it, where cascades are shown again to those who have not."""
-        cascade = self.cascades.engaged(root, tick)
+    def _engage(self, agents: Sequence[int], cascades: Ints, tick: int) -> None:
+        """Count engagements, and who has them, where cascades are shown again to those who have not."""
+        self.cascades.engaged(cascades, tick)
         if self.witness is not None:
-            self.witness.engaged(agent, cascade)
+            self.witness.engaged(agents, cascades)
         if self.feed.exposure != "once":
-            self._exposures.engaged(agent, cascade)
+            for agent, cascade in zip(agents, cascades.tolist(), strict=True):
+                self._exposures.engaged(agent, cascade)
 
     def text(self, post: Post) -> str:
         """Return the text of a post: what its author wrote, or a sentence from a template."""
@@ -446,10 +472,9 @@ class Network:
         self.cascades.restore(columns)
         self._exposures = Exposures(self.population.size, self.seen.depth, self.cascades)
         self.living, self.originals = LivingPosts(self.cascades), Originals(self.feed.recent)
-        for post in posts:
-            number = self.living.add(post)
-            if post.kind is PostKind.ORIGINAL:
-                self.originals.append(number, post.origin)
+        self.living.add(*posts)
+        originals = [(number, post.origin) for number, post in enumerate(posts) if post.kind is PostKind.ORIGINAL]
+        self.originals.extend([number for number, _ in originals], [origin for _, origin in originals])
         numbers = self.living.numbers(timelines.values)
         known = timelines._replace(values=numbers)
         self.timelines.fill(known.only(numbers >= 0))
@@ -482,17 +507,19 @@ class Network:
         for rows in self.seen.blocks():
             yield from pack_rows("seen", rows._replace(values=root_of(rows.values)))
 
-    def _origin(self, author: int, tick: int, *, from_outside: bool) -> int:
-        """Return the origin of the author's next original of this tick."""
-        key = (tick, author, from_outside)
-        if self._begun and next(iter(self._begun))[0] != tick:
-            self._begun.clear()
-        self._begun[key] += 1
-        return origin_of(author, tick, self._begun[key] - 1, from_outside=from_outside)
-
-    def _new(self, author: int, tick: int, topics: tuple[str, ...], origin: int, text: str) -> Post:
+    def _original(
+        self, author: int, tick: int, topics: tuple[str, ...], text: str, *, from_outside: bool = False
+    ) -> Post:
         """Return a new original."""
+        if self._begun_in != tick:
+            self._begun_in = tick
+            self._begun.clear()
+        number = self._begun.get((author, from_outside), 0)
+        self._begun[author, from_outside] = number + 1
+        origin = origin_of(author, tick, number, from_outside=from_outside)
         new = self._next_id(author)
+        self.counts["posts"] += 1
+        self.events.append(PostEvent(tick, author, "publish", new, None, topics))
         return Post(id=new, author=author, text=text, topics=topics, created=tick, root=new, origin=origin)
 
     def _child(self, author: int, tick: int, kind: PostKind, parent: Post, text: str) -> Post:
@@ -515,22 +542,6 @@ class Network:
         new = post_id(author, self._made[author])
         self._made[author] += 1
         return new
-
-    def _push(self, post: Post, number: int) -> None:
-        self._sent.append((post.author, number, self.ties.followers(post.author)))
-
-    def _deliver(self) -> None:
-        """Add the posts that were sent to the timelines of those to whom they were."""
-        if not self._sent:
-            return
-        authors, numbers, to = zip(*self._sent, strict=True)
-        self._sent.clear()
-        lengths = np.fromiter(map(len, to), np.int64, len(to))
-        people = np.concatenate(to).astype(np.int64)
-        each = np.repeat(numbers, lengths)
-        self.timelines.add(people, each)
-        if self.witness is not None:
-            self.witness.delivered(np.repeat(authors, lengths), each, people)
 
     def _reader(self, agent: int, tick: int) -> Reader:
         feed, interests = self.feed, self.population.interests(agent)

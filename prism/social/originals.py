@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, sa
 from prism.social.post import NO_POST
 
 FIRST_SIZE = 1024
-AT_ONCE = 65_536
+AT_ONCE = 32_768
 """Hashes that are drawn at once: as many as the processor's cache holds."""
 
 
@@ -58,17 +59,19 @@ class Originals:
         found: list[int] = self._numbers[max(self._first, self._end - count) : self._end].tolist()
         return found
 
-    def append(self, number: int, origin: int) -> None:
-        """Add an original, by the number of its post, which is greater than those before it."""
-        if self._end == len(self._numbers):
-            self._make_room()
-        self._numbers[self._end], self._origins[self._end] = number, origin
-        self._end += 1
+    def extend(self, numbers: Sequence[int], origins: Sequence[int]) -> None:
+        """Add originals, by the numbers of their posts, ascending and greater than those before them."""
+        end = self._end + len(numbers)
+        if end > len(self._numbers):
+            self._make_room(len(numbers))
+            end = self._end + len(numbers)
+        self._numbers[self._end : end], self._origins[self._end : end] = numbers, origins
+        self._end = end
         self._parts = None
 
-    def _make_room(self) -> None:
-        """Move the originals to the beginning of arrays that are at most half full."""
-        size = max(FIRST_SIZE, 2 * len(self))
+    def _make_room(self, more: int) -> None:
+        """Move the originals to the beginning of arrays that are at most half full with so many more."""
+        size = max(FIRST_SIZE, 2 * (len(self) + more))
         numbers, origins, kept = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64), len(self)
         numbers[:kept], origins[:kept] = self._numbers[self._first : self._end], self._origins[self._first : self._end]
         self._numbers, self._origins = numbers, origins

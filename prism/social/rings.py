@@ -29,11 +29,11 @@ class Rings:
         """The numbers that each person has."""
 
     def add(self, people: Ints, numbers: Ints) -> None:
-        """Add numbers, each to the person at the same place: those of one person in this order."""
-        order = np.sort((people << 32) | np.arange(len(people)))
-        people, order = order >> 32, order & 0xFFFFFFFF
+        """Add numbers, each to the person at the same place: those of one person ascending."""
+        keys = np.sort((people << 32) | numbers)
+        people, numbers = keys >> 32, keys & 0xFFFFFFFF
         starts, lengths = runs(people)
-        self.extend(Rows(people[starts], lengths, numbers[order]))
+        self.extend(Rows(people[starts], lengths, numbers))
 
     def extend(self, rows: Rows) -> None:
         """Add the numbers of each row to those of its person, in order."""

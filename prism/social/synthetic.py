@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from prism.columns import Ints, places_in_lists
+from prism.columns import Ints, ascending, distinct, places_in_lists, runs
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, pick, uniforms
 from prism.social.attributes import drawn_attributes
@@ -86,7 +86,7 @@ class SyntheticPeople(Sequence[Persona]):
         """Return a person's interests."""
         return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))
 
-    @property
+    @cached_property
     def topics(self) -> list[str]:
         """The topics of all interests."""
         return list(dict.fromkeys(self._config.topics))
@@ -128,15 +128,16 @@ class SyntheticPeople(Sequence[Persona]):
         groups = np.zeros(self._size, dtype=np.int64)
         for place in range(count):
             units = uniforms(self._seed, self._everybody, 0, Draw.INTERESTS, place)
-            order = np.argsort(groups, kind="stable")
-            starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+            order = ascending(groups)
+            starts, _ = runs(groups[order])
             for people in np.split(order, starts[1:]):
                 drawn = codes[people[0], :place].tolist()
                 left = [topic for topic in range(len(weights)) if topic not in drawn]
                 picked = _picked([weights[topic] for topic in left], units[people])
                 codes[people, place] = np.array(left, dtype=np.int16)[picked]
             # who has drawn the same so far draws the next one from the same topics
-            _, groups = np.unique(groups * len(weights) + codes[:, place], return_inverse=True)
+            drawn_so_far = groups * len(weights) + codes[:, place]
+            groups = np.searchsorted(distinct(drawn_so_far), drawn_so_far)
         return codes
 
     @property
@@ -154,11 +155,10 @@ class SyntheticPeople(Sequence[Persona]):
         first = integers(len(FIRST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 0)
         last = integers(len(LAST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 1)
         both = first * len(LAST_NAMES) + last
-        order = np.argsort(both, kind="stable")
-        counts = np.bincount(both, minlength=len(FIRST_NAMES) * len(LAST_NAMES))
-        before = np.empty(self._size, dtype=np.int64)
-        before[order] = places_in_lists(counts)
-        return np.stack((first, last, before)).astype(np.int32)
+        names = np.empty((3, self._size), dtype=np.int32)
+        names[0], names[1] = first, last
+        names[2, ascending(both)] = places_in_lists(np.bincount(both))
+        return names
 
     def _normal(self, draw: Draw) -> Floats:
         """Return `prism.rng.normal` of each person."""
@@ -190,7 +190,7 @@ def _same(one: object, other: object) -> bool:
 
 def _each(function: Callable[[float], float], values: Floats) -> Floats:
     """Return a function of each value. NumPy's own may round the last bit otherwise."""
-    return np.fromiter(map(function, values.tolist()), np.float64, len(values))
+    return np.fromiter(map(function, values.data), np.float64, len(values))
 
 
 def _shares(values: Floats) -> Floats:

@@ -41,7 +41,7 @@ from prism.rng import Draw, integers, uniforms
 from prism.social.agenda import Agenda
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.dwell import Dwell
-from prism.social.effects import Act
+from prism.social.effects import Acts
 from prism.social.feeds import FeedWave
 from prism.social.hours import hour_at
 from prism.social.intentions import Intentions
@@ -266,14 +266,14 @@ class SocialWorld(World):
         """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
         tick = updates.tick
         self.deliberating[updates.agents] = False
-        acts, targets = list[tuple[int, str]](), list[int]()
+        acts, targets = list[tuple[Ints, str]](), list[int]()
         for code, (kind, count) in enumerate(zip(updates.kinds, updates.counts, strict=True)):
             if kind.source in MOVED:
                 self.realised.moved(kind.from_state, kind.to_state, count, tick)
                 targets.append(self._codes[kind.to_state] + len(self._states) * (kind.trigger == "round_ends"))
                 effect = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
                 if effect is not None:
-                    acts += self._acts(updates.agents[updates.codes == code], effect)
+                    acts.append((updates.agents[updates.codes == code], effect))
             else:
                 targets.append(UNMOVED)
                 self._stay(kind, updates.agents[updates.codes == code], tick)
@@ -283,7 +283,7 @@ class SocialWorld(World):
         browsing = [move.agents for move in moves if move.role == Role.BROWSE]
         readers = np.sort(np.concatenate(browsing)) if browsing else NOBODY
         readers = readers[self._is_fresh(readers, tick) & ~self.sessions.is_open(readers)]
-        self._act(sorted(acts), readers, tick)
+        self._act(acts, readers, tick)
         for move in moves:
             if self.drafts and move.role is not None:
                 self._drop_drafts(move.agents)
@@ -317,13 +317,7 @@ class SocialWorld(World):
             moves.append(Move(agents[targets == target], state, self.behaviour.roles.get(state), target >= size))
         return moves
 
-    def _acts(self, agents: Ints, effect: str) -> Iterator[tuple[int, str]]:
-        """Yield `(agent, effect)` of people, but for those of whom nothing may come."""
-        for agent in agents.tolist():
-            if agent not in self.silenced:  # it was waiting for a decision
-                yield agent, effect
-
-    def _act(self, acts: list[tuple[int, str]], readers: Ints, tick: int) -> None:
+    def _act(self, acts: Sequence[tuple[Ints, str]], readers: Ints, tick: int) -> None:
         """Carry out effects and build feeds, both in the order of agents: who comes first sees less."""
         before = len(self.network.events)
         feeds = self.network.witness = FeedWave(self.network, readers, tick) if len(readers) else None
@@ -580,17 +574,25 @@ class SocialWorld(World):
                 actions[agent] = effect
         self.pending.put(actions)
 
-    def _carry_out(self, acts: list[tuple[int, str]], tick: int) -> None:
-        """Carry out effects, in the order of agents."""
+    def _carry_out(self, acts: Sequence[tuple[Ints, str]], tick: int) -> None:
+        """Carry out effects, each of several people, in the order of agents."""
         if not acts:
             return
-        numbers = self.current[[agent for agent, _ in acts]].tolist()
-        drafts = self.drafts
+        agents = np.concatenate([each for each, _ in acts])
+        codes = np.repeat(np.arange(len(acts)), [len(each) for each, _ in acts])
+        if self.silenced:  # somebody was waiting for a decision
+            heard = ~np.isin(agents, list(self.silenced))
+            agents, codes = agents[heard], codes[heard]
+        order = np.argsort(agents)
+        agents, effects = agents[order], [effect for _, effect in acts]
+        people, drafts = agents.tolist(), self.drafts
         self.network.carry_out(
-            [
-                Act(agent, effect, number, drafts.pop(agent, "") if drafts else "")
-                for (agent, effect), number in zip(acts, numbers, strict=True)
-            ],
+            Acts(
+                people,
+                [*map(effects.__getitem__, codes[order].tolist())],
+                self.current[agents].tolist(),
+                [drafts.pop(agent, "") for agent in people] if drafts else [""] * len(people),
+            ),
             tick,
         )
 

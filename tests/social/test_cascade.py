@@ -26,8 +26,14 @@ def post(number: int, *, created: int = 0, parent: Post | None = None) -> Post:
     )
 
 
+def engage(cascades: Cascades, root: int, tick: int) -> int:
+    number = cascades.number(root)
+    cascades.engaged(np.array([number]), tick)
+    return number
+
+
 def grow(cascades: Cascades, child: Post) -> None:
-    cascades.engaged(child.root, child.created)
+    engage(cascades, child.root, child.created)
     cascades.grown(child)
 
 
@@ -47,7 +53,7 @@ def test_nothing_that_grew_is_the_largest_cascade_at_first() -> None:
 def test_a_like_engages_a_cascade_and_does_not_grow_it() -> None:
     cascades = Cascades()
     cascades.started(post(4))
-    assert cascades.engaged(4, 12) == 0
+    assert engage(cascades, 4, 12) == 0
     assert cascades[4] == Cascade(root=4, touched=12, posts=1, depth=0, engagements=1)
 
 
@@ -90,18 +96,18 @@ def test_columns_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
     cascades = Cascades()
     for number in range(10):
         cascades.started(post(100 + number, created=number))
-    cascades.engaged(101, 20)
+    engage(cascades, 101, 20)
     cascades.retire(8)
     assert [cascade.root for cascade in cascades] == [101, 108, 109]
     roots = cascades.roots()
     assert roots(np.array([0, 1, 7, 8, 9])).tolist() == [NO_POST, 101, NO_POST, 108, 109]
     cascades.retire(9)
-    cascades.engaged(109, 21)
+    engage(cascades, 109, 21)
     cascades.retire(21)
     assert [cascades.number(root) for root in (101, 108, 109)] == [NO_POST, NO_POST, 9]
     assert cascades.roots()(np.array([0, 1, 8, 9])).tolist() == [NO_POST, NO_POST, NO_POST, 109]
     cascades.started(post(110, created=22))
-    cascades.engaged(110, 23)
+    engage(cascades, 110, 23)
     assert (cascades.number(110), cascades.engagements(np.array([10, 9])).tolist()) == (10, [1, 1])
     cascades.retire(30)
     assert (len(cascades), cascades.sizes()) == (0, {1: 11})
@@ -122,8 +128,9 @@ def test_columns_of_cascades_say_what_a_plain_dictionary_says(seed: int) -> None
             cascades.started(post(root, created=tick))
             plain[root] = Cascade(root=root, touched=tick)
         lasting = [root for root in plain if numbers[root] % every == 0]
-        for root in [*lasting, *random.choices([*plain] or [0], k=5 if plain else 0)]:
-            assert cascades.engaged(root, tick) == numbers[root]
+        touched = [*lasting, *random.choices([*plain] or [0], k=5 if plain else 0)]
+        cascades.engaged(np.array([numbers[root] for root in touched], dtype=np.int64), tick)
+        for root in touched:
             plain[root] = replace(plain[root], touched=tick, engagements=plain[root].engagements + 1)
         cascades.retire(tick - 10)
         plain = {root: cascade for root, cascade in plain.items() if cascade.touched >= tick - 10}
@@ -162,7 +169,7 @@ def test_columns_are_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(
         ends = {root: end for root, end in ends.items() if end > tick}
         if tick % 5 == 0:
             for root in ends:
-                cascades.engaged(root, tick)
+                engage(cascades, root, tick)
         cascades.retire(tick - 10)
         assert cascades.length <= 2 * len(cascades)
     assert [cascades.number(root) for root in ends] == [*ends]

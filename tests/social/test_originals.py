@@ -20,7 +20,7 @@ def original(author: int, tick: int = 0) -> Post:
 def originals(count: int, part_size: int) -> Originals:
     kept = Originals(part_size)
     for author in range(count):
-        kept.append(author, original(author).origin)
+        kept.extend([author], [original(author).origin])
     return kept
 
 
@@ -61,7 +61,7 @@ def test_one_original_more_changes_one_place_of_a_sample_at_most() -> None:
 def test_forgotten_originals_are_dropped_and_new_ones_take_their_room() -> None:
     kept = originals(10, 100)
     for author in range(10, 5 * FIRST_SIZE):
-        kept.append(author, original(author).origin)
+        kept.extend([author], [original(author).origin])
         kept.drop_before(author - 9)
         assert len(kept) == 10
     assert kept.newest(3) == [author - 2, author - 1, author]

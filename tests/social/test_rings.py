@@ -19,7 +19,7 @@ def test_numbers_that_come_at_once_are_kept_as_those_that_come_one_by_one() -> N
             if wave == 3:
                 at_once.depth = one_by_one.depth = depth = draw.randint(1, 8)
             people = [draw.randrange(size) for _ in range(draw.randint(0, 30))]
-            numbers = [draw.randrange(1000) for _ in people]
+            numbers = sorted(draw.randrange(1000) for _ in people)
             at_once.add(np.array(people, dtype=np.int64), np.array(numbers, dtype=np.int64))
             for person, number in zip(people, numbers, strict=True):
                 one_by_one.add(np.array([person]), np.array([number]))
