@@ -277,7 +277,8 @@ def test_the_parts_of_a_long_wave_are_those_of_one_and_ask_for_its_states_once(m
         exchanged.extend([len(triggers)] if len(triggers) else [])
         return await exchange(turns, tick, triggers)
 
-    monkeypatch.setattr("actors.runtime.columns.AT_ONCE", 3)
+    for name in ("AT_ONCE", "ENCODED_AT_ONCE"):
+        monkeypatch.setattr(f"actors.runtime.columns.{name}", 3)
     monkeypatch.setattr(SocialWorld, "states_of", counted)
     monkeypatch.setattr(TurnsInColumns, "exchange", counting)
     assert digest_of(taken("columns", settings)) == expected

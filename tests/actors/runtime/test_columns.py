@@ -215,10 +215,11 @@ def one_by_one(apply_all: Any, updates: Updates) -> None:
 
 
 def use_columns_for_few(patch: pytest.MonkeyPatch, seed: int) -> None:
-    """Let every second world do nothing one by one: in small worlds nearly everything is of a few people."""
+    """Let every second world do nothing one by one, and encode in parts: small worlds have few people."""
     if seed % 2:
         for name in ("rng.FEW", "rng.FEW_PICKS", "social.graph.FEW", "social.world.FEW", "social.feeds.SEEN_AT_ONCE"):
             patch.setattr(f"prism.{name}", -1)
+        patch.setattr("actors.runtime.columns.ENCODED_AT_ONCE", 3)
 
 
 def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(
