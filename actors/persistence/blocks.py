@@ -106,22 +106,24 @@ def _kept(forms: Sequence[Form], blocks: Mapping[str, bytes]) -> tuple[Ints, lis
     of = np.repeat(np.arange(len(forms), dtype=np.int16), symbols)[said.symbols]
     kept = list[Kept]()
     for number, form in enumerate(forms):
-        columns = _columns(number, form, blocks, said.taken(np.flatnonzero(of == number), int(bounds[number])))
-        kept.append(Kept(form.array, form.kind, [*columns]))
+        mine = np.flatnonzero(of == number)
+        agents, codes = said.agents[mine], said.symbols[mine] - int(bounds[number])
+        streams = StreamReader(number, agents, said.ticks[mine], blocks)
+        kept.append(Kept(form.array, form.kind, [Numbers(agents), *_columns(number, form, blocks, streams, codes)]))
     return said.counts, kept, of
 
 
-def _columns(number: int, form: Form, blocks: Mapping[str, bytes], said: Said) -> Iterator[Column]:
-    """Yield the columns of a form, from the agent on.
+def _columns(
+    number: int, form: Form, blocks: Mapping[str, bytes], streams: StreamReader, codes: Ints
+) -> Iterator[Column]:
+    """Yield the columns of a form after the agent.
 
     Args:
-        said: the messages of the form; symbols are the places of what they say among its different values.
+        codes: the place of what each message says among the different values of the form.
     """
-    yield Numbers(said.agents)
-    streams = StreamReader(number, said.agents, said.ticks, blocks)
     for place, item in enumerate(form.items):
         if isinstance(item, int):
-            yield Texts([head_of(item)], np.zeros(len(said.agents), dtype=np.int64))
+            yield Texts([head_of(item)], np.zeros(len(codes), dtype=np.int64))
             continue
         parts = [streams.take(stream) for stream in item.streams]
         if item.letter == "n":
@@ -130,7 +132,7 @@ def _columns(number: int, form: Form, blocks: Mapping[str, bytes], said: Said) -
             yield Floats(parts[0])
         else:
             texts = _texts(blocks[_values(number, place)])
-            yield Texts(texts, parts[0] if parts else said.symbols)
+            yield Texts(texts, parts[0] if parts else codes)
 
 
 def _packed(tick: int, payloads: Iterable[bytes]) -> tuple[list[Form], Blocks]:
@@ -221,6 +223,36 @@ def _parts(payloads: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 def _taken_apart(tick: int, payloads: Sequence[bytes], shapes: Shapes) -> tuple[list[int], Ints, Ints]:
     """Return the number of messages of each tick, and the agent and the place of the shape of each message."""
+    found = found_in(tick, payloads)
+    return found.counts, *_by_kind(found, shapes)
+
+
+class Found(NamedTuple):
+    """The messages of consecutive ticks, where they are found.
+
+    Args:
+        data: the payloads, and some bytes more.
+        counts: the messages of each tick.
+        starts: where each message begins; `ends`: where it ends.
+        tick_widths: the bytes that its tick takes.
+    """
+
+    data: Bytes
+    counts: list[int]
+    starts: Ints
+    ends: Ints
+    tick_widths: Ints
+
+
+def found_in(tick: int, payloads: Sequence[bytes]) -> Found:
+    """Return the messages of ticks.
+
+    Args:
+        tick: the first tick.
+
+    Raises:
+        UnusualError: these are no payloads of such ticks.
+    """
     counts, sizes, of_body = list[int](), list[int](), list[int]()
     at = 0
     for number, payload in enumerate(payloads):
@@ -234,11 +266,12 @@ def _taken_apart(tick: int, payloads: Sequence[bytes], shapes: Shapes) -> tuple[
     before = np.append(0, np.cumsum(width))[np.cumsum(count) - count]
     starts = np.cumsum(width) - width + np.repeat(np.array(of_body, dtype=np.int64) - before, count)
     tick_widths = np.repeat([len(_encode(tick + number)) for number in range(len(payloads))], count)
-    return counts, *_by_kind(data, starts, starts + width, tick_widths, shapes)
+    return Found(data, counts, starts, starts + width, tick_widths)
 
 
-def _by_kind(data: Bytes, starts: Ints, ends: Ints, tick_widths: Ints, shapes: Shapes) -> tuple[Ints, Ints]:
+def _by_kind(messages: Found, shapes: Shapes) -> tuple[Ints, Ints]:
     """Return the agent of each message, and the place of its shape."""
+    data, _, starts, ends, tick_widths = messages
     agents, of = np.zeros(len(starts), dtype=np.int32), np.zeros(len(starts), dtype=np.int16)
     found, kinds = np.unique(data[starts].astype(np.int64) << 8 | data[starts + 1], return_inverse=True)
     for number, code in enumerate(found.tolist()):

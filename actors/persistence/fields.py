@@ -50,18 +50,6 @@ _SIZED: Final = {0xD9: ">u1", 0xDA: ">u2", 0xDB: ">u4", 0xC4: ">u1", 0xC5: ">u2"
 """`{first byte: the number after it}` of texts and bytes, which begin with their length."""
 
 
-def simple_widths(data: Bytes, at: Ints) -> Ints:
-    """Return the widths of the values that begin at these places, by their first byte.
-
-    Raises:
-        UnusualError: it takes more than that to know one of them.
-    """
-    widths: Ints = _WIDTH[data[at]].astype(np.int64)
-    if not widths.all():
-        raise UnusualError
-    return widths
-
-
 def widths_at(data: Bytes, at: Ints) -> Ints:
     """Return the widths of the values that begin at these places; 0 for a map, and for what has one in it."""
     first = data[at]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from actors.persistence.blocks import WHOLE
 from actors.persistence.fields import Numbers, Texts, from_planes
 from actors.persistence.messages import Column, Kept, payloads_of
-
-WHOLE: Final = "payloads"
-"""The block with the payloads of all ticks as they are, if they could not be taken apart."""
 
 
 class Form(NamedTuple):

@@ -63,11 +63,6 @@ class Said(NamedTuple):
         """Return messages, of which each tick has so many."""
         return cls(np.repeat(np.arange(len(counts), dtype=np.int32), counts), agents, symbols, counts)
 
-    def taken(self, places: Ints, base: int) -> Said:
-        """Return those at some places, with symbols from a base on."""
-        counts = np.bincount(self.ticks[places], minlength=len(self.counts))
-        return Said(self.ticks[places], self.agents[places], self.symbols[places] - base, counts)
-
     def begins_run(self) -> NDArray[np.bool_]:
         """Return for each message whether a run begins with it."""
         begins = np.ones(len(self.agents), dtype=np.bool_)
@@ -102,8 +97,8 @@ class _History:
         self._runs = deque[_Run]()
         self._number = 0
 
-    def foreseen(self, tick: int, place: int) -> tuple[Ints, Ints]:
-        """Return the agents who are in a context that counts, and its rank: in the order of ranks, then of agents."""
+    def foreseen(self, tick: int, place: int) -> Ints:
+        """Return the agents who are in a context that counts, in the order of contexts, then of agents."""
         while self._runs and tick - self._runs[0].tick > TICKS:
             self._runs.popleft()
         agents, ranks, run = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int64)], min(place, RUNS - 1)
@@ -114,9 +109,9 @@ class _History:
                 those = np.flatnonzero((rank >= 0) & (self._last[earlier.agents] == earlier.number))
                 agents.append(earlier.agents[those])
                 ranks.append(rank[those])
-        found, rank = np.concatenate(agents), np.concatenate(ranks)
-        order = np.argsort(rank << 40 | found)  # agents have numbers below 2**31
-        return found[order], rank[order]
+        found = np.concatenate(agents)
+        order = np.argsort(np.concatenate(ranks) << 40 | found)  # agents have numbers below 2**31
+        return found[order]
 
     def add(self, tick: int, agents: Ints, symbols: Ints) -> None:
         """Add a run."""
@@ -147,7 +142,7 @@ def tell(said: Said, symbols: int) -> Blocks:
         agents, these = said.agents[start:end], said.symbols[start:end]
         named, places = agents, np.arange(len(agents))
         if contexts:
-            known, _ = history.foreseen(tick, place)
+            known = history.foreseen(tick, place)
             is_here[agents] = True
             acting = is_here[known]
             bits.append(acting)
@@ -206,7 +201,7 @@ def _retold(
     for number, (tick, place) in enumerate(
         (tick, place) for tick, count in enumerate(runs.tolist()) for place in range(count)
     ):
-        known, _ = history.foreseen(tick, place)
+        known = history.foreseen(tick, place)
         acting = known[bits[bit : bit + len(known)]]
         bit += len(known)
         count = int(others[number])

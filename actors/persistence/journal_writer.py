@@ -55,14 +55,13 @@ class JournalWriter:
         """Append ticks, wait until they are on the medium, and seal what is full. It may raise OSError."""
         if self._unsealed is None and self._segment_bytes:
             self._open()
-        for part in self._parts(frames):
+        for part, unsealed in self._parts(frames):
             self._is_synced = False
             self._disk.append(JOURNAL, b"".join(part))
             self.sync()
-            if self._unsealed is not None:
-                self._unsealed = self._unsealed.and_also(part)
-                if self._unsealed.fill(self._segment_bytes):
-                    self._seal()
+            self._unsealed = unsealed
+            if unsealed is not None and unsealed.fill(self._segment_bytes):
+                self._seal()
 
     def copy(self, ticks: Iterable[TickFrame]) -> None:
         """Append ticks of another journal, some at a time, and wait until all are on the medium."""
@@ -97,18 +96,18 @@ class JournalWriter:
             self.sync()
             self._seal()
 
-    def _parts(self, frames: Sequence[bytes]) -> Iterator[list[bytes]]:
-        """Yield the frames in parts, each up to the end of a segment."""
+    def _parts(self, frames: Sequence[bytes]) -> Iterator[tuple[list[bytes], _Unsealed | None]]:
+        """Yield the frames in parts, each up to the end of a segment, with what is not sealed after it."""
         part, unsealed = list[bytes](), self._unsealed
         for frame in frames:
             part.append(frame)
             if unsealed is not None:
-                unsealed = unsealed.and_also([frame])
+                unsealed = _Unsealed(unsealed.size + len(frame), unsealed.ticks + 1)
                 if unsealed.fill(self._segment_bytes):
-                    yield part
+                    yield part, unsealed
                     part, unsealed = [], _Unsealed(0, 0)
         if part:
-            yield part
+            yield part, unsealed
 
     def _seal(self) -> None:
         """Seal every tick that is in the file: first the segment is on the medium, then the file loses them."""
@@ -118,9 +117,10 @@ class JournalWriter:
         def payloads() -> Iterator[bytes]:
             nonlocal last
             with self._disk.open_file(JOURNAL) as file:
-                for _, frame in frames_in(file, tail.at):
-                    yield _whole(frame).payload
-                    last = _whole(frame).link
+                for _, found in frames_in(file, tail.at):
+                    frame = _whole(found)
+                    yield frame.payload
+                    last = frame.link
 
         segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
         if segment.after != last:
@@ -135,10 +135,6 @@ class _Unsealed(NamedTuple):
 
     size: int
     ticks: int
-
-    def and_also(self, frames: Sequence[bytes]) -> _Unsealed:
-        """Return these and some more."""
-        return _Unsealed(self.size + sum(map(len, frames)), self.ticks + len(frames))
 
     def fill(self, size: int) -> bool:
         """Return whether they fill a segment of this size."""

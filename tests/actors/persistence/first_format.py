@@ -8,10 +8,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from actors.core.frames import DECODE_ERRORS, HEAD, link_of, tick_payload
+from actors.core.frames import HEAD, link_of
+from actors.persistence.blocks import WHOLE, found_in
 from actors.persistence.disk import Disk, write_whole
-from actors.persistence.fields import PAD, Bytes, Ints, Numbers, Texts, UnusualError, planes, simple_widths
-from actors.persistence.first_blocks import WHOLE, Form
+from actors.persistence.fields import Bytes, Ints, Numbers, Texts, UnusualError, planes, widths_at
+from actors.persistence.first_blocks import Form
 from actors.persistence.segments import FIRST, MAGIC, Segment, _chained, _compressed, segment_name
 
 Blocks = dict[str, bytes]
@@ -26,7 +27,6 @@ _FIELDS: Final = {7: _INTEGER + _VALUE + _INTEGER + _VALUE + _REST}
 parent and topics."""
 _USUAL: Final = _INTEGER + _REST
 """The agent, and all the rest as one value."""
-_raws = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
 _encode = msgspec.msgpack.encode
 
 
@@ -58,41 +58,16 @@ def pack(tick: int, payloads: Sequence[bytes]) -> tuple[list[Form], Blocks]:
 
 
 def _packed(tick: int, payloads: Sequence[bytes]) -> tuple[list[Form], Blocks]:
-    counts, sizes, of_body = list[int](), list[int](), list[int]()
-    at = 0
-    for number, payload in enumerate(payloads):
-        widths = _widths_of(tick + number, payload)
-        of_body.append(at + len(payload) - sum(widths))
-        counts.append(len(widths))
-        sizes += widths
-        at += len(payload)
-    data = np.frombuffer(b"".join(payloads) + bytes(PAD), np.uint8)
-    width = np.array(sizes, dtype=np.int64)
-    count = np.array(counts, dtype=np.int64)
-    before = np.append(0, np.cumsum(width))[np.cumsum(count) - count]
-    starts = np.cumsum(width) - width + np.repeat(np.array(of_body, dtype=np.int64) - before, count)
-    tick_widths = np.repeat([len(_encode(tick + number)) for number in range(len(payloads))], count)
+    data, counts, starts, ends, tick_widths = found_in(tick, payloads)
     found, kinds = np.unique(data[starts].astype(np.int64) << 8 | data[starts + 1], return_inverse=True)
     if len(found) > 255 or any(code >> 12 != 9 or code & 0x80 for code in found.tolist()):
         raise UnusualError
     forms = [Form(code >> 8, code & 255, _fields_of(code)) for code in found.tolist()]
-    blocks = {COUNTS: planes(count.astype("<u4")), KINDS: kinds.astype(np.uint8).tobytes()}
+    blocks = {COUNTS: planes(np.array(counts, dtype="<u4")), KINDS: kinds.astype(np.uint8).tobytes()}
     for number, form in enumerate(forms):
         mine = kinds == number
-        starts_of = starts[mine]
-        blocks |= _taken_apart(data, starts_of + 2 + tick_widths[mine], starts_of + width[mine], form, number)
+        blocks |= _taken_apart(data, starts[mine] + 2 + tick_widths[mine], ends[mine], form, number)
     return forms, blocks
-
-
-def _widths_of(tick: int, payload: bytes) -> list[int]:
-    """Return the width of each message of a payload."""
-    try:
-        recorded, messages = _raws(payload)
-    except DECODE_ERRORS:
-        raise UnusualError from None
-    if not payload.startswith(tick_payload(tick, (), len(messages))) or recorded != tick:
-        raise UnusualError
-    return [len(bytes(message)) for message in messages]
 
 
 def _fields_of(code: int) -> str:
@@ -112,8 +87,8 @@ def _taken_apart(data: Bytes, at: Ints, ends: Ints, form: Form, number: int) -> 
     left = (form.array & 15) - 2
     for place, field in enumerate(form.fields):
         name = _name(number, place)
-        widths = ends - at if field == _REST else simple_widths(data, at)
-        if (at + widths > ends).any():
+        widths = ends - at if field == _REST else widths_at(data, at)
+        if not widths.all() or (at + widths > ends).any():
             raise UnusualError
         if field == _INTEGER:
             yield name, planes(np.diff(Numbers.read(data, at).values, prepend=0).astype("<i8"))
