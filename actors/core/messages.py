@@ -35,6 +35,11 @@ QuestionName = tuple[int, int, str]
 """The name of a question: its agent, tick and trigger."""
 
 
+def name_of_question(question: Question[Any]) -> QuestionName:
+    """Return the agent, tick and trigger of a question."""
+    return question.agent, question.tick, question.trigger
+
+
 class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
     """The answer to a question.
 

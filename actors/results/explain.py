@@ -13,8 +13,9 @@ import anyio
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
+from actors.core.messages import name_of_question
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
-from actors.results.explained_turn import explained_turns, name_of_question
+from actors.results.explained_turn import explained_turns
 from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, PathTurn
 from actors.results.retrace import OnBegin, OpenRun, Trace, open_run, retrace
 from prism.quoting import shown

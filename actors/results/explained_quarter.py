@@ -10,10 +10,10 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Codec
+from actors.core.messages import Codec, name_of_question
 from actors.persistence.journal import answers_of
 from actors.results.agent_path import name_of
-from actors.results.explained_turn import explained_turns, name_of_question
+from actors.results.explained_turn import explained_turns
 from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
 from actors.results.plain import plain
 from actors.results.retrace import OnBegin, Trace, TracedTurn, open_run, retrace

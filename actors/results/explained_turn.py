@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.core.frames import Damage
-from actors.core.messages import LATE, Codec, QuestionName, Retried
+from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
 from actors.results.agent_path import QUESTION, event_of, name_of
@@ -67,11 +67,6 @@ def _drawn_by(answer: ExplainedAnswer | None) -> str:
     """Return the method of an answer that was drawn from judgements of others; empty for any other."""
     method = "" if answer is None else answer.method
     return method if method in (SHARED, MODELLED) else ""
-
-
-def name_of_question(question: Question[Any]) -> QuestionName:
-    """Return the agent, tick and trigger of a question."""
-    return question.agent, question.tick, question.trigger
 
 
 Logged = list[LoggedAnswer | Retried]

@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Codec, Message, QuestionName
+from actors.core.messages import Codec, Message, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
@@ -182,8 +182,7 @@ class Trace:
 
         def note(question: Question[Any], place: Place) -> None:
             if since <= question.tick <= self.last and (self.agents is None or question.agent in self.agents):
-                name = question.agent, question.tick, question.trigger
-                self.places[name] = PlacedQuestion(place, _archetype(archetypes, question, place))
+                self.places[name_of_question(question)] = PlacedQuestion(place, _archetype(archetypes, question, place))
 
         return note
 

@@ -17,7 +17,7 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
-from actors.core.messages import Decided, QuestionName
+from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.persistence.disk import RealDisk
@@ -262,7 +262,7 @@ class _Departing(Replay):
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
         """Return the recorded answer to a question that is the same in every byte; None to any other."""
-        name = (question.agent, question.tick, question.trigger)
+        name = name_of_question(question)
         if name == self._name:
             return self._replacement
         if question.tick < self._departs:

@@ -17,7 +17,7 @@ import msgspec
 from actors.core.ends import NO_ANSWER
 from actors.core.errors import RepairRefusedError, RunLockedError
 from actors.core.frames import Damage
-from actors.core.messages import Codec, QuestionName
+from actors.core.messages import Codec, QuestionName, name_of_question
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
 from actors.persistence.disk import RealDisk
@@ -192,7 +192,7 @@ def _sort_out(parent: RunDirectory, losses: Losses, built: BuiltDomain) -> _Sort
     """Return the answers that stay and the questions that were lost."""
     asked, lost = dict[QuestionName, deque[bytes]](), list[tuple[Question[Any], str]]()
     for question in _questions(parent, losses.tick, Codec(built.domain.context_type, built.domain.effect_type)):
-        name = (question.agent, question.tick, question.trigger)
+        name = name_of_question(question)
         asked.setdefault(name, deque()).append(question_hash(question))
         if (reason := losses.reasons.get(name)) is not None:
             lost.append((question, reason))

@@ -200,7 +200,7 @@ class Network:
         """Add posts to the timelines of those to whom they are sent.
 
         Args:
-            to: the receivers of each; first: the number of the first.
+            to: the receivers of each; `first`: the number of the first.
         """
         people = np.concatenate(to).astype(np.int64)
         numbers = np.repeat(np.arange(first, first + len(to)), [*map(len, to)])
