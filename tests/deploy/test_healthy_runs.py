@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen
 
-import httpx
 import pytest
 
-from deploy.prometheus_process import prometheus
+from deploy.prometheus_process import Prometheus, prometheus
 from tests.deploy.tools import eventually, lasting_port, needs
 from tests.deploy.watched_runs import options, prism
 from tests.paths import ROOT
@@ -42,11 +41,13 @@ class Chain:
 
     Args:
         place: the directory of their directories.
+        server: the Prometheus that watches them.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, server: Prometheus) -> None:
         place.mkdir()
         self._place = place
+        self._server = server
         self._port = lasting_port()
 
     @property
@@ -71,15 +72,13 @@ class Chain:
     def begin(self, number: int, settings: dict[str, object]) -> list[str]:
         return ["run", CONFIG, "--out", self.path(number), *options(settings)]
 
-    def is_under_way(self) -> bool:
-        try:
-            return httpx.get(f"http://{self.target}/readyz", trust_env=False).status_code == httpx.codes.OK
-        except httpx.HTTPError:
-            return False
+    def is_seen(self) -> bool:
+        """Return whether the latest scrape has found a run that is under way."""
+        return bool(self._server.query(f'prism_run_phase{{phase="running", instance="{self.target}"}} == 1'))
 
     def interrupt(self, number: int, kind: signal.Signals) -> None:
         with self.start(*self.begin(number, LONG)) as process:
-            eventually(self.is_under_way, "the first tick")
+            eventually(self.is_seen, "a scrape of a run that is under way")
             process.send_signal(kind)
             self.ended(process, 128 + kind)
 
@@ -111,22 +110,20 @@ KINDS: tuple[Callable[[Chain, int], None], ...] = (Chain.end, Chain.stop, Chain.
 
 @pytest.mark.timeout(1800)
 def test_no_alert_fires_over_ten_healthy_runs_of_each_kind_and_one_does_when_a_run_is_killed(tmp_path: Path) -> None:
-    chains = {kind: Chain(tmp_path / kind.__name__) for kind in KINDS}
-    last = Chain(tmp_path / "killed")
-    targets = [chain.target for chain in (*chains.values(), last)]
-
     def live(kind: Callable[[Chain, int], None]) -> None:
         for number in range(RUNS):
             kind(chains[kind], number)
 
-    with prometheus(tmp_path, targets, quick=True, speed=SPEED) as server:
+    with prometheus(tmp_path, [], quick=True, speed=SPEED) as server:
         eventually(server.is_ready, "Prometheus")
+        chains = {kind: Chain(tmp_path / kind.__name__, server) for kind in KINDS}
+        last = Chain(tmp_path / "killed", server)
+        server.scrape([chain.target for chain in (*chains.values(), last)])
         with ThreadPoolExecutor(len(KINDS)) as threads:
             list(threads.map(live, KINDS))
         # What would fire because the last runs have gone fires before this one, which is killed after them.
         with last.start(*last.begin(0, LONG)) as process:
-            scraped = f'prism_run_phase{{phase="running", instance="{last.target}"}} == 1'
-            eventually(lambda: server.query(scraped), "a scrape of a run that is under way")
+            eventually(last.is_seen, "a scrape of a run that is under way")
             process.kill()
             eventually(lambda: ("PrismRunGone", last.target) in server.firing(), "PrismRunGone")
         fired = {(alert, target) for alert, target in server.ever_fired("2h") if alert not in OF_MACHINE}
