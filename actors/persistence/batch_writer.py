@@ -86,6 +86,11 @@ class RunWriter:
         self._named: set[str] = set()
         """Files of lines whose names are on the medium."""
 
+    @property
+    def journal(self) -> JournalWriter:
+        """The journal. Only `write_segment` may be called beside the calls of this writer."""
+        return self._journal
+
     def write(self, batch: Batch) -> None:
         """Write the answers, then the frames that depend on them, then the lines."""
         if batch.answers:
@@ -93,6 +98,7 @@ class RunWriter:
             self._disk.append(ANSWERS, b"".join(batch.answers))
         if batch.frames:
             self._write_frames(batch.frames)
+        self._journal.take_out()
         for file, lines in batch.lines.items():
             self._disk.append(file, b"".join(lines))
             self._unsynced_lines[file] = None
@@ -107,6 +113,11 @@ class RunWriter:
         if not self._named.issuperset(lines):
             self._disk.sync_directory()  # else a power cut might keep a checkpoint's name and lose theirs
             self._named.update(lines)
+
+    def finish(self) -> None:
+        """Wait until everything is on the medium, and look whether ticks of an earlier process are to be sealed."""
+        self.sync_all()  # an answer may have come after the last checkpoint
+        self._journal.open()
 
     def finish_checkpoint(self, draft: CheckpointWriter) -> None:
         """Put a whole checkpoint in place, or remove one that is not whole."""

@@ -8,18 +8,20 @@ are large, it is full earlier, because a segment is taken apart in memory.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
-from actors.persistence.disk import Disk, write_whole
+from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in
 from actors.persistence.journal import JOURNAL, UNSEALED, Sealed, TickFrame, head_bytes, read_tail
-from actors.persistence.segments import write_segment
+from actors.persistence.segments import Segment, write_segment
 
 _COPIED_BYTES = 1 << 20
-"""Bytes of ticks that are copied at a time."""
+"""Bytes that are copied at a time."""
 
 LEAST_TICKS: Final = 16
 """Ticks of a segment, at least, where it does not have more than `LARGEST` times its size with them."""
@@ -39,6 +41,9 @@ def together(size: float, tick: float) -> float:
 class JournalWriter:
     """A journal that is written.
 
+    Segments are written beside the ticks that follow them: `write_segment` may be called in another thread than the
+    rest, which only one thread may call at a time.
+
     Args:
         segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
     """
@@ -47,32 +52,58 @@ class JournalWriter:
         self._disk = disk
         self._segment_bytes = segment_bytes
         self._unsealed: _Unsealed | None = None
-        """The ticks in `journal.prism`; None until the first are appended, or if nothing is sealed."""
+        """The ticks after the last full segment; None until the first are appended, or if nothing is sealed."""
+        self._ends = deque[int]()
+        """The places of the journal where segments end that are full, and not taken out of `journal.prism`."""
+        self._segment: Segment | None = None
+        """The segment that is written, and not taken out."""
         self._is_synced = False
         """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
 
+    @property
+    def full(self) -> int:
+        """The segments that are full, and still in `journal.prism`."""
+        return len(self._ends)
+
+    @property
+    def has_written(self) -> bool:
+        """True if the first of them is written."""
+        return self._segment is not None
+
+    def open(self) -> None:
+        """Look what an earlier process has left in the file, if that was not done. It may raise OSError."""
+        if self._unsealed is not None or not self._segment_bytes:
+            return
+        tail = read_tail(self._disk)
+        if tail.header.format == UNSEALED:  # as it was begun, so that nothing which reads it is taken by surprise
+            self._segment_bytes = 0
+            return
+        self._unsealed = _Unsealed(tail.sealed.start, 0, 0)
+        with self._disk.open_file(JOURNAL) as file:
+            self._count(frame.end - start for start, frame in frames_in(file, tail.at) if isinstance(frame, Frame))
+
     def append(self, frames: Sequence[bytes]) -> None:
-        """Append ticks, wait until they are on the medium, and seal what is full. It may raise OSError."""
-        if self._unsealed is None and self._segment_bytes:
-            self._open()
-        for part, unsealed in self._parts(frames):
-            self._is_synced = False
-            self._disk.append(JOURNAL, b"".join(part))
-            self.sync()
-            self._unsealed = unsealed
-            if unsealed is not None and unsealed.fill(self._segment_bytes):
-                self._seal()
+        """Append ticks, and wait until they are on the medium. It may raise OSError."""
+        self.open()
+        if not frames:
+            return
+        self._is_synced = False
+        self._disk.append(JOURNAL, b"".join(frames))
+        self.sync()
+        self._count(map(len, frames))
 
     def copy(self, ticks: Iterable[TickFrame]) -> None:
-        """Append ticks of another journal, some at a time, and wait until all are on the medium."""
+        """Append ticks of another journal, some at a time, seal them, and wait until all are on the medium."""
         part, size = list[bytes](), 0
         for frame in ticks:
             part.append(encode_frame(frame.link, frame.payload))
             size += len(part[-1])
             if size >= _COPIED_BYTES:
                 self.append(part)
+                self.seal()
                 part, size = [], 0
         self.append(part)
+        self.seal()
         self.sync()
 
     def sync(self) -> None:
@@ -81,36 +112,42 @@ class JournalWriter:
             self._disk.sync(JOURNAL)
             self._is_synced = True
 
-    def _open(self) -> None:
-        """Look what is in the file, and seal what an earlier process has left full."""
-        tail = read_tail(self._disk)
-        if tail.header.format == UNSEALED:  # as it was begun, so that nothing which reads it is taken by surprise
-            self._segment_bytes = 0
+    def seal(self) -> None:
+        """Seal what is full. It may raise OSError."""
+        while self._ends:
+            self.write_segment()
+            self.take_out()
+
+    def write_segment(self) -> None:
+        """Write the first segment that is full, if it is not written. It may raise OSError."""
+        if self._ends and self._segment is None:
+            self._segment = self._written(self._ends[0])
+
+    def take_out(self) -> None:
+        """Take the ticks of the segment that is written out of `journal.prism`. It may raise OSError."""
+        if self._segment is None:
             return
-        size, ticks = self._disk.size(JOURNAL) - tail.at, 0
-        if size:
-            with self._disk.open_file(JOURNAL) as file:
-                ticks = sum(isinstance(frame, Frame) for _, frame in frames_in(file, tail.at))
-        self._unsealed = _Unsealed(size, ticks)
-        if self._unsealed.fill(self._segment_bytes):
-            self.sync()
-            self._seal()
+        segment, tail = self._segment, read_tail(self._disk)
+        now = Sealed(first=tail.sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
+        with self._disk.open_file(JOURNAL) as file:
+            left = _bytes_from(file, segment.end - tail.shift)
+            write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
+        self._is_synced = True
+        self._segment = None
+        self._ends.popleft()
 
-    def _parts(self, frames: Sequence[bytes]) -> Iterator[tuple[list[bytes], _Unsealed | None]]:
-        """Yield the frames in parts, each up to the end of a segment, with what is not sealed after it."""
-        part, unsealed = list[bytes](), self._unsealed
-        for frame in frames:
-            part.append(frame)
-            if unsealed is not None:
-                unsealed = _Unsealed(unsealed.size + len(frame), unsealed.ticks + 1)
-                if unsealed.fill(self._segment_bytes):
-                    yield part, unsealed
-                    part, unsealed = [], _Unsealed(0, 0)
-        if part:
-            yield part, unsealed
+    def _count(self, sizes: Iterable[int]) -> None:
+        """Note where segments end, once frames of these sizes have come."""
+        if self._unsealed is None:
+            return
+        for size in sizes:
+            self._unsealed = self._unsealed.with_frame(size)
+            if self._unsealed.fill(self._segment_bytes):
+                self._ends.append(self._unsealed.end)
+                self._unsealed = _Unsealed(self._unsealed.end, 0, 0)
 
-    def _seal(self) -> None:
-        """Seal every tick that is in the file: first the segment is on the medium, then the file loses them."""
+    def _written(self, end: int) -> Segment:
+        """Write the ticks that are not sealed, up to a place of the journal, into a segment."""
         tail = read_tail(self._disk)
         sealed, last = tail.sealed, b""
 
@@ -121,20 +158,25 @@ class JournalWriter:
                     frame = _whole(found)
                     yield frame.payload
                     last = frame.link
+                    if frame.end + tail.shift >= end:
+                        return
 
         segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
         if segment.after != last:
             raise DamagedError(JOURNAL, tail.at, "its ticks do not follow from the last that is sealed")
-        now = Sealed(first=sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
-        write_whole(self._disk, JOURNAL, [head_bytes(tail.header, now)])
-        self._unsealed = _Unsealed(0, 0)
+        return segment
 
 
 class _Unsealed(NamedTuple):
-    """The ticks that are not sealed: their bytes, and their number."""
+    """The ticks after the last full segment: the place of the journal where they end, their bytes, and their number."""
 
+    end: int
     size: int
     ticks: int
+
+    def with_frame(self, size: int) -> _Unsealed:
+        """Return them with one more, of this size."""
+        return _Unsealed(self.end + size, self.size + size, self.ticks + 1)
 
     def fill(self, size: int) -> bool:
         """Return whether they fill a segment of this size."""
@@ -145,3 +187,10 @@ def _whole(frame: Frame | Damage) -> Frame:
     if isinstance(frame, Damage):
         raise DamagedError(JOURNAL, frame.offset, frame.problem)
     return frame
+
+
+def _bytes_from(file: OpenFile, place: int) -> Iterator[bytes]:
+    """Yield the bytes of a file from a place on, some at a time."""
+    while part := file.read(place, _COPIED_BYTES):
+        yield part
+        place += len(part)

@@ -6,7 +6,8 @@
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes everything since its last
 write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be at most `PENDING_MAX` frames
-and `PENDING_BYTES` ahead of its disk. A checkpoint is written beside the next batches, while it is still being copied.
+and `PENDING_BYTES` ahead of its disk, and no segment may be full while another is being sealed. A checkpoint is written
+beside the next batches, while it is still being copied; a segment is sealed beside them, too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 PENDING_MAX = 64
 """Frames that may wait for the disk."""
 
-PENDING_BYTES = 64 << 20
+PENDING_BYTES = 16 << 20
 """Bytes of frames that may wait for the disk, where there is more than one: a tick of a million people has 7 MB."""
 
 COPIED_BYTES = 64 << 20
@@ -93,7 +94,7 @@ class RunStore(Record):
         """Batches whose writing has begun, and batches that are written."""
         self._draft: CheckpointWriter | None = None
         """The next checkpoint."""
-        self._is_checkpointing = False
+        self._is_checkpointing = self._is_sealing = False
         self._syncs = False
         """True if all of the next batch must be on the medium before it counts as written."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
@@ -115,17 +116,21 @@ class RunStore(Record):
             self._wake_waiters()
 
     async def _write_all(self) -> None:
+        journal = self._writer.journal
         async with anyio.create_task_group() as tasks:
             while self._error is None:
                 if self._draft is not None and not self._is_checkpointing:
                     draft, self._draft = self._draft, None
                     self._is_checkpointing = True
                     tasks.start_soon(self._write_checkpoint, draft)
-                if self._batch or self._syncs:
+                if journal.full and not journal.has_written and not self._is_sealing:
+                    self._is_sealing = True
+                    tasks.start_soon(self._write_segment)
+                if self._batch or self._syncs or journal.has_written:
                     await self._write_batch()
-                elif self._is_closing and not self._is_checkpointing:
-                    await self._attempt(self._writer.sync_all)  # an answer may have come after the last checkpoint
-                    if not self._batch:
+                elif self._is_closing and not self._is_checkpointing and not self._is_sealing:
+                    await self._attempt(self._writer.finish)
+                    if not self._batch and not journal.full:
                         break
                 else:
                     self._changed = anyio.Event()
@@ -148,6 +153,12 @@ class RunStore(Record):
         if self._error is None:
             self._done += 1
         self._wake_waiters()
+
+    async def _write_segment(self) -> None:
+        """Write a segment that is full. The next batch takes it out of `journal.prism`."""
+        await self._attempt(self._writer.journal.write_segment)
+        self._is_sealing = False
+        self._changed.set()
 
     async def _write_checkpoint(self, draft: CheckpointWriter) -> None:
         """Write a checkpoint while it is being copied; put it in place once everything before it is on the medium."""
@@ -245,6 +256,8 @@ class RunStore(Record):
 
     def _is_near(self) -> bool:
         """Return whether the run is not too far ahead of its disk."""
+        if self._writer.journal.full > 1:
+            return False
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 

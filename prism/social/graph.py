@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,24 @@ FEW: Final = 64
 
 _drawing = Lock()
 """Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
+
+
+class Numbered(Sequence[str]):
+    """The ids "0" to "size - 1", none of which is kept: those of a million people would take 60 MB."""
+
+    def __init__(self, size: int) -> None:
+        self._numbers = range(size)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        numbers = self._numbers[place]
+        return str(numbers) if isinstance(numbers, int) else tuple(map(str, numbers))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 class FollowGraph:
@@ -82,7 +100,7 @@ class FollowGraph:
         mutual: bool = False,
     ) -> None:
         self.size = size
-        self.names = tuple(names) if names is not None else tuple(map(str, range(size)))
+        self.names: Sequence[str] = tuple(names) if names is not None else Numbered(size)
         if len(self.names) != size:
             raise ValueError(f"names: expected one for each of {size} people, got {len(self.names)}")
         tails, heads = _ends(size, follower), _ends(size, followee)

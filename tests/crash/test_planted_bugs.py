@@ -178,6 +178,11 @@ def a_segment_after_the_ticks_are_gone(patch: pytest.MonkeyPatch) -> type[Simula
     return SimulatedDisk
 
 
+def lost_with_those_that_were_sealed(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
+    patch.setattr(journal_writer, "_bytes_from", lambda file, place: iter(()))
+    return SimulatedDisk
+
+
 def forgotten_openings(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     state = Sharing.state
 
@@ -211,6 +216,7 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (EMBEDDED, no_sync_of_drafts, "DamagedError: journal.prism: damaged at byte 8"),
         (SEALED, no_sync_of_segments, "DamagedError: journal-"),
         (SEALED, a_segment_after_the_ticks_are_gone, "no frame of journal.prism"),
+        (SEALED, lost_with_those_that_were_sealed, "its ticks do not follow from the last that is sealed"),
         (EXPIRING, forgotten_openings, "the journal is that of an undisturbed run"),
         pytest.param(FAILING, forgotten_openings, "the journal is that of an undisturbed run", marks=pytest.mark.slow),
         (EMBEDDED, no_sync_of_names, "`prism verify` finds no fault, but [Finding(file='rounds.csv'"),

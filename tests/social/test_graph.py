@@ -75,11 +75,15 @@ def test_people_without_ties_have_empty_rows() -> None:
 
 def test_a_graph_of_nobody_is_empty() -> None:
     graph = build(0, [])
-    assert (graph.size, graph.edges, graph.names) == (0, 0, ())
+    assert (graph.size, graph.edges, len(graph.names)) == (0, 0, 0)
 
 
 def test_people_are_named_by_number_where_no_file_names_them() -> None:
-    assert build(3, []).names == ("0", "1", "2")
+    names = build(3, []).names
+    assert (*names,) == ("0", "1", "2")
+    assert (names[-1], names[1:], names.index("2"), "3" in names) == ("2", ("1", "2"), 2, False)
+    with pytest.raises(IndexError):
+        names[3]
 
 
 def test_rows_cannot_be_written() -> None:

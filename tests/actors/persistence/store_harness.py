@@ -35,12 +35,18 @@ class Gate:
 
 
 class StoreHarness:
-    """A running store on a disk in memory."""
+    """A running store on a disk in memory.
 
-    def __init__(self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True) -> None:
+    Args:
+        segment_bytes: the size of a segment; 0 seals nothing.
+    """
+
+    def __init__(
+        self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True, segment_bytes: int = 0
+    ) -> None:
         self.disk = disk
         recorded = history_of(disk)
-        self.store = RunStore(disk, recorded, keeps_answers=keeps_answers, execute=execute)
+        self.store = RunStore(disk, recorded, keeps_answers=keeps_answers, segment_bytes=segment_bytes, execute=execute)
         self.ticks = frames(200, recorded.start)
         disk.operations.clear()
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from random import Random
 
 import anyio
 import pytest
@@ -11,13 +14,18 @@ from blockbuster import BlockingError
 from actors.persistence import run_store
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header, read_ticks
+from actors.persistence.journal import JOURNAL, read_header, read_tail, read_ticks
+from actors.persistence.journal_writer import LARGEST, JournalWriter
+from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
+from actors.persistence.segments import check_segment, segment_names, start_of
 from tests.actors.persistence.files import checkpoint_at, decided, draft_at, empty_run, encode, frames, run_of
 from tests.actors.persistence.store_harness import Gate, StoreHarness, inline
 from tests.blocking import nothing_blocks
-from tests.schedules import in_schedules
+from tests.crash.disk import SimulatedDisk
+from tests.schedules import in_schedules, run_scheduled
+from tests.tiers import Size
 
 
 @in_schedules(30)
@@ -127,3 +135,88 @@ async def test_writing_on_the_event_loop_would_be_noticed(tmp_path: Path) -> Non
     with pytest.raises(ExceptionGroup) as caught:
         await _run_on(tmp_path, inline)
     assert caught.group_contains(BlockingError)
+
+
+SEGMENT = 1_000 // LARGEST
+"""The size of a segment, which is full with five or six ticks of these tests."""
+
+
+def is_of_segment(write: Callable[[], None]) -> bool:
+    return getattr(write, "__func__", None) is JournalWriter.write_segment
+
+
+@in_schedules(30)
+async def test_answers_and_ticks_are_written_while_a_segment_is_sealed_up_to_the_end_of_the_next() -> None:
+    gate = Gate()
+
+    async def execute(write: Callable[[], None]) -> None:
+        await (gate.execute if is_of_segment(write) else inline)(write)
+
+    whole, harness = sealed(40), StoreHarness(empty_run(), execute, segment_bytes=SEGMENT)
+    first, second, *_ = segment_names(whole, read_tail(whole).sealed.start)
+    of_two = check_segment(whole, first).ticks + check_segment(whole, second).ticks
+
+    async def commit() -> None:
+        for tick in range(40):
+            await harness.commit(tick, tick + 1)
+            await anyio.sleep(1)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        tasks.start_soon(commit)
+        await anyio.sleep(100)
+        assert gate.waiting == 1
+        assert harness.store.statistics.ticks == of_two + 1
+        before = len(harness.disk.visible(ANSWERS))
+        await harness.keep(0)
+        assert len(harness.disk.visible(ANSWERS)) > before
+        assert read_tail(harness.disk).sealed.tick == 0
+        gate.opened.set()
+        await anyio.sleep(100)
+        await harness.store.close()
+    assert files_of(harness.disk) == files_of(whole)
+
+
+@pytest.mark.sized
+def test_segments_are_the_same_however_long_each_takes_and_wherever_a_run_was_interrupted(size: Size) -> None:
+    whole = files_of(sealed(60))
+    for seed in range(size(60, everyday=30)):
+        assert run_scheduled(seed, partial(interrupted, Random(seed))) == whole
+
+
+async def interrupted(random: Random) -> dict[str, bytes]:
+    """The files of a run that is interrupted three times, on a disk that is sometimes slow."""
+    disk = empty_run()
+
+    async def execute(write: Callable[[], None]) -> None:
+        await anyio.sleep(random.choice((0.0, 1.0, 5.0)) * random.random())
+        write()
+        await anyio.sleep(random.choice((0.0, 5.0)) * random.random())
+
+    lasts = (*sorted(random.sample(range(1, 60), 2)), 60, 60)
+    for number, last in enumerate(lasts):
+        harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(harness.store.run)
+            for tick in range(last):
+                await anyio.sleep(random.random())
+                await harness.commit(tick, tick + 1)
+            if number == len(lasts) - 1 or random.random() < 0.5:
+                await harness.store.close()
+            tasks.cancel_scope.cancel()
+    return files_of(disk)
+
+
+def sealed(count: int) -> SimulatedDisk:
+    """A run of so many ticks, each of which was sealed as soon as a segment was full."""
+    disk = empty_run()
+    writer = JournalWriter(disk, SEGMENT)
+    for tick in frames(count):
+        writer.append([tick.frame])
+        writer.seal()
+    return disk
+
+
+def files_of(disk: SimulatedDisk) -> dict[str, bytes]:
+    """The journal and its segments."""
+    return {name: disk.visible(name) for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0}

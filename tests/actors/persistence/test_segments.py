@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 import msgspec
@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
 from actors.persistence import journal_writer
-from actors.persistence.disk import RealDisk
+from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import (
     JOURNAL,
     UNSEALED,
@@ -47,7 +47,15 @@ def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SE
     writer = JournalWriter(disk, size)
     for start in range(0, COUNT, batch):
         writer.append([tick.frame for tick in ticks[start : start + batch]])
+        writer.seal()
     return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+
+
+def write(disk: Disk, ticks: Sequence[Tick], size: int) -> None:
+    """Append ticks, and seal those that fill a segment."""
+    writer = JournalWriter(disk, size)
+    writer.append([tick.frame for tick in ticks])
+    writer.seal()
 
 
 def plain() -> list[TickFrame]:
@@ -94,17 +102,33 @@ def test_where_a_segment_ends_does_not_depend_on_how_many_ticks_are_written_at_a
 def test_a_writer_that_comes_later_goes_on_as_if_it_had_always_been_there() -> None:
     disk, ticks = empty_run(), frames(COUNT)
     for tick in ticks:
-        JournalWriter(disk, SEGMENT).append([tick.frame])
+        write(disk, [tick], SEGMENT)
     assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
 
 
 def test_ticks_that_an_earlier_process_left_are_sealed_with_the_next() -> None:
     disk, ticks = empty_run(), frames(COUNT)
-    JournalWriter(disk).append([tick.frame for tick in ticks[:-1]])
+    write(disk, ticks[:-1], 0)
     assert not read_tail(disk).sealed.tick
-    JournalWriter(disk, SEGMENT).append([ticks[-1].frame])
-    assert read_tail(disk).sealed.tick == COUNT - 1
-    assert list(whole_ticks(disk)) == plain()
+    write(disk, ticks[-1:], SEGMENT)
+    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
+
+
+def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment() -> None:
+    disk, whole = empty_run(), plain()
+    writer = JournalWriter(disk, SEGMENT)
+    for number, tick in enumerate(frames(COUNT), start=1):
+        writer.append([tick.frame])
+        if writer.full > 2:  # at the first of them already
+            writer.write_segment()
+        if writer.full > 3:
+            writer.take_out()
+            assert not writer.has_written
+        assert list(whole_ticks(disk)) == whole[:number]
+    assert writer.has_written
+    assert writer.full == 3
+    writer.seal()
+    assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
 
 
 def test_a_journal_of_the_format_before_goes_on_as_it_began() -> None:
@@ -169,7 +193,7 @@ def test_what_is_damaged_is_cut_off_with_all_that_follows_when_asked_and_can_be_
     assert kept == plain()[: len(kept)]
     assert kept[-1].end == start
     assert segments(disk) == segments(whole)[:2]
-    JournalWriter(disk, SEGMENT).append([tick.frame for tick in frames(COUNT)[len(kept) :]])
+    write(disk, frames(COUNT)[len(kept) :], SEGMENT)
     assert disk.files == whole.files
 
 
@@ -188,10 +212,10 @@ def test_a_reader_that_has_begun_reads_on_while_ticks_are_sealed(tmp_path_factor
     disk = RealDisk(tmp_path_factory.mktemp("run"))
     create_journal(disk, read_header(empty_run())[0])
     ticks = frames(COUNT)
-    JournalWriter(disk).append([tick.frame for tick in ticks[:20]])
+    write(disk, ticks[:20], 0)
     reader = whole_ticks(disk)
     read = [next(reader), next(reader)]
-    JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[20:]])
+    write(disk, ticks[20:], SEGMENT)
     assert read_tail(disk).sealed.tick >= 20
     assert [*read, *reader] == plain()[:20]
     assert list(whole_ticks(disk)) == plain()
@@ -211,8 +235,8 @@ def test_segments_of_the_first_format_are_read_and_followed_by_others(monkeypatc
     disk, ticks = empty_run(), frames(COUNT)
     with monkeypatch.context() as patch:
         patch.setattr(journal_writer, "write_segment", write_first)
-        JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[:25]])
-    JournalWriter(disk, SEGMENT).append([tick.frame for tick in ticks[25:]])
+        write(disk, ticks[:25], SEGMENT)
+    write(disk, ticks[25:], SEGMENT)
     made = MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
     assert {check_segment(made, name).format for name in segments(made)} == {1, 2}
     assert list(whole_ticks(made)) == plain()
@@ -247,7 +271,7 @@ def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
 def test_a_segment_is_a_part_of_what_its_ticks_were() -> None:
     disk = empty_run()
     ticks: list[Tick] = frames(2_000)
-    JournalWriter(disk, 300_000).append([tick.frame for tick in ticks])
+    write(disk, ticks, 300_000)
     stored = sum(len(disk.visible(name)) for name in disk.visible_names() if start_of(name) >= 0)
     assert stored < 0.05 * (read_tail(disk).sealed.start - HEAD.size * read_tail(disk).sealed.tick)
 
@@ -258,7 +282,7 @@ def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_othe
 ) -> None:
     disk = RealDisk(tmp_path_factory.mktemp("run"))
     create_journal(disk, read_header(empty_run())[0])
-    JournalWriter(disk, 500 // LARGEST).append([tick.frame for tick in frames(COUNT)])
+    write(disk, frames(COUNT), 500 // LARGEST)
     names = segment_names(disk, read_tail(disk).sealed.start)
     assert len(names) >= LEAST_SEGMENTS
     first = read_tail(disk).sealed.first
