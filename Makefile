@@ -82,7 +82,7 @@ coverage: $(READY) ## the tests of `make quick`, and the share of the code that 
 	$(QUICK) $(COVERED)
 
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
-	$(PYTEST) --dist loadfile -m "slow or sized" --full
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
 test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (about 6 minutes; not part of CI)
 	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/experiments/test_cluster.py \

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -34,10 +36,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ask for `size`."""
+    """Mark the tests that ask for `size`, and begin with the files of those that may take longest."""
+    longest = Counter[Path]()
     for item in items:
         if "size" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.sized)
+        if (limit := item.get_closest_marker("timeout")) is not None:
+            longest[item.path] = max(longest[item.path], limit.args[0])
+    items.sort(key=lambda item: -longest[item.path])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -156,7 +156,12 @@ class RunStore(Record):
 
     async def _write_segment(self) -> None:
         """Write a segment that is full. The next batch takes it out of `journal.prism`."""
-        await self._attempt(self._writer.journal.write_segment)
+        try:
+            await self._execute(
+                self._writer.journal.write_segment
+            )  # nothing waits for it, so it is no write that stands
+        except OSError as error:
+            self._error = error
         self._is_sealing = False
         self._changed.set()
 

@@ -25,8 +25,10 @@ PLACE_BITS: Final = 31
 """The bits of a key that hold the place of the post in the order of posts; the score is above them."""
 
 
-SEEN_AT_ONCE: Final = 1 << 16
-"""Candidates times seen cascades that are compared at once; of more, one seen cascade of each reader at a time."""
+SEEN_BITS: Final = 9
+"""The low bits of cascades that tell most of those which a reader has not seen, who has seen a hundred or so."""
+COMPARED: Final = 1 << 15
+"""Candidates that are compared at once with all that their readers have seen."""
 
 
 class BuiltFeeds(NamedTuple):
@@ -166,14 +168,7 @@ class FeedWave(Witness):
         """
         network = self._network
         people, authors = self._readers[found.rows], network.living.authors(found.numbers)
-        fit, own = np.ones(len(people), dtype=np.bool_), people == authors
-        seen, counts = network.seen.latest(self._readers)
-        seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
-        if len(people) * seen.shape[1] <= SEEN_AT_ONCE:
-            fit = (seen[found.rows] != found.cascades[:, None]).all(axis=1)
-        else:
-            for column in seen.T:
-                fit &= column[found.rows] != found.cascades
+        fit, own = ~self._were_seen(found), people == authors
         before = (~fit & (found.columns < self._inside)).nonzero()[0]
         fit[before] = network.are_shown_again(self._readers, found.rows[before], found.numbers[before])
         fit &= ~own
@@ -181,6 +176,20 @@ class FeedWave(Witness):
         outsiders = outsiders[may_follow(network.ties, self._readers, people[outsiders], authors[outsiders])]
         fit[outsiders] = ~network.ties.follow(people[outsiders], authors[outsiders])
         return found.only(fit)
+
+    def _were_seen(self, found: _Candidates) -> Flags:
+        """Return for each candidate whether its reader has seen its cascade."""
+        seen, counts = self._network.seen.latest(self._readers)
+        seen[np.arange(seen.shape[1]) >= counts[:, None]] = -1
+        low, starts = (1 << SEEN_BITS) - 1, np.arange(len(seen)) << SEEN_BITS
+        may_be = np.zeros(len(seen) << SEEN_BITS, dtype=np.bool_)
+        may_be[starts[:, None] + (seen & low)] = True
+        were: Flags = may_be[starts[found.rows] + (found.cascades & low)]
+        likely = were.nonzero()[0]
+        for start in range(0, len(likely), COMPARED):
+            part = likely[start : start + COMPARED]
+            were[part] = (seen[found.rows[part]] == found.cascades[part, None]).any(axis=1)
+        return were
 
     def _keys(self, found: _Candidates) -> Ints:
         """Return numbers in the order of the candidates' scores, and where they are equal in that of their posts."""

@@ -47,8 +47,8 @@ class LivingPosts:
         """The posts with lower numbers are in the columns; those of a wave come there together."""
         self._ordered = 0
         """The posts with lower numbers have their final place in the order of posts."""
-        self._by_place: Ints | None = None
-        """The number of the post at each place, less `first`; made anew after any change."""
+        self._is_ordered = True
+        """False once there are posts that have no place."""
 
     def __len__(self) -> int:
         return len(self._posts)
@@ -84,7 +84,7 @@ class LivingPosts:
         if number + len(posts) > NUMBERS_MAX:
             raise PostLimitError(NUMBERS_MAX, posts[0].created)
         self._posts.extend(posts)
-        self._by_place = None
+        self._is_ordered = False
         return number
 
     @property
@@ -129,38 +129,37 @@ class LivingPosts:
 
     def forget(self, before: int) -> list[Post]:
         """Forget the posts of earlier ticks, and return them."""
-        count = int(np.searchsorted(self.created(np.arange(self.first, self.end)), before))
+        created = self._columns.created[self.first - self._base : self.end - self._base]
+        count = int(np.searchsorted(created, before))
         old = self._posts[:count]
         del self._posts[:count]
         for post in old[: max(0, self._named - self.first)]:
             del self._by_id[post.id]
         self.first += count
-        self._by_place = None
         return old
 
     def places(self, numbers: Ints) -> Ints:
         """Return the places of posts in the order by tick, luck and id of all that are not forgotten."""
-        self._order()
-        return self._columns.place[numbers - self._base].astype(np.int64) - self.first
+        return self._order().place[numbers - self._base].astype(np.int64) - self.first
 
     def at_places(self, places: Ints) -> Ints:
         """Return the numbers of the posts at these places of the order."""
-        return self._order()[places]
+        return self._order().at_place[places + (self.first - self._base)].astype(np.int64)
 
-    def _order(self) -> Ints:
-        """Return the numbers of the posts in order. Only the posts of the newest tick may change their places."""
-        if self._by_place is None:
-            start, columns = max(self._ordered, self.first), self._columns
+    def _order(self) -> _Room:
+        """Return the columns, with the places of all posts. Only the posts of the newest tick may change theirs."""
+        columns = self._columns
+        if not self._is_ordered:
+            start = max(self._ordered, self.first)
             new = np.arange(start - self._base, self.end - self._base)
             created, ids = columns.created[new], columns.id[new]
             order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new].astype(np.int64)), created))
             columns.place[new[order]] = new + self._base
+            columns.at_place[new] = new[order] + self._base
             if len(new):
                 self._ordered = start + int(np.searchsorted(created, created[-1]))
-            numbers = np.arange(self.first, self.end)
-            self._by_place = np.empty_like(numbers)
-            self._by_place[columns.place[numbers - self._base] - self.first] = numbers
-        return self._by_place
+            self._is_ordered = True
+        return columns
 
     def ids(self, numbers: Ints) -> Ints:
         """Return the ids of posts that are not forgotten."""
@@ -194,11 +193,15 @@ class LivingPosts:
 
 
 class _Room:
-    """The columns of posts. Authors are below 2**29; posts, cascades and codes of topics are numbered below 2**31."""
+    """The columns of posts. Authors are below 2**29; posts, cascades and codes of topics are numbered below 2**31.
+
+    The place of a post in the order of posts is counted as if none was forgotten; `at_place` has the number of the post
+    at each place.
+    """
 
     def __init__(self, size: int) -> None:
         self.id, self.created, self.origin = np.zeros((3, size), dtype=np.int64)
-        self.author, self.cascade, self.topics, self.place = np.zeros((4, size), dtype=np.int32)
+        self.author, self.cascade, self.topics, self.place, self.at_place = np.zeros((5, size), dtype=np.int32)
 
     def move(self, first: int, kept: int, size: int) -> None:
         """Begin with the kept values, and have room for so many. It holds one column twice at a time."""

@@ -66,15 +66,15 @@ def test_the_scenes_are_worth_a_crash() -> None:
 
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
-    assert crashes_each(INTERVENED, trials(INTERVENED, size(100, everyday=15), faults=2)) >= 1.7
+    assert crashes_each(INTERVENED, trials(INTERVENED, size(60, everyday=15), faults=2)) >= 1.7
 
 
 def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> None:
     names = [name for name in SEALED.whole.visible_names() if start_of(name) >= 0]
     assert len(names) >= 3
     assert len(records(SEALED.whole.visible(JOURNAL))) < 1 + SEALED.config.simulation.length
-    assert crashes_each(SEALED, trials(SEALED, size(80, everyday=14), faults=1)) >= 0.85
-    assert crashes_each(SEALED, trials(SEALED, size(80, everyday=10), faults=2, first_seed=1000)) >= 1.7
+    assert crashes_each(SEALED, trials(SEALED, size(60, everyday=14), faults=1)) >= 0.85
+    assert crashes_each(SEALED, trials(SEALED, size(60, everyday=10), faults=2, first_seed=1000)) >= 1.7
     assert crashes_each(SEALED, trials(SEALED, size(20, everyday=3), faults=5, first_seed=2000)) >= 3.5
 
 
@@ -110,7 +110,7 @@ def test_a_run_whose_questions_for_all_often_fail_stands_crashes_anywhere(scene:
     else:
         assert again >= 10, "archetypes are not asked again"
         assert sharing.forgotten >= 5, "no archetype is forgotten without a judgement"
-    assert crashes_each(scene, trials(scene, size(16, everyday=3), faults=2, first_seed=3000)) >= 1.4
+    assert crashes_each(scene, trials(scene, size(10, everyday=3), faults=2, first_seed=3000)) >= 1.4
 
 
 def test_the_fickle_oracle_never_repeats_itself() -> None:
@@ -129,7 +129,7 @@ def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
 
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(150, everyday=20), faults=2)) >= 1.8
+    assert crashes_each(scene, trials(scene, size(100, everyday=20), faults=2)) >= 1.8
 
 
 @SCENES

@@ -87,7 +87,7 @@ def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, s
     assert first.oracle.sharing is not None
     assert first.oracle.sharing.counts.roles["modelled"] >= 20
     assert first.oracle.sharing.table.surrogates
-    for schedule in range(1, size(20, everyday=3)):
+    for schedule in range(1, size(12, everyday=3)):
         assert outcome(shared_run(config, schedule)) == outcome(first), schedule
 
 
@@ -96,7 +96,7 @@ def test_a_budget_is_spent_but_for_a_few_calls() -> None:
     assert 30 <= done.oracle.statistics.calls <= 80
 
 
-@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 120, 6), (0, 15, 3), (1, 15, 3)])
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 60, 6), (0, 15, 3), (1, 15, 3)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     expected = outcome(shared_run(config, 0))
