@@ -114,7 +114,7 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
     return Recovered(header, recorded, digest_of(scan.link), chosen, notes, skipped)
 
 
-def _chosen(  # each thing that decides it
+def _chosen(
     disk: Disk,
     candidates: Sequence[Position],
     link_of: Callable[[int], bytes | None],

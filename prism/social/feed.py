@@ -92,7 +92,7 @@ class BuiltFeed(NamedTuple):
     out_of_network: int
 
 
-def build_feed(  # the two sides, and how they are mixed
+def build_feed(
     algorithm: str,
     reader: Reader,
     in_network: Iterable[Candidate],

@@ -76,7 +76,7 @@ class Network:
         quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
-    def __init__(  # the settings, each from its own section
+    def __init__(
         self,
         population: Population,
         feed: FeedConfig,

@@ -180,9 +180,7 @@ def drawn_about(context: object, seed: int, agent: int, tick: int, draw: Draw) -
     return uniform(seed, agent, tick, draw)
 
 
-def about_post(  # the key of a draw
-    seed: int, agent: int, draw: Draw, origin: int, viewed_ticks: int, exposures: int
-) -> float:
+def about_post(seed: int, agent: int, draw: Draw, origin: int, viewed_ticks: int, exposures: int) -> float:
     """Return a draw of a person about an original in view; each exposure to its cascade has draws of its own."""
     return uniform(seed, agent, viewed_ticks + (exposures - 1) * EXPOSURE_TICKS, draw, origin)
 

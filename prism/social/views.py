@@ -34,7 +34,7 @@ class Views:
         sessions: the feeds that people look at.
     """
 
-    def __init__(  # the columns, each once
+    def __init__(
         self, network: Network, weights: RelevanceConfig, people: Ints, numbers: Ints, *, tick: int, sessions: Sessions
     ) -> None:
         self._network = network
