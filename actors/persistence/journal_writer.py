@@ -79,8 +79,9 @@ class JournalWriter:
             self._segment_bytes = 0
             return
         self._unsealed = _Unsealed(tail.sealed.start, 0, 0)
-        with self._disk.open_file(JOURNAL) as file:
-            self._count(frame.end - start for start, frame in frames_in(file, tail.at) if isinstance(frame, Frame))
+        if self._disk.size(JOURNAL) > tail.at:
+            with self._disk.open_file(JOURNAL) as file:
+                self._count(frame.end - start for start, frame in frames_in(file, tail.at) if isinstance(frame, Frame))
 
     def append(self, frames: Sequence[bytes]) -> None:
         """Append ticks, and wait until they are on the medium. It may raise OSError."""

@@ -217,8 +217,10 @@ def one_by_one(apply_all: Any, updates: Updates) -> None:
 def use_columns_for_few(patch: pytest.MonkeyPatch, seed: int) -> None:
     """Let every second world do nothing one by one, and encode in parts: small worlds have few people."""
     if seed % 2:
-        for name in ("rng.FEW", "rng.FEW_PICKS", "social.graph.FEW", "social.world.FEW", "social.feeds.SEEN_AT_ONCE"):
+        for name in ("rng.FEW", "rng.FEW_PICKS", "social.graph.FEW", "social.world.FEW"):
             patch.setattr(f"prism.{name}", -1)
+        patch.setattr("prism.social.feeds.SEEN_BITS", 2)
+        patch.setattr("prism.social.feeds.COMPARED", 3)
         patch.setattr("actors.runtime.columns.ENCODED_AT_ONCE", 3)
 
 
