@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ask for `size`, and begin with the files of those that may take longest."""
+    """Mark the tests that ask for `size`, and put the files with the longest timeouts first."""
     longest = Counter[Path]()
     for item in items:
         if "size" in getattr(item, "fixturenames", ()):

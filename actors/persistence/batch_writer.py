@@ -88,7 +88,7 @@ class RunWriter:
 
     @property
     def journal(self) -> JournalWriter:
-        """The journal. Only `write_segment` may be called beside the calls of this writer."""
+        """The journal, whose segments are written and taken out beside what this writer does."""
         return self._journal
 
     def write(self, batch: Batch) -> None:
@@ -98,7 +98,6 @@ class RunWriter:
             self._disk.append(ANSWERS, b"".join(batch.answers))
         if batch.frames:
             self._write_frames(batch.frames)
-        self._journal.take_out()
         for file, lines in batch.lines.items():
             self._disk.append(file, b"".join(lines))
             self._unsynced_lines[file] = None
@@ -115,7 +114,7 @@ class RunWriter:
             self._named.update(lines)
 
     def finish(self) -> None:
-        """Wait until everything is on the medium, and look whether ticks of an earlier process are to be sealed."""
+        """Wait until everything is on the medium, and find full segments that an earlier process has left."""
         self.sync_all()  # an answer may have come after the last checkpoint
         self._journal.open()
 

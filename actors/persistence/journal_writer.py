@@ -8,7 +8,6 @@ are large, it is full earlier, because a segment is taken apart in memory.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -41,8 +40,8 @@ def together(size: float, tick: float) -> float:
 class JournalWriter:
     """A journal that is written.
 
-    Segments are written beside the ticks that follow them: `write_segment` may be called in another thread than the
-    rest, which only one thread may call at a time.
+    Segments are written beside the ticks that follow them: `write_segments` may run in one thread while another appends
+    and syncs. Nothing else may be called meanwhile.
 
     Args:
         segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
@@ -53,10 +52,10 @@ class JournalWriter:
         self._segment_bytes = segment_bytes
         self._unsealed: _Unsealed | None = None
         """The ticks after the last full segment; None until the first are appended, or if nothing is sealed."""
-        self._ends = deque[int]()
+        self._ends: list[int] = []
         """The places of the journal where segments end that are full, and not taken out of `journal.prism`."""
-        self._segment: Segment | None = None
-        """The segment that is written, and not taken out."""
+        self._segments: list[Segment] = []
+        """The segments that are written, and not taken out: the first of those that are full."""
         self._is_synced = False
         """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
 
@@ -67,11 +66,11 @@ class JournalWriter:
 
     @property
     def has_written(self) -> bool:
-        """True if the first of them is written."""
-        return self._segment is not None
+        """True if any of them is written."""
+        return bool(self._segments)
 
     def open(self) -> None:
-        """Look what an earlier process has left in the file, if that was not done. It may raise OSError."""
+        """Count the ticks that an earlier process has left, once. It may raise OSError."""
         if self._unsealed is not None or not self._segment_bytes:
             return
         tail = read_tail(self._disk)
@@ -115,30 +114,29 @@ class JournalWriter:
 
     def seal(self) -> None:
         """Seal what is full. It may raise OSError."""
-        while self._ends:
-            self.write_segment()
-            self.take_out()
+        self.write_segments()
+        self.take_out()
 
-    def write_segment(self) -> None:
-        """Write the first segment that is full, if it is not written. It may raise OSError."""
-        if self._ends and self._segment is None:
-            self._segment = self._written(self._ends[0])
+    def write_segments(self) -> None:
+        """Write the segments that are full. It may raise OSError."""
+        while len(self._segments) < len(self._ends):
+            self._segments.append(self._written(self._ends[len(self._segments)]))
 
     def take_out(self) -> None:
-        """Take the ticks of the segment that is written out of `journal.prism`. It may raise OSError."""
-        if self._segment is None:
+        """Take the ticks of the segments that are written out of `journal.prism`. It may raise OSError."""
+        if not self._segments:
             return
-        segment, tail = self._segment, read_tail(self._disk)
-        now = Sealed(first=tail.sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
+        last, tail = self._segments[-1], read_tail(self._disk)
+        now = Sealed(first=tail.sealed.first, start=last.end, tick=last.tick + last.ticks, link=last.after)
         with self._disk.open_file(JOURNAL) as file:
-            left = _bytes_from(file, segment.end - tail.shift)
+            left = _bytes_from(file, last.end - tail.shift)
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
-        self._segment = None
-        self._ends.popleft()
+        del self._ends[: len(self._segments)]
+        self._segments.clear()
 
     def _count(self, sizes: Iterable[int]) -> None:
-        """Note where segments end, once frames of these sizes have come."""
+        """Note where segments end, after frames of these sizes."""
         if self._unsealed is None:
             return
         for size in sizes:
@@ -148,23 +146,27 @@ class JournalWriter:
                 self._unsealed = _Unsealed(self._unsealed.end, 0, 0)
 
     def _written(self, end: int) -> Segment:
-        """Write the ticks that are not sealed, up to a place of the journal, into a segment."""
+        """Write the ticks after the last segment, up to a place of the journal, into the next one."""
         tail = read_tail(self._disk)
-        sealed, last = tail.sealed, b""
+        start, tick, link = tail.sealed.start, tail.sealed.tick, tail.sealed.link
+        if self._segments:
+            before = self._segments[-1]
+            start, tick, link = before.end, before.tick + before.ticks, before.after
+        last = b""
 
         def payloads() -> Iterator[bytes]:
             nonlocal last
             with self._disk.open_file(JOURNAL) as file:
-                for _, found in frames_in(file, tail.at):
+                for _, found in frames_in(file, start - tail.shift):
                     frame = _whole(found)
                     yield frame.payload
                     last = frame.link
                     if frame.end + tail.shift >= end:
                         return
 
-        segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
+        segment = write_segment(self._disk, start, tick, link, payloads)
         if segment.after != last:
-            raise DamagedError(JOURNAL, tail.at, "its ticks do not follow from the last that is sealed")
+            raise DamagedError(JOURNAL, start - tail.shift, "its ticks do not follow from the last that is sealed")
         return segment
 
 

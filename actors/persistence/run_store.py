@@ -6,8 +6,8 @@
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes everything since its last
 write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be at most `PENDING_MAX` frames
-and `PENDING_BYTES` ahead of its disk, and no segment may be full while another is being sealed. A checkpoint is written
-beside the next batches, while it is still being copied; a segment is sealed beside them, too.
+and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full. A checkpoint is written beside the next
+batches, while it is still being copied; so are segments.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class RunStore(Record):
         """Batches whose writing has begun, and batches that are written."""
         self._draft: CheckpointWriter | None = None
         """The next checkpoint."""
-        self._is_checkpointing = self._is_sealing = False
+        self._is_checkpointing = False
+        self._sealing_since: float | None = None
+        """The start of writing segments; None while none are written."""
         self._syncs = False
         """True if all of the next batch must be on the medium before it counts as written."""
         self._frame_end, self._answers_bytes = recorded.start, recorded.answers_end
@@ -123,12 +125,15 @@ class RunStore(Record):
                     draft, self._draft = self._draft, None
                     self._is_checkpointing = True
                     tasks.start_soon(self._write_checkpoint, draft)
-                if journal.full and not journal.has_written and not self._is_sealing:
-                    self._is_sealing = True
-                    tasks.start_soon(self._write_segment)
-                if self._batch or self._syncs or journal.has_written:
+                if journal.full and not journal.has_written and self._sealing_since is None:
+                    self._sealing_since = anyio.current_time()
+                    tasks.start_soon(self._write_segments)
+                if journal.has_written and self._sealing_since is None:
+                    await self._attempt(journal.take_out)
+                    self._wake_waiters()
+                elif self._batch or self._syncs:
                     await self._write_batch()
-                elif self._is_closing and not self._is_checkpointing and not self._is_sealing:
+                elif self._is_closing and not self._is_checkpointing and self._sealing_since is None:
                     await self._attempt(self._writer.finish)
                     if not self._batch and not journal.full:
                         break
@@ -154,16 +159,15 @@ class RunStore(Record):
             self._done += 1
         self._wake_waiters()
 
-    async def _write_segment(self) -> None:
-        """Write a segment that is full. The next batch takes it out of `journal.prism`."""
+    async def _write_segments(self) -> None:
+        """Write the segments that are full, beside the batches."""
         try:
-            await self._execute(
-                self._writer.journal.write_segment
-            )  # nothing waits for it, so it is no write that stands
+            await self._execute(self._writer.journal.write_segments)
         except OSError as error:
             self._error = error
-        self._is_sealing = False
+        self._sealing_since = None
         self._changed.set()
+        self._wake_waiters()
 
     async def _write_checkpoint(self, draft: CheckpointWriter) -> None:
         """Write a checkpoint while it is being copied; put it in place once everything before it is on the medium."""
@@ -318,8 +322,14 @@ class RunStore(Record):
         await self._wait_until(lambda: self._is_closed)
 
     def stands_since(self) -> float | None:
-        """Return the start of the longest write under way; None while there is none."""
-        return min(self._writes.values(), default=None)
+        """Return the start of the longest write under way; None while there is none.
+
+        That of segments counts where the run waits for it.
+        """
+        writes = [*self._writes.values()]
+        if self._sealing_since is not None and (self._is_closing or self._writer.journal.full > 1):
+            writes.append(self._sealing_since)
+        return min(writes, default=None)
 
     async def _attempt(self, function: Callable[[], None]) -> None:
         self._writes[function] = anyio.current_time()

@@ -26,9 +26,9 @@ PLACE_BITS: Final = 31
 
 
 SEEN_BITS: Final = 9
-"""The low bits of cascades that tell most of those which a reader has not seen, who has seen a hundred or so."""
-COMPARED: Final = 1 << 15
-"""Candidates that are compared at once with all that their readers have seen."""
+"""The low bits of a cascade. They tell most of those that a reader has not seen, who has seen about a hundred."""
+COMPARED: Final = 1 << 20
+"""Seen cascades that are compared with candidates at once."""
 
 
 class BuiltFeeds(NamedTuple):
@@ -185,9 +185,9 @@ class FeedWave(Witness):
         may_be = np.zeros(len(seen) << SEEN_BITS, dtype=np.bool_)
         may_be[starts[:, None] + (seen & low)] = True
         were: Flags = may_be[starts[found.rows] + (found.cascades & low)]
-        likely = were.nonzero()[0]
-        for start in range(0, len(likely), COMPARED):
-            part = likely[start : start + COMPARED]
+        likely, step = were.nonzero()[0], 1 + COMPARED // max(1, seen.shape[1])
+        for start in range(0, len(likely), step):
+            part = likely[start : start + step]
             were[part] = (seen[found.rows[part]] == found.cascades[part, None]).any(axis=1)
         return were
 

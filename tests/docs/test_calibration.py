@@ -71,7 +71,7 @@ ALLOWED = {
     ("synthetic.py", 3): "the columns of a name",
     ("feeds.py", 31): "the bits of the place of a post",
     ("feeds.py", 9): "the bits by which cascades are told apart first",
-    ("feeds.py", 15): "the candidates that are compared at once, in bits",
+    ("feeds.py", 20): "the cascades that are compared at once, in bits",
     ("feeds.py", 32): "the bits of the number of a cascade",
     ("originals.py", 3): "the hashes that are kept beyond the places of a sample, in roots of these",
     ("originals.py", 4): "more of these",

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import anyio
+import anyio.lowlevel
 import pytest
 from blockbuster import BlockingError
 
+from actors.core.errors import JournalError
 from actors.persistence import run_store
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header, read_tail, read_ticks
+from actors.persistence.journal import JOURNAL, create_journal, read_header, read_tail, read_ticks
 from actors.persistence.journal_writer import LARGEST, JournalWriter
-from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.oracle_log import ANSWERS, create_answers
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
 from actors.persistence.segments import check_segment, segment_names, start_of
@@ -142,7 +146,7 @@ SEGMENT = 1_000 // LARGEST
 
 
 def is_of_segment(write: Callable[[], None]) -> bool:
-    return getattr(write, "__func__", None) is JournalWriter.write_segment
+    return getattr(write, "__func__", None) is JournalWriter.write_segments
 
 
 @in_schedules(30)
@@ -185,7 +189,7 @@ def test_segments_are_the_same_however_long_each_takes_and_wherever_a_run_was_in
 
 
 async def interrupted(random: Random) -> dict[str, bytes]:
-    """The files of a run that is interrupted three times, on a disk that is sometimes slow."""
+    """Return the files of a run that is interrupted three times, on a disk that is sometimes slow."""
     disk = empty_run()
 
     async def execute(write: Callable[[], None]) -> None:
@@ -205,6 +209,63 @@ async def interrupted(random: Random) -> dict[str, bytes]:
                 await harness.store.close()
             tasks.cancel_scope.cancel()
     return files_of(disk)
+
+
+@pytest.mark.parametrize("fails", [JournalWriter.write_segments, JournalWriter.take_out], ids=["write", "take out"])
+def test_a_disk_that_is_full_while_ticks_are_sealed_ends_the_run_and_with_more_room_nothing_is_lost(
+    fails: Callable[[JournalWriter], None], size: Size
+) -> None:
+    whole = files_of(sealed(60))
+    for seed in range(size(40, everyday=10)):
+        assert run_scheduled(seed, partial(short_of_space, fails, Random(seed))) == whole
+
+
+async def short_of_space(fails: Callable[[JournalWriter], None], random: Random) -> dict[str, bytes]:
+    """Return the files of a run whose disk is full at its second segment, and that goes on with more room."""
+    disk, times = empty_run(), 0
+
+    async def execute(write: Callable[[], None]) -> None:
+        nonlocal times
+        await anyio.sleep(random.choice((0.0, 1.0)) * random.random())
+        if getattr(write, "__func__", None) is fails:
+            times += 1
+            if times == 2:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), JOURNAL)
+        write()
+
+    async def commit(harness: StoreHarness) -> None:
+        for tick in range(60):
+            await anyio.sleep(random.random())
+            await harness.commit(tick, tick + 1)
+            if tick % 7 == 3:
+                harness.checkpoint(tick + 1)
+        await harness.store.close()
+
+    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        with pytest.raises(JournalError, match="cannot be written: No space left on device; what was"):
+            await commit(harness)
+    harness = StoreHarness(disk, execute, segment_bytes=SEGMENT, keeps_answers=False)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(harness.store.run)
+        await commit(harness)
+    return files_of(disk)
+
+
+async def test_segments_that_a_thread_writes_beside_ticks_are_those_of_one_after_the_other(tmp_path: Path) -> None:
+    disk, whole = RealDisk(tmp_path, syncs=False), files_of(sealed(200))
+    create_answers(disk)
+    create_journal(disk, read_header(empty_run())[0])
+    recorded = recover(disk, before=0).recorded
+    store = RunStore(disk, recorded, keeps_answers=False, segment_bytes=SEGMENT, execute=in_thread)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store.run)
+        for tick, each in enumerate(frames(200, recorded.start)):
+            await store.commit(tick, each.frame)
+            await anyio.lowlevel.checkpoint()
+        await store.close()
+    assert {name: (tmp_path / name).read_bytes() for name in whole} == whole
 
 
 def sealed(count: int) -> SimulatedDisk:
