@@ -76,7 +76,8 @@ class RunWriter:
         self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention, segment_bytes: int = 0
     ) -> None:
         self._disk = disk
-        self._journal = JournalWriter(disk, segment_bytes)
+        self.journal = JournalWriter(disk, segment_bytes)
+        """The journal, whose segments are written and taken out beside what this writer does."""
         self._statistics = statistics
         self._keeps_answers = keeps_answers
         self._keep = keep
@@ -85,11 +86,6 @@ class RunWriter:
         self._unsynced_lines: dict[str, None] = {}
         self._named: set[str] = set()
         """Files of lines whose names are on the medium."""
-
-    @property
-    def journal(self) -> JournalWriter:
-        """The journal, whose segments are written and taken out beside what this writer does."""
-        return self._journal
 
     def write(self, batch: Batch) -> None:
         """Write the answers, then the frames that depend on them, then the lines."""
@@ -105,7 +101,7 @@ class RunWriter:
     def sync_all(self) -> None:
         """Wait until everything written is on the medium, also the last writes of an earlier process."""
         self._sync_answers()
-        self._journal.sync()
+        self.journal.sync()
         lines, self._unsynced_lines = self._unsynced_lines, {}
         for file in lines:
             self._disk.sync(file)
@@ -116,7 +112,7 @@ class RunWriter:
     def finish(self) -> None:
         """Wait until everything is on the medium, and find full segments that an earlier process has left."""
         self.sync_all()  # an answer may have come after the last checkpoint
-        self._journal.open()
+        self.journal.open()
 
     def finish_checkpoint(self, draft: CheckpointWriter) -> None:
         """Put a whole checkpoint in place, or remove one that is not whole."""
@@ -130,7 +126,7 @@ class RunWriter:
     def _write_frames(self, frames: list[bytes]) -> None:
         begun = perf_counter()
         self._sync_answers()
-        self._journal.append(frames)
+        self.journal.append(frames)
         self._statistics.journal_bytes += sum(map(len, frames))
         self._statistics.ticks += len(frames)
         self._statistics.commit_s.append(perf_counter() - begun)

@@ -77,6 +77,10 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     link: bytes
 
+    def after(self, segment: Segment) -> Sealed:
+        """Return what is sealed with the next segment."""
+        return Sealed(first=self.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
+
 
 class _Stored(Header, frozen=True, kw_only=True):
     """A header as it is stored: with what is sealed, once something is."""
@@ -308,7 +312,7 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
         if (segment.start, segment.tick, segment.before) != (end.start, end.tick, end.link):
             damage = Damage(end.start, f"{name}: does not follow from the segment before it")
             break
-        end = Sealed(first=sealed.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
+        end = end.after(segment)
     if damage is None and end.start < sealed.start:
         damage = Damage(end.start, f"{segment_name(end.start)}: is missing")
     elif damage is None and end != sealed:

@@ -16,7 +16,7 @@ from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
 from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in
-from actors.persistence.journal import JOURNAL, UNSEALED, Sealed, TickFrame, head_bytes, read_tail
+from actors.persistence.journal import JOURNAL, UNSEALED, TickFrame, head_bytes, read_tail
 from actors.persistence.segments import Segment, write_segment
 
 _COPIED_BYTES = 1 << 20
@@ -126,10 +126,10 @@ class JournalWriter:
         """Take the ticks of the segments that are written out of `journal.prism`. It may raise OSError."""
         if not self._segments:
             return
-        last, tail = self._segments[-1], read_tail(self._disk)
-        now = Sealed(first=tail.sealed.first, start=last.end, tick=last.tick + last.ticks, link=last.after)
+        tail = read_tail(self._disk)
+        now = tail.sealed.after(self._segments[-1])
         with self._disk.open_file(JOURNAL) as file:
-            left = _bytes_from(file, last.end - tail.shift)
+            left = _bytes_from(file, now.start - tail.shift)
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
         del self._ends[: len(self._segments)]
@@ -148,25 +148,22 @@ class JournalWriter:
     def _written(self, end: int) -> Segment:
         """Write the ticks after the last segment, up to a place of the journal, into the next one."""
         tail = read_tail(self._disk)
-        start, tick, link = tail.sealed.start, tail.sealed.tick, tail.sealed.link
-        if self._segments:
-            before = self._segments[-1]
-            start, tick, link = before.end, before.tick + before.ticks, before.after
-        last = b""
+        sealed = tail.sealed.after(self._segments[-1]) if self._segments else tail.sealed
+        at, last = sealed.start - tail.shift, b""
 
         def payloads() -> Iterator[bytes]:
             nonlocal last
             with self._disk.open_file(JOURNAL) as file:
-                for _, found in frames_in(file, start - tail.shift):
+                for _, found in frames_in(file, at):
                     frame = _whole(found)
                     yield frame.payload
                     last = frame.link
                     if frame.end + tail.shift >= end:
                         return
 
-        segment = write_segment(self._disk, start, tick, link, payloads)
+        segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
         if segment.after != last:
-            raise DamagedError(JOURNAL, start - tail.shift, "its ticks do not follow from the last that is sealed")
+            raise DamagedError(JOURNAL, at, "its ticks do not follow from the last that is sealed")
         return segment
 
 

@@ -38,8 +38,7 @@ LAST: Final = 3
 """The last rounds of a rehearsal, which further rounds are taken to be like."""
 
 SEALING: Final = 1.5
-"""The memory that it takes to seal a segment, in its own bytes, with the ticks that wait meanwhile. Rehearsals seal
-none while they run."""
+"""The memory that it takes to seal a segment, in its own bytes. Rehearsals seal none while they run."""
 
 LOCKED: Final = 0.5
 """The share of the time of sealing that the run waits for: a thread seals, half of the time without Python's lock."""
