@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +11,9 @@ from actors.core.frames import ORIGIN, Damage, Frame, RunningDigest, read_frame
 from actors.core.state import EngineState, RunState
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
+from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header
+from actors.persistence.journal_writer import LARGEST, JournalWriter
 from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
@@ -21,6 +23,9 @@ from prism.config import Config
 from tests.crash.disk import SimulatedDisk
 
 encode = msgspec.msgpack.encode
+
+SEGMENT = 1_000 // LARGEST
+"""The size of a segment, which is full at several times that: with eight ticks of `frames`."""
 
 
 class Tick(NamedTuple):
@@ -49,6 +54,13 @@ def empty_run() -> SimulatedDisk:
     create_answers(disk)
     create_journal(disk, header_of(Config(), {"friends.txt": "ab" * 32}, agents=3, version="9.9"))
     return disk
+
+
+def write(disk: Disk, ticks: Sequence[Tick], size: int) -> None:
+    """Append ticks, and seal those that fill a segment."""
+    writer = JournalWriter(disk, size)
+    writer.append([tick.frame for tick in ticks])
+    writer.seal()
 
 
 def frames(count: int, start: int = 0) -> list[Tick]:

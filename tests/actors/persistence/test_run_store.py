@@ -19,12 +19,22 @@ from actors.persistence import run_store
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, read_header, read_tail, read_ticks
-from actors.persistence.journal_writer import LARGEST, JournalWriter
+from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS, create_answers
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import PENDING_MAX, RunStore
 from actors.persistence.segments import check_segment, segment_names, start_of
-from tests.actors.persistence.files import checkpoint_at, decided, draft_at, empty_run, encode, frames, run_of
+from tests.actors.persistence.files import (
+    SEGMENT,
+    checkpoint_at,
+    decided,
+    draft_at,
+    empty_run,
+    encode,
+    frames,
+    run_of,
+    write,
+)
 from tests.actors.persistence.store_harness import Gate, StoreHarness, inline
 from tests.blocking import nothing_blocks
 from tests.crash.disk import SimulatedDisk
@@ -139,10 +149,6 @@ async def test_writing_on_the_event_loop_would_be_noticed(tmp_path: Path) -> Non
     with pytest.raises(ExceptionGroup) as caught:
         await _run_on(tmp_path, inline)
     assert caught.group_contains(BlockingError)
-
-
-SEGMENT = 1_000 // LARGEST
-"""The size of a segment, which is full with five or six ticks of these tests."""
 
 
 def is_of_segment(write: Callable[[], None]) -> bool:
@@ -269,15 +275,12 @@ async def test_segments_that_a_thread_writes_beside_ticks_are_those_of_one_after
 
 
 def sealed(count: int) -> SimulatedDisk:
-    """A run of so many ticks, each of which was sealed as soon as a segment was full."""
+    """Return a run of so many ticks, of which all are sealed that fill a segment."""
     disk = empty_run()
-    writer = JournalWriter(disk, SEGMENT)
-    for tick in frames(count):
-        writer.append([tick.frame])
-        writer.seal()
+    write(disk, frames(count), SEGMENT)
     return disk
 
 
 def files_of(disk: SimulatedDisk) -> dict[str, bytes]:
-    """The journal and its segments."""
+    """Return the journal and its segments."""
     return {name: disk.visible(name) for name in disk.visible_names() if name == JOURNAL or start_of(name) >= 0}

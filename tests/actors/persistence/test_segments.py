@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
 
 import msgspec
@@ -11,7 +11,7 @@ import pytest
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
 from actors.persistence import journal_writer
-from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import (
     JOURNAL,
     UNSEALED,
@@ -31,13 +31,13 @@ from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWrite
 from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
 from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, segment_names, start_of
-from tests.actors.persistence.files import Tick, empty_run, frames
+from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.actors.persistence.first_format import write_first
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
 
-COUNT, SEGMENT = 42, 1_000 // LARGEST
-"""Ticks of the run, and the size of a segment, which is full at several times that: five or six ticks."""
+COUNT = 42
+"""Ticks of the run."""
 
 
 def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SEGMENT) -> MemoryDisk:
@@ -49,13 +49,6 @@ def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SE
         writer.append([tick.frame for tick in ticks[start : start + batch]])
         writer.seal()
     return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
-
-
-def write(disk: Disk, ticks: Sequence[Tick], size: int) -> None:
-    """Append ticks, and seal those that fill a segment."""
-    writer = JournalWriter(disk, size)
-    writer.append([tick.frame for tick in ticks])
-    writer.seal()
 
 
 def plain() -> list[TickFrame]:
