@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run tests that ask for `size` at their full size")
 
 
+def begin_with_usual_signals() -> None:
+    """Let the processes of the tests begin with no signal ignored, however the suite itself was started.
+
+    A script starts its background jobs with SIGINT and SIGQUIT ignored, and `nohup` a command with SIGHUP ignored. A
+    process inherits what is ignored, but not a handler. So handlers that do nothing keep the suite as it was started.
+    SIGINT interrupts the suite, because tests raise it in this process.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for kind in (signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(kind) is signal.SIG_IGN:
+            signal.signal(kind, lambda *_: None)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Name the markers, and set the size before the first test is collected."""
+    begin_with_usual_signals()
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.paths import ROOT
+from tests.source import TREES, Module, modules, parse
 
-TREES = ("prism", "actors", "tests", "benchmarks", "deploy")
 LINES_MAX = 50
 """Lines of a function, its docstring included."""
 
@@ -27,27 +26,24 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported(tree: ast.AST, modules: Container[str]) -> Iterator[str]:
-    """Yield the names that a module imports, wherever the statement stands: in a function or under a condition, too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name if name in modules else node.module for name in inside)
+def imported(module: Module, names: Container[str]) -> Iterator[str]:
+    """Yield the names that a module imports."""
+    for source, imported_names in module.imports:
+        inside = [f"{source}.{name}" for name in imported_names]
+        yield from (name if name in names else source for name in inside or [source])
 
 
 @cache
 def imports() -> Imports:
-    """Read the imports of every module."""
-    files = {name_of(path): path for tree in TREES for path in sorted((ROOT / tree).rglob("*.py"))}
+    """Return the imports of every module."""
+    files = {name_of(module.path): module for tree in TREES for module in modules(tree)}
     found = {}
-    for module, path in files.items():
-        named = set(imported(ast.parse(path.read_text(encoding="utf-8")), files))
+    for name, module in files.items():
+        named = set(imported(module, files))
         # Whoever imports a module runs the packages around it first, except for those that it is in itself.
-        around = {parent for name in named for parent in accumulate(name.split("."), "{}.{}".format)}
-        around = {parent for parent in around if not f"{module}.".startswith(f"{parent}.")}
-        found[module] = frozenset((named | around) & files.keys())
+        around = {parent for other in named for parent in accumulate(other.split("."), "{}.{}".format)}
+        around = {parent for parent in around if not f"{name}.".startswith(f"{parent}.")}
+        found[name] = frozenset((named | around) & files.keys())
     return found
 
 
@@ -79,7 +75,7 @@ def test_a_circle_would_be_found() -> None:
     ],
 )
 def test_an_import_is_seen_wherever_it_stands(source: str, names: set[str]) -> None:
-    assert set(imported(ast.parse(source), {"a", "a.b"})) == names
+    assert set(imported(parse(source), {"a", "a.b"})) == names
 
 
 @pytest.mark.parametrize(("importer", "other"), [("tests", "benchmarks"), ("benchmarks", "tests")])
@@ -108,12 +104,10 @@ def test_no_package_lies_at_the_top() -> None:
 
 def test_no_function_is_longer_than_a_page() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {node.end_lineno - node.lineno + 1} lines"
+        f"{module.path.relative_to(ROOT)}:{function.line}: {function.name} has {function.lines} lines"
         for tree in TREES
-        for path in sorted((ROOT / tree).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno is not None
-        and node.end_lineno - node.lineno >= LINES_MAX
+        for module in modules(tree)
+        for function in module.functions
+        if function.lines > LINES_MAX
     ]
     assert not found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from tests.paths import ROOT
+from tests.source import Module, modules, parse
 
 PACKAGES = ("actors", "prism", "deploy", "benchmarks")
 """The packages that are checked."""
@@ -47,49 +45,21 @@ ON_DISK = 'name="tally"'
 """The field's name in checkpoints that exist."""
 
 
-def modules(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
-
-
-def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
-    """Every docstring with what it describes and its line; those below an attribute too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if text := ast.get_docstring(node):
-                yield node, getattr(node, "lineno", 1), text
-            for statement, after in pairwise(node.body):
-                if isinstance(statement, ast.Assign | ast.AnnAssign) and (text := constant_text(after)):
-                    yield statement, after.lineno, text
-
-
-def constant_text(statement: ast.stmt) -> str:
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-        return statement.value.value if isinstance(statement.value.value, str) else ""
-    return ""
-
-
-def is_plain_function(node: ast.AST) -> bool:
-    """Whether a docstring of this node describes an action: of a function that is no property."""
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not any(
-        "property" in ast.unparse(decorator) for decorator in node.decorator_list
-    )
-
-
-def misbegun(source: str) -> Iterator[tuple[int, str]]:
+def misbegun(module: Module) -> Iterator[tuple[int, str]]:
     """Line and first line of every docstring that does not begin as it should."""
-    for node, line, text in docstrings(ast.parse(source)):
-        first = re.split(r"\W", text, maxsplit=1)[0]
-        summary = text.splitlines()[0]
-        if summary not in SENT_TO_MODELS and (first in RIDDLES or (is_plain_function(node) and first in NOUNS)):
-            yield line, summary
+    for docstring in module.docstrings:
+        word = re.split(r"\W", docstring.first, maxsplit=1)[0]
+        is_riddle = word in RIDDLES or (docstring.is_of_a_function and word in NOUNS)
+        if is_riddle and docstring.first not in SENT_TO_MODELS:
+            yield docstring.line, docstring.first
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_begin_with_a_verb_or_the_noun_that_they_define(package: str) -> None:
     faults = [
-        f"{path.relative_to(ROOT)}:{line}: {text}"
-        for path in modules(package)
-        for line, text in misbegun(path.read_text(encoding="utf-8"))
+        f"{module.path.relative_to(ROOT)}:{line}: {text}"
+        for module in modules(package)
+        for line, text in misbegun(module)
     ]
     assert not faults, "\n".join(faults)
 
@@ -97,13 +67,11 @@ def test_docstrings_begin_with_a_verb_or_the_noun_that_they_define(package: str)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_one_thing_has_one_word(package: str) -> None:
     faults = [
-        f"{path.relative_to(ROOT)}: {found.group()!r} is {word}"
-        for path in modules(package)
+        f"{module.path.relative_to(ROOT)}: {found.group()!r} is {word}"
+        for module in modules(package)
         for pattern, word in BANNED.items()
-        if not (pattern == "verdict" and str(path.relative_to(ROOT)).startswith(VALIDATORS))
-        for found in re.finditer(
-            rf"\b({pattern})\b", path.read_text(encoding="utf-8").replace(ON_DISK, ""), re.IGNORECASE
-        )
+        if not (pattern == "verdict" and str(module.path.relative_to(ROOT)).startswith(VALIDATORS))
+        for found in re.finditer(rf"\b({pattern})\b", module.text.replace(ON_DISK, ""), re.IGNORECASE)
     ]
     assert not faults, "\n".join(faults)
 
@@ -120,4 +88,4 @@ def test_one_thing_has_one_word(package: str) -> None:
     ],
 )
 def test_the_check_sees_a_docstring_wherever_it_stands(source: str, is_found: bool) -> None:
-    assert bool(list(misbegun(source))) == is_found
+    assert bool(list(misbegun(parse(source)))) == is_found

@@ -1,12 +1,19 @@
 """The command line, `prism`."""
 
+import signal
 import sys
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line. Its imports take some time; Ctrl-C in that time is not a crash."""
+    """Run the command line. Its imports take some time; Ctrl-C in that time is not a crash.
+
+    A script's background jobs inherit a SIGINT that is ignored. Every command promises that SIGINT ends it, so it is
+    no longer ignored here.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         from actors.cli.app import main as run  # noqa: PLC0415  # so that Ctrl-C is caught here
     except KeyboardInterrupt:

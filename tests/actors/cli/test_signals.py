@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -69,14 +70,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def not_under_nohup() -> Iterator[None]:
-    """Let processes of the test begin with SIGHUP not ignored, also where the tests run under `nohup`."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
@@ -89,6 +82,26 @@ def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals,
     assert (summary["status"], summary["stopped_by"]) == ("stopped", kind.name)
     assert sum(summary["agents_by_state"].values()) == 60
     assert f"stopped by {kind.name} after tick {summary['ticks']:,}" in printed
+
+
+def test_sigint_ends_a_command_that_a_script_has_started_in_the_background(tmp_path: Path) -> None:
+    """A shell without job control lets its background jobs ignore SIGINT, and so they begin."""
+    script = '"$@" & echo $!; wait $!; echo ended with $?'
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "actors.cli", "watch", "http://127.0.0.1:1"]
+    shell = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert shell.stdout is not None
+    assert shell.stderr is not None
+    job = int(shell.stdout.readline())
+    try:
+        said = shell.stderr.readline()
+        os.kill(job, signal.SIGINT)
+        shell.wait(HANG_S)
+    finally:
+        if shell.poll() is None:
+            os.kill(job, signal.SIGKILL)
+        ended, _ = shell.communicate()
+    assert said.startswith("prism: http://127.0.0.1:1/metrics: Connection refused")
+    assert ended == "ended with 0\n"
 
 
 BUSY = """
