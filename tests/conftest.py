@@ -6,6 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import hypothesis
@@ -18,9 +19,13 @@ from tests import tiers
 from tests.tiers import Size
 
 # How long an example takes says something of the machine and of what else it does, and nothing of the code.
-hypothesis.settings.register_profile("prism", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("prism"), max_examples=20)
-hypothesis.settings.load_profile("prism")
+for name, examples in (("everyday", tiers.EXAMPLES), ("full", tiers.EXAMPLES_IN_FULL)):
+    hypothesis.settings.register_profile(
+        name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples
+    )
+IMPORTED_LATE = ("duckdb", "igraph", "matplotlib.pyplot", "optuna", "pandas", "polars", "pyarrow.parquet", "SALib")
+IMPORTED_LATE += ("scipy.stats", "sklearn.ensemble", "statsmodels.api")
+"""Large libraries that are imported where they are needed: in CI before the first test, so that none pays for them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,15 +53,34 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
-    tiers.begin(is_full=config.getoption("--full"))
+    is_full = config.getoption("--full")
+    hypothesis.settings.load_profile("full" if is_full else "everyday")
+    tiers.begin(is_full=is_full)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Import what a test would otherwise be timed for."""
+    if is_timed(session.config) and hasattr(session.config, "workerinput"):
+        for name in IMPORTED_LATE:
+            import_module(name)
+
+
+def is_timed(config: pytest.Config) -> bool:
+    """Return whether tests that take too long fail."""
+    return bool(os.environ.get("CI")) and not config.getoption("--full")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that ask for `size`, and put the files with the longest timeouts first."""
-    longest = Counter[Path]()
+    """Mark what `make test-slow` runs because of a test's size, and put the files with the longest timeouts first."""
+    longest, cases = Counter[Path](), Counter[str]()
     for item in items:
-        if "size" in getattr(item, "fixturenames", ()):
+        if "size" in getattr(item, "fixturenames", ()) or hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.sized)
+        if (everyday := item.get_closest_marker("everyday")) is not None:
+            test = item.nodeid.partition("[")[0]
+            cases[test] += 1
+            if cases[test] > everyday.args[0]:
+                item.add_marker(pytest.mark.slow)
         if (limit := item.get_closest_marker("timeout")) is not None:
             longest[item.path] = max(longest[item.path], limit.args[0])
     items.sort(key=lambda item: -longest[item.path])
@@ -70,9 +94,13 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that lacks a marker."""
+    """Fail a test that lacks a marker, or that takes too long for the tier it is in."""
+    begun_s = tiers.processor_s()
     yield
-    tiers.check(marker.name for marker in item.iter_markers())
+    markers = {marker.name for marker in item.iter_markers()}
+    tiers.check(markers)
+    if is_timed(item.config) and not markers & {"slow", "long"}:
+        tiers.check_time(tiers.processor_s() - begun_s)
 
 
 @pytest.fixture

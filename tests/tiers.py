@@ -2,19 +2,26 @@
 
 | command          | runs                                                                                             |
 |------------------|--------------------------------------------------------------------------------------------------|
-| `make quick`     | what needs neither a socket nor another process, is not `long`; 20 examples of each property     |
+| `make quick`     | what needs neither a socket nor another process, and is not `long`                               |
 | `make test`      | all but what is marked `slow`; tests that ask for `size` at their everyday size                  |
 | `make test-slow` | what is marked `slow`, and the tests that ask for `size` once more, at their full size           |
 
 A test is marked explicitly as `slow`, `long`, `network` (binds or connects a socket) or `process` (starts another
-process). A test that uses a socket or a process without the marker fails, so `make quick` is what it says. The marker
-`sized` follows from the fixture `size` and from `in_schedules`.
+process). A test that uses a socket or a process without the marker fails, so `make quick` is what it says.
+
+Three things keep `make test` short, and none of them loses a case: `everyday(n)` leaves the first `n` cases of a test
+there and makes the others `slow`; the fixture `size` returns a smaller number; a Hypothesis property has 20 examples.
+The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In CI a test of `make test` that
+takes more than a second of processor fails, unless it is marked `long`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
+from statistics import median
+from time import process_time
 from typing import ClassVar, NamedTuple
 
 MARKERS = (
@@ -22,8 +29,18 @@ MARKERS = (
     "long: whole runs, or very many cases; not in `make quick`",
     "network: binds or connects a socket; not in `make quick`",
     "process: starts another process; not in `make quick`",
+    "everyday(n): the first n of the test's cases run in `make test`, the others are `slow`",
     "sized: runs in full in `make test-slow`, in part elsewhere; follows from what the test uses",
 )
+
+EXAMPLES, EXAMPLES_IN_FULL = 20, 300
+"""Examples of a Hypothesis property, in `make test` and in `make test-slow`."""
+
+LIMIT_S = 1.0
+"""Processor seconds of a test in `make test`, on a machine that does `work` in `WORK_S`."""
+
+WORK_S = 0.010
+"""Processor seconds of `work` on an idle machine of the kind that the limit is meant for."""
 
 _NEEDS = {
     "socket.bind": "network",
@@ -84,6 +101,36 @@ def check(markers: Iterable[str]) -> None:
     """
     missing = sorted(_Session.needed.difference(markers))
     assert not missing, f"to be marked as {' and '.join(missing)}: see tests/tiers.py"
+
+
+def processor_s() -> float:
+    """Return the processor seconds of this process, and of the processes that it started and waited for."""
+    here, there = getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)
+    return here.ru_utime + here.ru_stime + there.ru_utime + there.ru_stime
+
+
+def work() -> float:
+    """Return the processor seconds of a fixed piece of work, the median of nine: they tell how fast the machine is."""
+    taken = []
+    for _ in range(9):
+        begun = process_time()
+        sum(number * number % 7 for number in range(100_000))
+        taken.append(process_time() - begun)
+    return median(taken)
+
+
+def check_time(taken_s: float) -> None:
+    """Compare a test's processor seconds with the limit, on a machine as fast as this one is just now.
+
+    Raises:
+        AssertionError: it takes too long for `make test`.
+    """
+    if taken_s > LIMIT_S:
+        limit_s = LIMIT_S * max(1.0, work() / WORK_S)
+        assert taken_s <= limit_s, (
+            f"took {taken_s:.2f} s of processor, and a test of `make test` may take {limit_s:.2f}: give it an everyday "
+            "size, or mark it as slow: see tests/tiers.py"
+        )
 
 
 def _note(event: str, arguments: tuple[object, ...]) -> None:

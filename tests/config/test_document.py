@@ -6,7 +6,7 @@ from time import process_time
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import document, load_config
@@ -103,7 +103,6 @@ def test_the_limit_changes_nothing_else(kinds: tuple[list[str], list[str]], inne
         assert found == outcome_without_limit(text)
 
 
-@settings(max_examples=300)
 @given(fragments=st.lists(FRAGMENTS, max_size=60))
 def test_any_text_means_the_same_with_the_limit_or_is_deeper_than_it(fragments: list[str]) -> None:
     text = "".join(fragments)

@@ -80,6 +80,7 @@ def printed(codes: list[str], directory: Path) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize(("page", "least"), [(PAGE, 9), (CHARTS, 3)], ids=["python.md", "statechart.md"])
 def test_the_blocks_of_the_page_print_what_it_says(page: Path, least: int, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_the_scripts_of_the_readme_run(tmp_path: Path) -> None:
     assert re.fullmatch(r"(done \d+ [0-9a-f]{32}\n)+", "".join(printed([example.code for example in given], tmp_path)))
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.network
 @pytest.mark.parametrize("page", [README, PAGE], ids=lambda page: page.name)

@@ -32,6 +32,7 @@ def study(tmp_path: Path) -> Path:
     return study
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_tests_on_the_page_pass(study: Path) -> None:
     path = f"{study.parent / 'bin'}:{os.environ['PATH']}"

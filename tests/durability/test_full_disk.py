@@ -50,6 +50,8 @@ def begin_or_go_on(prism: Prism, run: Path) -> None:
     assert prism(*command, "--quiet").code == 0
 
 
+@pytest.mark.slow
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_there_is_room(
     share: float, whole: Path, prism: Prism, tmp_path: Path
@@ -80,6 +82,7 @@ def test_a_resumed_run_that_finds_the_disk_still_full_loses_nothing(whole: Path,
     assert differences(tmp_path / "run", whole) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_again_and_leaves_nothing(
     whole: Path, prism: Prism, tmp_path: Path
 ) -> None:
@@ -93,6 +96,7 @@ def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_aga
     assert differences(tmp_path / "run", whole) == []
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("limit", "file"), [(1000, CONFIG), (6000, MANIFEST)])
 def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
     limit: int, file: str, embedded: Path, prism: Prism

@@ -141,6 +141,7 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
     assert prism("resume", "run", "--quiet", "--set", "run.tick_s=0", "--accept-settings").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text(TINY)

@@ -67,6 +67,7 @@ def test_a_directory_in_place_of_a_file_is_no_traceback(
         assert name in error
 
 
+@pytest.mark.slow
 @DAMAGES
 @pytest.mark.parametrize("name", [CONFIG, MANIFEST])
 def test_a_damaged_configuration_or_manifest_is_lines_that_name_it_or_does_no_harm(

@@ -90,7 +90,6 @@ def test_preferences_are_drawn_around_the_configured_weights() -> None:
     assert all(rule.inflation_weight > 0.0 for rule in rules)
 
 
-@settings(max_examples=200)
 @given(state=STATES, step_size=st.sampled_from([0.05, 0.125, 0.25, 0.3, 1.0]))
 def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size: float) -> None:
     economy = alone(TaylorConfig(rate_step=step_size))
@@ -104,7 +103,6 @@ def test_what_the_adviser_writes_the_engine_reads(state: GlobalState, step_size:
     assert math.isclose(wanted / step_size, round(wanted / step_size), abs_tol=1e-9)
 
 
-@settings(max_examples=100)
 @given(state=STATES)
 def test_no_proposal_leads_away_from_the_rules_rate(state: GlobalState) -> None:
     economy = alone()
@@ -190,6 +188,7 @@ def test_the_order_of_nations_does_not_change_the_rate(order: list[str]) -> None
     assert there.interest_rate == pytest.approx(back.interest_rate)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(inflation=st.floats(-2.0, 15.0), unemployment=st.floats(3.0, 10.0), rate=st.floats(0.0, 10.0))
 @example(inflation=-2.0, unemployment=10.0, rate=10.0)

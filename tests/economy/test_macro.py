@@ -16,6 +16,7 @@ from prism.economy import GlobalState
 from prism.economy.macro import CALM, INFLATION_PERCENT, Lags, Shocks, draw_shocks, output_gap, step
 from prism.economy.taylor import policy_rate, taylor_rate
 from tests.economy.history import us_series
+from tests.tiers import size
 
 ACCELERATING = MacroConfig(anchoring=0.0)
 REST = GlobalState(interest_rate=4.0, inflation=2.0, gdp_growth=3.15, unemployment=5.9)
@@ -139,7 +140,7 @@ def test_the_balance_is_that_of_the_united_states_from_1959_to_2009() -> None:
     assert MacroConfig().natural_unemployment == pytest.approx(unemployment, abs=0.05)
 
 
-@settings(max_examples=60)
+@settings(max_examples=size()(60, everyday=20))
 @given(inflation=st.floats(-4.0, 25.0), unemployment=st.floats(1.0, 11.0), rate=st.floats(0.0, 20.0))
 def test_the_rule_brings_an_economy_back_from_a_bad_start(inflation: float, unemployment: float, rate: float) -> None:
     start = GlobalState(interest_rate=rate, inflation=inflation, unemployment=unemployment)
@@ -150,7 +151,7 @@ def test_the_rule_brings_an_economy_back_from_a_bad_start(inflation: float, unem
     assert end.interest_rate == pytest.approx(4.0, abs=1e-6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=size()(30, everyday=10))
 @given(inflation=st.floats(2.0, 25.0), unemployment=st.floats(2.0, 6.0))
 def test_the_rule_tames_inflation_even_where_nothing_anchors_it(inflation: float, unemployment: float) -> None:
     start = GlobalState(inflation=inflation, unemployment=unemployment)
@@ -224,7 +225,6 @@ def test_the_floor_turns_a_deep_slump_without_an_anchor_into_deflation_without_e
     assert end.inflation == INFLATION_PERCENT[0]
 
 
-@settings(max_examples=200)
 @given(
     rate=st.floats(-100.0, 1000.0),
     inflation=st.floats(-1e6, 1e6),

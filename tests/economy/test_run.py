@@ -76,6 +76,7 @@ def test_the_series_ends_where_the_summary_does(prism: Prism) -> None:
     assert (told["proposed"], told["decisions_by_source"]["oracle"]) == (200, 600)
 
 
+@pytest.mark.slow
 def test_a_part_and_the_rest_of_it_are_the_whole(prism: Prism) -> None:
     whole = prism("run", "configs/economy.yaml", "--out", "whole", "-q").out
     prism("run", "configs/economy.yaml", "--out", "part", "-q", "--ticks", "13")

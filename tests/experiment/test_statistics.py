@@ -71,6 +71,8 @@ def test_a_t_test_of_differences_that_are_all_the_same_is_not_made(tested: dict[
     assert not holm([found], 0.05)[0].supported
 
 
+@pytest.mark.slow
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
 def test_without_an_effect_one_experiment_in_twenty_is_a_false_alarm(test: str) -> None:
     rng, experiments = np.random.default_rng(7), 400
@@ -157,6 +159,7 @@ def test_differences_that_are_equal_but_for_rounding_have_one_rank() -> None:
     assert found.p == pytest.approx(p_value(hypothesis("wilcoxon"), np.array(signs, dtype=float)))
 
 
+@pytest.mark.slow
 def test_what_is_added_later_changes_nothing_of_what_was_planned() -> None:
     def with_p(measure: str, p: float) -> Comparison:
         of = Hypothesis(measure=measure, contrast=("a", "b"))

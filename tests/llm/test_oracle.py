@@ -49,6 +49,7 @@ async def test_rules_and_options_come_first_and_the_person_after_them() -> None:
     assert situation["content"].endswith('"decides" event.\n\ntext: "Hi\\n- dancing"')
 
 
+@pytest.mark.slow
 async def test_probabilities_are_drawn_from_as_they_are() -> None:
     drawn: Counter[AgentState] = Counter()
     async with serving("ollama") as (server, model):

@@ -41,6 +41,7 @@ anyio.run(main, *sys.argv[1:])
 pytestmark = pytest.mark.network
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.process
 def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:

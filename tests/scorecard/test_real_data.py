@@ -44,6 +44,7 @@ def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> No
     assert str(caught.value).startswith(problem)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
     trees = parse_cascades(gzip.decompress(real_path("twitter15-cascades.csv.gz").read_bytes()), "t.csv")

@@ -81,6 +81,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", [MODELLED, FORGETTING, BUDGETED], ids=["modelled", "forgetting", "budgeted"])
 def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, size: Size) -> None:
     first = shared_run(config, 0)
@@ -104,6 +105,7 @@ def test_every_schedule_gives_the_same_result(deliberation: int, full: int, ever
         assert outcome(shared_run(config, schedule)) == expected, schedule
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     code = f"{PRINT_DIGEST}print(digest_of(SHARED, ask=slow))"

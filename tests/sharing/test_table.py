@@ -207,6 +207,7 @@ CALLS = pytest.mark.parametrize("calls", [None, 200], ids=["all", "budget"])
 FAILS = pytest.mark.parametrize("fails", [0.0, 0.4, 0.9])
 
 
+@pytest.mark.everyday(2)
 @HORIZONS
 @CALLS
 @FAILS
@@ -224,6 +225,7 @@ def test_the_table_of_a_resume_is_that_of_the_run_that_went_on(fails: float, cal
             expect_same(second.resumed(made(calls, horizon), further, TICKS), whole, further)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @HORIZONS
 @CALLS
@@ -242,6 +244,7 @@ def test_the_table_of_two_resumes_with_a_surrogate_is_that_of_the_run_that_went_
         expect_same(second.resumed(made(calls, horizon, surrogate=True), begin + 8, TICKS), whole, begin + 8)
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("surrogate", [False, True], ids=["archetypes", "surrogate"])
 @CALLS
 @pytest.mark.parametrize("fails", [0.4, 0.9])
@@ -275,6 +278,7 @@ def test_a_split_looks_at_the_most_common_values_of_a_text() -> None:
     assert found.at == "zebra"
 
 
+@pytest.mark.slow
 def test_between_fits_of_a_surrogate_there_is_a_pause_in_which_it_may_be_left() -> None:
     whole, left = Desk(made(None, math.inf, surrogate=True), 0.0), Desk(made(None, math.inf, surrogate=True), 0.0)
     pauses = Counter[int]()

@@ -334,6 +334,7 @@ def network_like(net: Network, credit: str) -> Network:
     return net
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credit", ["root", "newest"])
 def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
     net = network(reshare_credit=credit, horizon_rounds=2)

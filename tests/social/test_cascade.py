@@ -157,6 +157,7 @@ LIFETIMES: dict[str, Callable[[int, Random], float]] = {
 """Ticks for which the cascade of a number is engaged."""
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("name", LIFETIMES)
 def test_columns_are_at_most_twice_as_long_as_the_living_cascades_in_a_long_run(name: str) -> None:
     random, cascades, number = Random(4), Cascades(), 0

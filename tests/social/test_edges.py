@@ -148,6 +148,7 @@ def test_ego_facebook_has_its_published_people_and_friendships() -> None:
     assert graph.names == tuple(map(str, range(4039)))
 
 
+@pytest.mark.slow
 def test_the_higgs_sample_is_read_whole() -> None:
     data = real_file("snap-higgs-follow-sample.txt.gz")
     graph = parse_edges(data, "snap-higgs-follow-sample.txt", directed=True)

@@ -208,6 +208,7 @@ def test_a_cascade_outlives_its_root_while_people_engage_with_it() -> None:
     assert net.view(BO, post_id(DI, 0), 30, 0.0) is not None
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
     net = network(horizon_rounds=2, memory=10)
     sizes = []

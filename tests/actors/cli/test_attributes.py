@@ -62,6 +62,7 @@ def test_validate_with_build_shows_the_people_that_were_made(prism: Prism) -> No
     assert "population.columns.engagement_threshold: 60 people: mean " in ended.out
 
 
+@pytest.mark.slow
 def test_a_large_file_of_profiles_is_not_read_unless_asked_for(prism: Prism) -> None:
     rows = (f"{number},P{number},[],,0.5,40,0.5,{'x' if number == 59999 else 'north'}" for number in range(60_000))
     Path("people.csv").write_text("\n".join([PEOPLE.splitlines()[0], *rows]))

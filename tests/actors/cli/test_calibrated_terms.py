@@ -97,6 +97,7 @@ async def from_every_fourth_tick(exposure: str) -> tuple[Simulation, list[str]]:
     return whole, digests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exposure", ["simple", "complex"])
 def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(exposure: str) -> None:
     whole, digests = run_scheduled(0, partial(from_every_fourth_tick, exposure))
@@ -136,6 +137,7 @@ def test_each_term_changes_the_run_while_the_others_are_on(term: str) -> None:
     assert run_scheduled(0, partial(digest, **changes)) != run_scheduled(0, digest)
 
 
+@pytest.mark.slow
 def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Prism, tmp_path: Path) -> None:
     run = ran(prism, tmp_path)
     digest = read_run(run)[2]
@@ -154,6 +156,7 @@ def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Pr
     assert (run / "journal.prism").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.long
 def test_a_run_with_every_term_that_is_killed_ends_as_one_that_was_left_alone(prism: Prism, tmp_path: Path) -> None:

@@ -61,6 +61,8 @@ def summary(run: Path) -> dict[str, Any]:
     return fields
 
 
+@pytest.mark.slow
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("redirections", "logged"),
     [
@@ -87,6 +89,7 @@ def test_no_file_of_a_run_gets_the_number_of_a_stream_that_was_closed(place: Pat
         assert b"prism: " not in file.read_bytes(), file
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -132,6 +135,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         sleep(0.01)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_pipe_whose_reader_ends_in_the_middle_of_a_run_mutes_that_stream(stream: str, place: Path) -> None:
     with running(place, **{stream: subprocess.PIPE}) as process:
@@ -182,6 +186,7 @@ def test_a_terminal_that_goes_away_leaves_a_stop_that_can_be_resumed(place: Path
     assert prism("verify", "run").code == 0
 
 
+@pytest.mark.slow
 def test_with_nohup_a_run_goes_on_when_its_terminal_is_gone(place: Path) -> None:
     journal = place / "run" / "journal.prism"
     with on_a_terminal_of_its_own(place, nohup=True) as (process, main):

@@ -68,6 +68,7 @@ def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
     assert ended.err.endswith("`prism resume --cut-damage` cuts the log there and asks again\n")
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("at", [7, 25, 30, 44, 71])
 def test_a_fork_begins_at_the_nearest_checkpoint_and_is_the_one_that_begins_at_tick_0(
     prism: Prism, tmp_path: Path, at: int
@@ -119,6 +120,7 @@ def test_without_out_it_is_named_after_parent_and_tick(parent: Path, prism: Pris
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["parent-at-30-001"]
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_fork_replays_through_all_three_futures(parent: Path, prism: Prism, tmp_path: Path) -> None:
     assert prism("fork", "parent", "--at", "24", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
     second = prism("fork", "one", "--at", "48", "--set", "feed.algorithm=random", "-q", "--out", "two", "--ticks", "96")
@@ -222,6 +224,7 @@ def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Pri
     assert not (tmp_path / "child").exists()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -260,6 +263,7 @@ def another_chart(directory: Path, old: str, new: str) -> None:
     (directory / "chart.yaml").write_text(chart.replace(old, new))
 
 
+@pytest.mark.slow
 def test_a_fork_may_have_another_chart_if_it_has_the_states_that_people_are_in(
     parent: Path, prism: Prism, tmp_path: Path
 ) -> None:

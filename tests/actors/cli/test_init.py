@@ -116,6 +116,7 @@ def test_a_study_has_all_it_needs_in_a_directory_of_its_own(name: str, prism: Pr
         assert make_calibration_plan(written).calibration.parameters
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0

@@ -83,6 +83,7 @@ async def from_every_tick(make: Callable[[], Simulation]) -> tuple[str, list[str
     return whole.engine.digest.hexdigest(), digests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [social, economy])
 def test_a_run_from_a_checkpoint_at_any_tick_is_the_whole_run(make: Callable[[], Simulation]) -> None:
     whole, digests = run_scheduled(0, partial(from_every_tick, make))

@@ -63,6 +63,7 @@ def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) 
     assert modules_after(option) & HEAVY == set()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_run_of_people_imports_no_client_no_metrics_and_no_plotting(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("run") / "out"

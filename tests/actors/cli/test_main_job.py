@@ -10,6 +10,7 @@ import pytest
 from prism.statechart import AgentState
 from tests.command import Prism
 from tests.paths import DATA, ROOT
+from tests.tiers import Size
 
 pytestmark = pytest.mark.long
 
@@ -28,25 +29,29 @@ def check_plausible(summary: dict[str, object]) -> None:
         assert summary[engagement], f"nobody {engagement}"
 
 
-def test_the_default_configuration_runs_fifty_rounds_to_a_plausible_summary(prism: Prism, tmp_path: Path) -> None:
-    assert prism("run", str(ROOT / "configs" / "default.yaml"), "--quiet", "--out", "run").code == 0
+def test_the_default_configuration_runs_to_a_plausible_summary(prism: Prism, tmp_path: Path, size: Size) -> None:
+    rounds = size(50, everyday=4)
+    arguments = ("--quiet", "--out", "run", "--set", f"simulation.rounds={rounds}")
+    assert prism("run", str(ROOT / "configs" / "default.yaml"), *arguments).code == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert (summary["agents"], summary["rounds"]) == (1000, 50)
+    assert (summary["agents"], summary["rounds"]) == (1000, rounds)
     check_plausible(summary)
 
 
 @pytest.mark.skipif(not GRAPH.exists() or not PROFILES.exists(), reason="needs ../shared/data")
-def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(prism: Prism, tmp_path: Path) -> None:
+def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(
+    prism: Prism, tmp_path: Path, size: Size
+) -> None:
     settings = {
         "population.graph.path": GRAPH,
         "population.profiles": PROFILES,
-        "simulation.rounds": 8,
+        "simulation.rounds": size(8, everyday=2),
     }
     overrides = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
     ended = prism("run", str(ROOT / "configs" / "default.yaml"), "--quiet", "--out", "run", *overrides)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     inputs = json.loads((tmp_path / "run" / "manifest.json").read_text())["inputs"]
     assert ended.code == 0
-    assert (summary["agents"], summary["rounds"]) == (4039, 8)
+    assert (summary["agents"], summary["rounds"]) == (4039, size(8, everyday=2))
     assert sorted(inputs) == sorted([str(GRAPH), str(PROFILES)])
     check_plausible(summary)

@@ -69,6 +69,7 @@ def get(url: str, path: str) -> tuple[int, str]:
         connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
     with running(tmp_path) as (process, url):

@@ -30,6 +30,7 @@ def capped(prism: Prism, tmp_path: Path) -> Path:
     return tmp_path / "capped"
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("cap", [3, 0])
 def test_what_a_spend_cap_has_cost_is_repaired_from_the_first_such_choice_on(
     cap: int, prism: Prism, small_run: Path, tmp_path: Path

@@ -75,6 +75,7 @@ llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.network
 @pytest.mark.parametrize("cap", ["max_calls=40", "max_calls=37", "max_tokens=20000"])
 def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(

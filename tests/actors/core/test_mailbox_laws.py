@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import anyio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.core.mailbox import Mailbox
@@ -38,7 +38,6 @@ class Exchange:
             assert self.mailbox.statistics().depth <= self.mailbox.capacity
 
 
-@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), counts=st.lists(st.integers(0, 12), max_size=6), capacity=st.integers(1, 5))
 def test_in_any_schedule_everything_arrives_once_and_in_its_senders_order(
     seed: int, counts: list[int], capacity: int
