@@ -1,59 +1,29 @@
-"""Writes the list of modules in CONTRIBUTING.md from their docstrings: `python -m tests.docs.refresh_map`."""
+"""Writes docs/modules.md from the docstrings of the modules: `python -m tests.docs.refresh_map`."""
 
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 from tests.paths import ROOT
 
-DOCUMENT = ROOT / "CONTRIBUTING.md"
-BEGIN = (
-    "<!-- modules: written by `python -m tests.docs.refresh_map` from the first lines of docstrings, "
-    "do not edit below -->\n"
-)
-END = "<!-- modules: end -->"
-ROOMS = (
-    *(
-        f"actors/{room}"
-        for room in (
-            "cli",
-            "testing",
-            "view",
-            "pages",
-            "calibration",
-            "experiments",
-            "gateway",
-            "results",
-            "runs",
-            "display",
-            "metrics",
-        )
-    ),
-    *(f"actors/{room}" for room in ("runtime", "oracle")),
-    *(f"actors/{room}" for room in ("persistence", "factory", "logs", "core")),
-    *(
-        "prism",
-        "prism/statechart",
-        "prism/drawing",
-        "prism/expressions",
-        "prism/agents",
-        "prism/social",
-        "prism/sharing",
-        "prism/economy",
-        "prism/scorecard",
-        "prism/experiment",
-        "prism/calibration",
-    ),
-    *("prism/validators", "prism/engines", "prism/llm", "prism/config"),
-)
-"""The rooms in the order in which the page lists them."""
+DOCUMENT = ROOT / "docs" / "modules.md"
+HEAD = """\
+# Modules
+
+Every module, with the first line of its docstring. [Contributing](../CONTRIBUTING.md) explains the rooms.
+The page is written by `python -m tests.docs.refresh_map`; change the docstrings, not the page.
+"""
 
 
-def first_line(module: Path) -> str:
-    """Return the first line of a module's docstring."""
-    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    return docstring.partition("\n")[0].replace("|", "\\|")
+def layers() -> list[list[str]]:
+    """Return the rooms of `actors` from the top layer to the bottom, those of one layer together."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    named = next(contract["layers"] for contract in contracts if contract.get("containers") == ["actors"])
+    return [[room.strip("() ") for room in re.split(r"[:|]", layer)] for layer in named]
 
 
 def modules_of(room: str) -> list[Path]:
@@ -61,20 +31,28 @@ def modules_of(room: str) -> list[Path]:
     return sorted(path for path in (ROOT / room).glob("*.py") if path.name != "__init__.py")
 
 
+def rooms() -> list[str]:
+    """Return the rooms in the order of the page: those of `actors` by layer, then those of `prism` by name."""
+    of_prism = sorted(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "prism").rglob("__init__.py"))
+    return [*(f"actors/{room}" for layer in layers() for room in layer), *of_prism]
+
+
+def first_line(module: Path) -> str:
+    """Return the first line of a module's docstring."""
+    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0]
+
+
 def section(room: str) -> str:
-    """Return the heading of a room, the line about it, and the table of its modules."""
-    rows = "".join(f"| `{path.name}` | {first_line(path)} |\n" for path in modules_of(room))
-    return f"### {room}\n\n{first_line(ROOT / room / '__init__.py')}\n\n| module | holds |\n|---|---|\n{rows}\n"
+    """Return the heading of a room, the line about it, and a line for each of its modules."""
+    lines = "".join(f"- `{path.name}`: {first_line(path)}\n" for path in modules_of(room))
+    return f"\n## {room}\n\n{first_line(ROOT / room / '__init__.py')}\n\n{lines}"
 
 
-def with_modules(text: str) -> str:
-    """Return the page with the list of modules between its markers."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    assert begin, f"{DOCUMENT} has lost its marker {BEGIN}"
-    assert end, f"{DOCUMENT} has lost its marker {END}"
-    return f"{head}{begin}\n{''.join(map(section, ROOMS))}{end}{tail}"
+def page() -> str:
+    """Return the page as it should be."""
+    return HEAD + "".join(map(section, rooms()))
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(with_modules(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
+    DOCUMENT.write_text(page(), encoding="utf-8")
