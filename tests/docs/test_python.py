@@ -99,9 +99,8 @@ def test_the_scripts_of_the_readme_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.network
-@pytest.mark.parametrize("page", [README, PAGE], ids=lambda page: page.name)
-def test_the_notebook_lines_run_in_a_real_kernel(page: Path, tmp_path: Path) -> None:
-    given = [example for example in examples(page) if example.is_for_notebooks]
+def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
+    given = [example for example in examples(PAGE) if example.is_for_notebooks]
     assert [example.code for example in given if "await run_async(" in example.code]
     cells = [nbformat.v4.new_code_cell(example.code) for example in given]
     check = "from actors import RunResult\nassert isinstance(result, RunResult) and result.is_done, result\nresult"
