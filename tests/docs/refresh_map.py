@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
-from pathlib import Path
 
 from tests.paths import ROOT
+from tests.source import Module, modules
 
 DOCUMENT = ROOT / "docs" / "modules.md"
 HEAD = """\
@@ -26,27 +25,31 @@ def layers() -> list[list[str]]:
     return [[room.strip("() ") for room in re.split(r"[:|]", layer)] for layer in named]
 
 
-def modules_of(room: str) -> list[Path]:
+def modules_of(room: str) -> list[Module]:
     """Return the modules of a room, without the file that makes it a package."""
-    return sorted(path for path in (ROOT / room).glob("*.py") if path.name != "__init__.py")
+    return [module for module in in_room(room) if module.path.name != "__init__.py"]
+
+
+def in_room(room: str) -> list[Module]:
+    """Return the modules whose files lie in the directory of a room."""
+    return [module for module in modules(room.partition("/")[0]) if module.path.parent == ROOT / room]
 
 
 def rooms() -> list[str]:
     """Return the rooms in the order of the page: those of `actors` by layer, then those of `prism` by name."""
-    of_prism = sorted(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "prism").rglob("__init__.py"))
+    of_prism = sorted({module.path.parent.relative_to(ROOT).as_posix() for module in modules("prism")})
     return [*(f"actors/{room}" for layer in layers() for room in layer), *of_prism]
 
 
-def first_line(module: Path) -> str:
-    """Return the first line of a module's docstring."""
-    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    return docstring.partition("\n")[0]
+def line_of(room: str) -> str:
+    """Return the line about a room: the first one of its package's docstring."""
+    return next(module.first_line for module in in_room(room) if module.path.name == "__init__.py")
 
 
 def section(room: str) -> str:
     """Return the heading of a room, the line about it, and a line for each of its modules."""
-    lines = "".join(f"- `{path.name}`: {first_line(path)}\n" for path in modules_of(room))
-    return f"\n## {room}\n\n{first_line(ROOT / room / '__init__.py')}\n\n{lines}"
+    lines = "".join(f"- `{module.path.name}`: {module.first_line}\n" for module in modules_of(room))
+    return f"\n## {room}\n\n{line_of(room)}\n\n{lines}"
 
 
 def page() -> str:

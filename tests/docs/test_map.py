@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.docs.pages import read
-from tests.docs.refresh_map import DOCUMENT, first_line, layers, modules_of, page, rooms
+from tests.docs.refresh_map import DOCUMENT, layers, line_of, modules_of, page, rooms
 from tests.paths import ROOT
 
 
@@ -37,9 +37,9 @@ def test_contributing_lists_every_room_of_prism() -> None:
 
 
 def test_every_module_says_in_its_first_line_what_it_holds() -> None:
-    modules = [path for room in rooms() for path in modules_of(room)]
-    assert [path for path in modules if len(first_line(path)) < 20 or not first_line(path).endswith((".", "`"))] == []
+    lines = {module.path: module.first_line for room in rooms() for module in modules_of(room)}
+    assert [path for path, line in lines.items() if len(line) < 20 or not line.endswith((".", "`"))] == []
 
 
 def test_every_room_says_what_it_holds() -> None:
-    assert [room for room in rooms() if len(first_line(ROOT / room / "__init__.py")) < 20] == []
+    assert [room for room in rooms() if len(line_of(room)) < 20] == []
