@@ -90,3 +90,8 @@ def test_the_readme_sets_up_in_two_commands() -> None:
     first = next(block for block in blocks(ROOT / "README.md") if block.info == "sh")
     assert first.text == "make run\nmake test\n"
     assert "\nLicence: MIT\n" in read(ROOT / "README.md")
+
+
+@pytest.mark.parametrize(("page", "most"), [("README.md", 130), ("CONTRIBUTING.md", 160), ("CHANGELOG.md", 80)])
+def test_the_pages_that_people_read_first_stay_short(page: str, most: int) -> None:
+    assert len(read(ROOT / page).splitlines()) <= most
