@@ -128,19 +128,19 @@ class Kernel:
         self.streams = ""
         """All that the kernel has written, also of what belongs to no cell, such as a handler of signals."""
 
-    def run(self, code: str, *, interrupt_at: str | None = None) -> list[str]:
-        """What the code has printed, and its errors, once it has ended.
+    def run(self, code: str, *, interrupt_at: str | None = None) -> str:
+        """What the code has printed, and its error, once it has ended. A busy kernel sends a line in several messages.
 
         Args:
             interrupt_at: interrupt the kernel as soon as this is printed.
         """
-        printed: list[str] = []
+        printed = ""
         for content in self._messages(self._client.execute(code)):
             if "text" in content:
-                printed.append(content["text"])
+                printed += content["text"]
             if "ename" in content:
-                printed.append(f"{content['ename']}: {content['evalue']}")
-            if interrupt_at is not None and interrupt_at in "".join(printed):
+                printed += f"{content['ename']}: {content['evalue']}"
+            if interrupt_at is not None and interrupt_at in printed:
                 self._manager.interrupt_kernel()
                 interrupt_at = None
         return printed
@@ -182,15 +182,15 @@ def tell(progress):
 
 config = Config(population={"size": 60}, simulation={"rounds": 100_000})
 """
-    assert kernel.run(begin) == []
-    (refused,) = kernel.run("run(config)")
+    assert kernel.run(begin) == ""
+    refused = kernel.run("run(config)")
     assert refused.startswith("RunningLoopError: run() cannot be called inside a running event loop")
     kernel.run("long = await run_async(config, progress=tell)", interrupt_at="under way")
-    assert kernel.run("print(long.summary.stopped_by, long.summary.ticks > 5)") == ["SIGINT True\n"]
-    (cancelled,) = kernel.run("import asyncio\nawait asyncio.wait_for(run_async(config), 0.3)")
+    assert kernel.run("print(long.summary.stopped_by, long.summary.ticks > 5)") == "SIGINT True\n"
+    cancelled = kernel.run("import asyncio\nawait asyncio.wait_for(run_async(config), 0.3)")
     assert cancelled.startswith("TimeoutError")
     again = kernel.run("short = await run_async(config, ticks=long.summary.ticks)\nprint(short.digest == long.digest)")
-    assert again == ["True\n"]
+    assert again == "True\n"
     assert "prism: SIGINT: finishing this tick" in kernel.streams
 
 
