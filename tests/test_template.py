@@ -72,6 +72,7 @@ def test_a_template_leaves_a_package_alone_that_is_there(study: Path, prism: Pri
     assert (study / "README.md").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.long
 def test_its_tests_pass(study: Path) -> None:
@@ -82,6 +83,7 @@ def test_its_tests_pass(study: Path) -> None:
     assert re.search(r"\b9 passed", ended.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.network
 @pytest.mark.long

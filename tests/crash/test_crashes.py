@@ -64,11 +64,13 @@ def test_the_scenes_are_worth_a_crash() -> None:
     assert len(names_of(records(LIVE.whole.visible(ANSWERS)))) >= 10
 
 
+@pytest.mark.slow
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
     assert crashes_each(INTERVENED, trials(INTERVENED, size(60, everyday=15), faults=2)) >= 1.7
 
 
+@pytest.mark.slow
 def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> None:
     names = [name for name in SEALED.whole.visible_names() if start_of(name) >= 0]
     assert len(names) >= 3
@@ -78,6 +80,7 @@ def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> Non
     assert crashes_each(SEALED, trials(SEALED, size(20, everyday=3), faults=5, first_seed=2000)) >= 3.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", [SHARED, SHARED_LIVE, BUDGETED], ids=["embedded", "live", "budgeted"])
 def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
     log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]

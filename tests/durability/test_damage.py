@@ -20,6 +20,7 @@ from tests.tiers import Size
 pytestmark = pytest.mark.long
 
 
+@pytest.mark.slow
 @DAMAGES
 def test_a_journal_damaged_at_any_byte_is_refused_by_name_and_byte_or_cut_back_to_whole_ticks(
     damage: Damage, crashed_embedded: Crashed, embedded: Path, prism: Prism, size: Size
@@ -72,6 +73,7 @@ def test_damage_that_no_crash_explains_is_cut_off_when_asked_and_run_again(
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
 
 
+@pytest.mark.everyday(1)
 @DAMAGES
 def test_a_checkpoint_damaged_at_any_byte_is_passed_over(damage: Damage, crashed_embedded: Crashed, size: Size) -> None:
     newest, before, *_ = checkpoint_names(RealDisk(crashed_embedded.path))

@@ -50,7 +50,6 @@ def begin_or_go_on(prism: Prism, run: Path) -> None:
     assert prism(*command, "--quiet").code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_there_is_room(
@@ -71,6 +70,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_the
     assert differences(tmp_path / "run", whole) == []
 
 
+@pytest.mark.slow
 def test_a_resumed_run_that_finds_the_disk_still_full_loses_nothing(whole: Path, prism: Prism, tmp_path: Path) -> None:
     limit = 6000
     limited(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))

@@ -86,6 +86,7 @@ def test_a_part_and_the_rest_of_it_are_the_whole(prism: Prism) -> None:
     assert prism("replay", "part", "-q").out == whole
 
 
+@pytest.mark.slow
 def test_a_fork_asks_what_if_policy_had_been_another(prism: Prism) -> None:
     prism("run", "configs/economy.yaml", "--out", "parent", "-q")
     dovish = ("--set", "economy.taylor.inflation_weight=0.05")

@@ -71,7 +71,6 @@ def test_a_t_test_of_differences_that_are_all_the_same_is_not_made(tested: dict[
     assert not holm([found], 0.05)[0].supported
 
 
-@pytest.mark.slow
 @pytest.mark.everyday(2)
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
 def test_without_an_effect_one_experiment_in_twenty_is_a_false_alarm(test: str) -> None:
@@ -80,6 +79,7 @@ def test_without_an_effect_one_experiment_in_twenty_is_a_false_alarm(test: str) 
     assert 0.02 < alarms / experiments < 0.08
 
 
+@pytest.mark.slow
 def test_a_known_effect_is_found_with_the_power_of_the_tables() -> None:
     rng, experiments = np.random.default_rng(8), 2000
     found = sum(p_value(hypothesis(), rng.normal(0.5, 1.0, size=34)) <= 0.05 for _ in range(experiments))

@@ -158,6 +158,7 @@ async def test_a_server_with_a_quirk_is_asked_as_it_wants_to_be(backend: str, qu
             assert len(later) == len(asked) + 2, "nothing is negotiated after the start"
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize("quirk", REFUSED)
 async def test_a_server_that_cannot_be_asked_is_one_line_that_says_what_to_set(quirk: str) -> None:
     async with ModelServer(settings(quirk)) as server:

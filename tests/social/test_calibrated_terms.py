@@ -252,6 +252,7 @@ def test_relevance_grows_with_each_person_beyond_the_first_and_ends_at_1(weight:
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2), st.booleans()), max_size=60)
 
 
+@pytest.mark.slow
 @given(STEPS, st.integers(1, 6), st.integers(0, 59))
 def test_exposures_of_one_and_of_many_are_the_same_bounded_and_survive_a_checkpoint(
     steps: list[tuple[int, int, int, bool]], memory: int, checkpoint: int
@@ -334,7 +335,6 @@ def network_like(net: Network, credit: str) -> Network:
     return net
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("credit", ["root", "newest"])
 def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
     net = network(reshare_credit=credit, horizon_rounds=2)
@@ -348,6 +348,7 @@ def test_what_is_forgotten_gets_no_credit(credit: str) -> None:
     assert lone.parent == copy.id
 
 
+@pytest.mark.slow
 async def test_counts_and_trees_agree_under_every_rule() -> None:
     for credit in ("seen", "root", "newest"):
         run = await Run(replace(SMALL, feed=FeedConfig(horizon_rounds=20, reshare_credit=credit))).advance(120)

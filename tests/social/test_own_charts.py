@@ -112,6 +112,7 @@ def test_the_feed_is_built_after_the_post_is_written(run: Run) -> None:
     assert set(first.values()) == {"feed_ready", "wants_to_post"}
 
 
+@pytest.mark.slow
 async def test_it_is_the_same_run_again(run: Run) -> None:
     assert (await whole(CONFIG, behaviour=behaviour())).updates == run.updates
 

@@ -126,7 +126,6 @@ def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
     assert realised.feed("strict")["out_of_network"] == {"configured": 0.5, "realised": 0.5}
 
 
-@pytest.mark.slow
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=30))
 def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
     realised, tick = Realised(1, "idle", 60.0), 0
@@ -141,6 +140,7 @@ def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
     assert realised.person_ticks(tick) == {"idle": tick}
 
 
+@pytest.mark.slow
 async def test_counts_go_on_after_a_restore() -> None:
     whole_run = await whole()
     part = await Run().advance(100)

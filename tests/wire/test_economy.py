@@ -57,6 +57,7 @@ def summary(run: str) -> dict[str, Any]:
     return json.loads((Path(run) / "summary.json").read_text())  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_an_economy_on_tape_is_the_same_economy_without_the_server_and_without_a_request(
     prism: Prism, tmp_path: Path
 ) -> None:
@@ -98,6 +99,7 @@ def test_at_debug_the_log_has_the_reasoning_the_prompt_and_the_answer_without_se
     assert summary("all")["digest"] == summary("usual")["digest"]
 
 
+@pytest.mark.slow
 def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_and_a_resumed_one_is_as_if_undisturbed(
     prism: Prism, tmp_path: Path
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_p
     assert summary("capped")["ticks"] == 4
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         write(tmp_path, server.url, tape="off")

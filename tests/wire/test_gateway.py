@@ -27,6 +27,7 @@ CHECKS = 2
 """The calls that the check of a server makes; all cells share them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["openai", pytest.param("ollama", marks=pytest.mark.slow)])
 def test_a_cell_has_the_journal_that_it_has_without_a_gateway(tmp_path: Path, backend: str) -> None:
     with ModelServer(ServerSettings(key="a secret key") if backend == "openai" else None) as server:
@@ -50,6 +51,7 @@ def test_a_cell_has_the_journal_that_it_has_without_a_gateway(tmp_path: Path, ba
     assert b"secret" not in (tmp_path / "tape").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_tape_repeats_an_experiment_without_a_server_in_any_order(tmp_path: Path) -> None:
     with ModelServer(ServerSettings(live=True, faults=FaultPlan(at={5: Fault.NOT_JSON, 9: Fault.CUT}))) as server:
         plan = planned(tmp_path, server.url, "{ask_once: true}")
@@ -100,6 +102,7 @@ def test_a_budget_in_dollars_needs_prices(tmp_path: Path) -> None:
         limits_of(asking_of(make_plan(plan.path)))
 
 
+@pytest.mark.slow
 def test_a_spent_budget_stops_cells_without_fallbacks_and_a_larger_one_lets_them_go_on(tmp_path: Path) -> None:
     with ModelServer() as server:
         whole = planned(tmp_path, server.url)

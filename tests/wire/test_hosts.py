@@ -17,6 +17,7 @@ SLOW = ServerSettings(latency=Latency(mean_s=0.002))
 ABSENT = "http://127.0.0.1:9"
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_servers_that_answer_alike_give_the_run_of_one_and_share_its_calls(backend: str, tmp_path: Path) -> None:
     oracle = {"backend": backend}
@@ -32,6 +33,7 @@ async def test_servers_that_answer_alike_give_the_run_of_one_and_share_its_calls
     assert 1.2 < shares[1] / shares[0] < 3.0  # 1 without the weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", ["fixed", "adaptive"])
 async def test_a_server_that_goes_in_mid_run_is_no_outage(concurrency: str, tmp_path: Path) -> None:
     with ModelServer(SLOW) as steady, ModelServer(SLOW) as gone:

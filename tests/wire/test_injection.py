@@ -80,6 +80,7 @@ def expect_known_states(summary: Summary) -> None:
     assert summary.fallbacks_by_reason.keys() <= {"invalid_response"}
 
 
+@pytest.mark.slow
 async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     _, before = await witness(ObedientModel())
     monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
@@ -93,6 +94,7 @@ async def test_a_hostile_post_changes_no_turn_of_anybody(monkeypatch: pytest.Mon
     assert summary.fallbacks_by_reason == {}
 
 
+@pytest.mark.slow
 async def test_a_hostile_profile_changes_no_turn_of_its_owner_or_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
     _, before = await witness(ObedientModel())
     monkeypatch.setattr("prism.social.network.write_post", write_hostile_post)
@@ -105,6 +107,7 @@ async def test_a_hostile_profile_changes_no_turn_of_its_owner_or_anybody(monkeyp
     assert summary.fallbacks_by_reason == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_hostile_posts")
 async def test_a_model_that_repeats_hostile_texts_around_its_answer_reaches_no_other_state() -> None:
     model = ObedientModel(echoes=True)

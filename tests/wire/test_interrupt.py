@@ -72,6 +72,7 @@ def stop(process: subprocess.Popen[str], kind: signal.Signals) -> str:
     return err.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_while_a_killed_server_is_away_ends_the_run_at_a_whole_tick_and_it_goes_on_from_there(
     kind: signal.Signals,

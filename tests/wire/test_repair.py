@@ -45,6 +45,7 @@ def bodies(calls: Iterable[Exchange], *, answered: bool = True) -> set[str]:
     return {text for text in texts if "social media user" in text or "econom" in text}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "lookahead"),
     [
@@ -90,6 +91,7 @@ def test_a_spoilt_run_is_repaired_to_the_digest_of_an_undisturbed_one(
     assert row.endswith("repair of run")
 
 
+@pytest.mark.slow
 def test_a_repair_goes_on_with_the_tape_without_its_failures(undisturbed: str, prism: Prism, command: Command) -> None:
     sections: dict[str, Any] = {"oracle": {"tape": "record", **SPOILS}, "llm": {"systemone": "off"}}
     broken = FaultPlan(at={**dict.fromkeys(range(60, 65), Fault.ERROR), **dict.fromkeys(range(80, 84), Fault.EMPTY)})
@@ -106,6 +108,7 @@ def test_a_repair_goes_on_with_the_tape_without_its_failures(undisturbed: str, p
     assert prism("http://127.0.0.1:9", out="again", **again).out == undisturbed, "the tape is whole"
 
 
+@pytest.mark.slow
 def test_a_run_that_too_many_fallbacks_stopped_is_repaired_and_run_to_its_end(
     undisturbed: str, prism: Prism, command: Command
 ) -> None:
@@ -177,6 +180,7 @@ llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [50, pytest.param(53, marks=pytest.mark.slow)])
 def test_an_economy_that_ended_for_want_of_an_answer_is_repaired_to_the_digest_of_an_undisturbed_one(
     first: int, command: Command, tmp_path: Path

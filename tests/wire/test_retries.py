@@ -21,6 +21,7 @@ pytestmark = pytest.mark.network
 LARGEST_PAUSE_S = 30.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend: str, tmp_path: Path) -> None:
     with ModelServer() as server:
@@ -46,6 +47,7 @@ async def test_a_restart_of_the_server_costs_no_choice_and_changes_none(backend:
     assert summary.digest == undisturbed.digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend: str, tmp_path: Path) -> None:
     plan = FaultPlan(shares=dict.fromkeys(Fault, 0.1 / len(Fault)), drip_s=0.1)
@@ -64,6 +66,7 @@ async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend:
     assert (replayed.digest, replayed.fallbacks_by_reason) == (recorded.digest, recorded.fallbacks_by_reason)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("fault", [Fault.EMPTY, Fault.ERROR, Fault.RESET])
 def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
     fault: Fault,
@@ -85,6 +88,7 @@ def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_und
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["fallbacks_by_reason"] == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", pytest.param("openai", marks=pytest.mark.slow)])
 def test_a_server_that_loses_its_model_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
     backend: str, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -154,6 +158,7 @@ async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_
     assert summary.oracle_retries + summary.fallbacks == failed > 0
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_retries_are_counted_over_resumes(
     is_killed: bool, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

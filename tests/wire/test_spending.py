@@ -65,6 +65,7 @@ def usd(llm: dict[str, Any]) -> float:
     return float(llm["prompt_tokens"] * PRICES["input"] + llm["completion_tokens"] * PRICES["output"]) / 1e6
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_calls_tokens_and_cost_are_those_of_all_lives_of_a_run(is_killed: bool, prism: Prism, tmp_path: Path) -> None:
     faults = FaultPlan(at={7: Fault.NOT_JSON, 9: Fault.ERROR, 15: Fault.WRONG_STATE})
@@ -135,6 +136,7 @@ def test_many_people_are_foretold_from_few(tmp_path: Path) -> None:
     assert many.calls == pytest.approx(10_000 * few.calls, rel=0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:

@@ -26,6 +26,7 @@ ASKS_TO_THE_END: dict[str, dict[str, Any]] = {
 SHORT: dict[str, dict[str, Any]] = {"simulation": {"rounds": 1}, "population": {"posts_per_session": 0.8}}
 
 
+@pytest.mark.slow
 async def test_a_replay_does_not_miss_what_the_recorded_run_did_not_wait_for(tmp_path: Path) -> None:
     with ModelServer(ServerSettings(latency=Latency(mean_s=0.05))) as server:
         recorded = await run(config(server.url, **ASKS_TO_THE_END, oracle={"tape": "record"}), tmp_path)
@@ -35,6 +36,7 @@ async def test_a_replay_does_not_miss_what_the_recorded_run_did_not_wait_for(tmp
     assert replayed.digest == recorded.digest
 
 
+@pytest.mark.slow
 async def test_a_tape_that_was_recorded_twice_replays_the_second_run(tmp_path: Path) -> None:
     tape = {"tape": "record", "tape_path": str(tmp_path / "tape.sqlite")}
     with ModelServer(ServerSettings(latency=Latency(mean_s=0.1))) as server:
@@ -87,6 +89,7 @@ async def expect_it_goes_on(server: ModelServer, tape: Path) -> None:
     assert summary.digest == whole.digest == replayed.digest
 
 
+@pytest.mark.slow
 async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
     with ModelServer() as server:
@@ -96,6 +99,7 @@ async def test_the_tape_of_an_interrupted_run_goes_on_where_it_ended(tmp_path: P
     assert (stopped.status, stopped.ticks) == ("stopped", 36)
 
 
+@pytest.mark.slow
 async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the_cap(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
     capped = {"max_calls": 40, "when_spent": "stop"}

@@ -38,6 +38,7 @@ async def replay(server: ModelServer, directory: Path, ask: Sections) -> Summary
     return await run(config(server.url, **{**ask, "oracle": oracle}), directory)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("way", WAYS_TO_ASK)
 async def test_a_recorded_run_is_the_same_run_without_the_server_and_without_a_request(
     way: str, tmp_path: Path
@@ -89,6 +90,7 @@ def test_the_summary_counts_decisions_tokens_and_latencies_of_the_model(prism: P
     assert 0.005 < written["latency_s_p50"] <= written["latency_s_p95"]
 
 
+@pytest.mark.slow
 def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_tape(
     prism: Prism, tmp_path: Path
 ) -> None:

@@ -108,6 +108,7 @@ def test_what_is_no_file_is_refused_at_once_by_its_kind(
     assert (ended.code, ended.err) == (3, f"prism: {name}: is a {kind}{expected}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.long
 def test_a_configuration_comes_from_a_pipe_that_the_process_was_given(here: Path) -> None:

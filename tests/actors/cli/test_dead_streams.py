@@ -61,7 +61,6 @@ def summary(run: Path) -> dict[str, Any]:
     return fields
 
 
-@pytest.mark.slow
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("redirections", "logged"),
@@ -82,6 +81,7 @@ def test_a_run_whose_streams_cannot_be_written_ends_as_any_other_and_logs_each_o
     assert sorted(muted(place / "run")) == sorted(logged)
 
 
+@pytest.mark.slow
 def test_no_file_of_a_run_gets_the_number_of_a_stream_that_was_closed(place: Path, prism: Prism) -> None:
     shell(place, "<&- >&- 2>&-", "run", "small.yaml", "--log-format", "text", "--out", "run")
     assert prism("verify", "run").code == 0

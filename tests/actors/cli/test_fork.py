@@ -135,6 +135,7 @@ def test_a_fork_of_a_fork_replays_through_all_three_futures(parent: Path, prism:
     assert prism("verify", "two").code == 0
 
 
+@pytest.mark.slow
 def test_a_fork_before_the_fork_of_its_parent_is_one_of_the_grandparent(parent: Path, prism: Prism) -> None:
     assert prism("fork", "parent", "--at", "48", "--set", "feed.algorithm=hot", "-q", "--out", "one").code == 0
     early = prism("fork", "one", "--at", "24", "-q", "--out", "early")

@@ -70,6 +70,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_finishes_the_tick_and_writes_the_summary(kind: signal.Signals, code: int, tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)

@@ -139,6 +139,7 @@ def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
     assert told["measured with"].startswith("100 agents, 2 rounds")
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.process
 def test_a_forecast_has_one_time_of_a_tick(prism: Prism) -> None:

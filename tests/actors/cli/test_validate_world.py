@@ -72,6 +72,7 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
     assert prism("validate-world", "run", "--strict").code == 4  # everybody posts in nearly every session
 
 
+@pytest.mark.slow
 def test_several_runs_are_taken_together(prism: Prism) -> None:
     widths = []
     for seed in ("1", "2", "3"):

@@ -213,6 +213,7 @@ def test_a_measure_that_is_nan_is_refused(tmp_path: Path) -> None:
         measured(tmp_path, {"m": "own:m"}, {"m": lambda _: float("nan")})
 
 
+@pytest.mark.slow
 def test_a_hypothesis_without_pairs_still_counts_in_the_correction(tmp_path: Path) -> None:
     more = "  - {measure: posts, contrast: [chronological, none], test: t}\n"
     three = EXPERIMENT.replace("seeds: 3", "    none: {feed.size: 4}\nseeds: 3") + more

@@ -40,6 +40,7 @@ def runs_done(setting: str) -> Iterator[dict[str, Any]]:
             yield json.loads((path / "summary.json").read_text())
 
 
+@pytest.mark.slow
 def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(prism: Prism, tmp_path: Path) -> None:
     write_experiment(tmp_path)
     first = prism("experiment", "e.yaml", "--jobs", "2")
@@ -63,6 +64,7 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     assert Path("experiments/e/results.csv").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(prism: Prism, tmp_path: Path) -> None:
     write_experiment(tmp_path)
     assert prism("experiment", "e.yaml", "--quiet").code == 0
@@ -87,6 +89,7 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     assert len(list(Path("experiments/e/plans").iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_removed_hypothesis_is_named_and_still_counts_in_the_correction(prism: Prism, tmp_path: Path) -> None:
     write_experiment(tmp_path, EXPERIMENT + "  - {measure: engagement, contrast: [random, chronological], test: t}\n")
     assert prism("experiment", "e.yaml", "--quiet").code == 0
@@ -165,6 +168,7 @@ def test_a_measure_that_only_a_run_can_tell_to_be_missing_is_one_clear_line(
     assert "6 of 6 cells have no result; mend what is named above, and run it again: what is done is kept" in again.err
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp_path: Path) -> None:
     write_experiment(tmp_path)
     assert prism("experiment", "e.yaml", "--quiet").code == 0
@@ -176,6 +180,7 @@ def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp
     assert len(mended.err.splitlines()) == 1, "a directory that is no run is made again"
 
 
+@pytest.mark.slow
 def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: Prism, tmp_path: Path) -> None:
     rule = "seeds: {measure: likes, relative: 0.5, least: 5, most: 9, step: 2}"
     write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", rule))
@@ -204,6 +209,7 @@ def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path:
     assert len(ended.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_equal_points_of_a_screening_are_counted(prism: Prism, tmp_path: Path) -> None:
     design = "design:\n  kind: morris\n  trajectories: 6\n  factors: {feed.size: {low: 1, high: 2, whole: true}}\n"
     text = f"{EXPERIMENT[: EXPERIMENT.index('design:')]}{design}seeds: 2\nmeasures: {{likes: likes}}\n"

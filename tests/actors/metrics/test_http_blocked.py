@@ -65,6 +65,7 @@ class Visitor:
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_blocked_event_loop_blocks_no_scrape_and_shows(tmp_path: Path) -> None:
     config: Config = msgspec.structs.replace(
         with_simulation(rounds=40), metrics=MetricsConfig(enabled=True, port=0, heartbeat_limit_s=LIMIT_S)

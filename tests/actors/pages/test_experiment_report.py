@@ -57,6 +57,7 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
     return re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="means"')])
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("hypothesis", "tested", "said"),
     [
@@ -108,6 +109,7 @@ def test_a_clear_finding_needs_no_second_sentence(tmp_path: Path) -> None:
     assert "the test decides" not in text
 
 
+@pytest.mark.slow
 def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path: Path) -> None:
     wilcoxon = {"hypothesis": {}, "p": 0.5, "basis": {"p_from": "normal curve", "zeros": 11, "ties": 4}}
     t = {
@@ -150,10 +152,12 @@ def test_it_loads_nothing_and_its_ids_are_different(html: str) -> None:
     assert {address.removeprefix("#") for address in tables.addresses} <= set(tables.ids)
 
 
+@pytest.mark.slow
 def test_the_same_files_give_the_same_bytes(experiment: Path, html: str) -> None:
     assert experiment_report(read_experiment_record(experiment)) == html
 
 
+@pytest.mark.slow
 def test_an_experiment_that_is_going_on_says_so_at_the_top(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2)
     html = experiment_report(read_experiment_record(path))
@@ -175,6 +179,7 @@ def test_a_plan_that_came_late_makes_its_hypotheses_exploratory(tmp_path: Path) 
     assert "<h3>Supported</h3>" not in html
 
 
+@pytest.mark.slow
 def test_indices_shares_notes_and_the_end_of_sequential_seeds_are_shown(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e")
     index = {"measure": "likes", "factor": "feed.size", "value": 0.75, "low": 0.5, "high": 0.875}
@@ -239,6 +244,7 @@ def test_a_level_of_one_factor_at_a_time_has_the_others_at_their_first_levels(tm
     assert [row[2] for row in chart.table.rows] == ["4.50", "24.5", "4.50", "14.5"]
 
 
+@pytest.mark.slow
 def test_levels_that_are_texts_and_not_shown_are_counted(tmp_path: Path) -> None:
     conditions = {f"topic={place}": {"feed.topic": f"t{place}"} for place in range(40)}
     record = read_experiment_record(write_experiment_directory(tmp_path / "e", conditions=conditions, hypotheses=[]))
@@ -247,6 +253,7 @@ def test_levels_that_are_texts_and_not_shown_are_counted(tmp_path: Path) -> None
     assert "Of feed.topic the first 36 levels are shown, and 4 more are not: results.csv has all." in chart.reading
 
 
+@pytest.mark.slow
 def test_hostile_names_are_texts(tmp_path: Path) -> None:
     names = [TEXTS["script"], TEXTS["end_of_svg_text"], TEXTS["right_to_left_override"], TEXTS["formula"]]
     path = write_experiment_directory(

@@ -134,6 +134,7 @@ def test_it_begins_with_the_question_as_it_was_written(html: str) -> None:
     assert "Does &lt;b&gt;order&lt;/b&gt; matter?" in html
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(record: RunRecord, run: Path, html: str) -> None:
     assert report([read_run(run, "run")]) == html
     assert len(html.encode()) < 1_000_000
@@ -173,6 +174,7 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.everyday(3)
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -191,6 +193,7 @@ def test_what_is_missing_is_said_in_words(others: Path, name: str, sentence: str
     assert sentence in report([read_run(others / name, name)])
 
 
+@pytest.mark.slow
 def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path) -> None:
     runs = [read_run(path, path.name) for path in (run, others / "seed", others / "feed")]
     groups, differences = groups_of(runs)
@@ -215,6 +218,7 @@ def test_points_of_long_runs_are_whole_rounds() -> None:
     assert point_ticks(100_000, 100_000) == 500
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, others: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert prism_alone("report", str(run), "--out", str(out)).code == 0
@@ -229,6 +233,7 @@ def test_the_command_writes_a_file_whole_and_does_not_replace_one(run: Path, oth
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
+@pytest.mark.slow
 def test_real_cascades_stand_beside(run: Path, tmp_path: Path) -> None:
     rows = ["cascade,node,parent,delay_minutes"]
     rows += [f"{cascade},{node},{node - 1 if node else -1},{node}" for cascade in range(3) for node in range(4)]

@@ -45,6 +45,7 @@ def runs(draw: st.DrawFn) -> tuple[int, list[bytes]]:
     return first, [tick_payload(first + number, [encode(each) for each in tick]) for number, tick in enumerate(ticks)]
 
 
+@pytest.mark.slow
 @given(runs())
 def test_every_tick_comes_back_byte_for_byte_and_in_columns(run: tuple[int, list[bytes]]) -> None:
     first, payloads = run

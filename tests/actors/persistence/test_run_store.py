@@ -187,6 +187,7 @@ async def test_answers_and_ticks_are_written_while_a_segment_is_sealed_up_to_the
     assert files_of(harness.disk) == files_of(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.sized
 def test_segments_are_the_same_however_long_each_takes_and_wherever_a_run_was_interrupted(size: Size) -> None:
     whole = files_of(sealed(60))

@@ -116,6 +116,7 @@ def test_the_runs_have_everything_that_could_be_lost() -> None:
     assert states[-1].supervisor.crashes > 3
 
 
+@pytest.mark.slow
 @pytest.mark.sized
 @pytest.mark.parametrize("lookahead", [0, 4])
 def test_it_goes_on_from_every_tick(lookahead: int) -> None:
@@ -159,6 +160,7 @@ def test_what_the_actors_hold_survives_its_encoding() -> None:
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(taken.state), type=RunState) == taken.state
 
 
+@pytest.mark.slow
 def test_what_the_actors_hold_is_taken_over_as_it_is() -> None:
     config = with_deliberation(4, EVENTFUL)
     whole = RunPart(config, 3, crashes=9, longest_s=6.0)

@@ -75,6 +75,7 @@ def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None
     assert 0.0 < found.seal_s < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.process
 def test_needs_are_those_of_a_process_of_its_own() -> None:

@@ -71,6 +71,7 @@ def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
     return SlowOracle(oracle, seed, longest_s=20.0)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_configuration_has_one_digest_in_every_way(name: str) -> None:
     given = [f"population.graph.path={real_path(HIGGS)}"] if name == "higgs.yaml" else []

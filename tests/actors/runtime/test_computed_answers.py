@@ -80,6 +80,7 @@ def test_random_worlds_have_one_digest_however_their_questions_are_answered(
     assert answered > 5 * seed, "people ask"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_ended_while_people_deliberated_goes_on_as_the_whole_one(tmp_path: Path) -> None:
     people = msgspec.structs.replace(SMALL.population, ambiguity=0.6, deliberation_minutes=4.0)
     asking = msgspec.structs.replace(SMALL, population=people)

@@ -68,6 +68,7 @@ def test_lookahead_is_a_part_of_the_model() -> None:
     assert len({digest_of(with_deliberation(ticks)) for ticks in (0, 1, 4)}) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     digests = [

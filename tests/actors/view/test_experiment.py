@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.actors.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
 from tests.actors.view.asking import Asked
 
@@ -29,6 +31,7 @@ def test_cells_are_listed_with_their_states_and_again_as_they_end(tmp_path: Path
     assert again["version"] != page["version"]
 
 
+@pytest.mark.slow
 def test_charts_are_those_of_the_report_and_drawn_again_as_cells_end(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2)
     asked = Asked(path)

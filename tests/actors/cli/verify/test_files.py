@@ -135,6 +135,7 @@ def test_a_directory_that_is_no_run_is_one_line(prism: Prism, tmp_path: Path) ->
     assert (ended.code, ended.err) == (2, "prism: .: is no run's directory: it has no manifest.json\n")
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.process
 @pytest.mark.parametrize(
     "make",

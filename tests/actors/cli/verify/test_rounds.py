@@ -102,6 +102,7 @@ def test_a_row_after_the_latest_checkpoint_is_compared_with_a_replay(prism: Pris
     assert f"made/{ROUNDS}: BAD: round 3: activations is 0, and a replay gives " in prism("verify", "made").out
 
 
+@pytest.mark.slow
 def test_rows_before_a_fork_are_compared_with_the_replay_of_its_past(prism: Prism) -> None:
     forked(prism)
     whole = Path("made", ROUNDS).read_text().splitlines(keepends=True)
