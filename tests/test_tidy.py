@@ -20,6 +20,12 @@ Imports = Mapping[str, frozenset[str]]
 """`{module: the modules of these trees that it imports}`."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _parsed() -> None:
+    """Parse every module before the first test, which would be the slowest of all."""
+    imports()
+
+
 def name_of(path: Path) -> str:
     """Return the dotted name of the module in this file."""
     parts = path.relative_to(ROOT).with_suffix("").parts

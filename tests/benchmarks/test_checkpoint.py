@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pytest
+
 from benchmarks.checkpoint import crowd
 
 PEOPLE = 200_000
@@ -11,6 +13,7 @@ PIECE_MAX_BYTES = 6_000_000
 """What one piece may take beside the world: a few arrays of a part of the people, or one of all of them."""
 
 
+@pytest.mark.slow
 def test_no_piece_of_a_checkpoint_looks_at_everybody() -> None:
     columns = crowd(PEOPLE).world.columns()
     taken: dict[str, int] = {}

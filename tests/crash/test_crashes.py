@@ -93,6 +93,7 @@ def test_a_run_whose_questions_share_judgements_stands_crashes_anywhere(scene: S
     assert crashes_each(scene, trials(scene, count, faults=2, first_seed=1000)) >= 1.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", [FAILING, EXPIRING], ids=["budget", "horizon"])
 def test_a_run_whose_questions_for_all_often_fail_stands_crashes_anywhere(scene: Scene, size: Size) -> None:
     log = [msgspec.msgpack.decode(record[40:]) for record in records(scene.whole.visible(ANSWERS))]
@@ -127,14 +128,15 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(120, everyday=25), faults=1)) >= size(90, everyday=85) / 100
+    assert crashes_each(scene, trials(scene, size(120, everyday=16), faults=1)) >= size(90, everyday=85) / 100
 
 
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(100, everyday=20), faults=2)) >= 1.8
+    assert crashes_each(scene, trials(scene, size(100, everyday=12), faults=2)) >= 1.8
 
 
+@pytest.mark.everyday(1)
 @SCENES
 def test_a_run_stands_five_crashes_in_a_row(scene: Scene, size: Size) -> None:
     assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=5)) >= 3.8
@@ -165,6 +167,7 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
             CrashTrial(EMBEDDED, Trial(faults=(fault,), seed=seed)).run()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=True, config=with_deliberation(lookahead))
@@ -173,7 +176,7 @@ def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size)
 
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=10), faults=2)) >= 1.5
+    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=6), faults=2)) >= 1.5
 
 
 @SCENES

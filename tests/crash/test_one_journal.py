@@ -36,6 +36,7 @@ def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size:
         assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     journals = [

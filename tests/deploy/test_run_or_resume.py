@@ -47,6 +47,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, errors
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     code, errors = finish(start(CONFIG, alone, *SETTINGS))
@@ -69,6 +70,7 @@ def test_the_script_hands_signals_and_exit_codes_through(tmp_path: Path) -> None
     assert code == 143, errors
 
 
+@pytest.mark.slow
 def test_the_service_tries_again_after_a_full_disk_whenever_that_comes_and_not_after_wrong_usage(
     tmp_path: Path,
 ) -> None:
@@ -84,6 +86,7 @@ def test_the_service_tries_again_after_a_full_disk_whenever_that_comes_and_not_a
     assert code in final_codes()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_done_stays_done(tmp_path: Path) -> None:
     run = tmp_path / "run"
     finish(start(CONFIG, run, *SETTINGS))

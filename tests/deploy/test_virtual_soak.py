@@ -167,6 +167,7 @@ def soaked(path: Path, ticks: int, samples: int = 50, model: type[VirtualModel] 
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_small_soak_is_a_run_with_files_that_are_sampled(tmp_path: Path) -> None:
     table = soaked(tmp_path, 60, samples=3)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.command import Ended, prism_alone, run_prism
+
+Made = Callable[..., Path]
 
 SMALL = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
@@ -16,13 +19,24 @@ population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 
 
 @pytest.fixture(scope="session")
-def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Return a function that returns a run of `SMALL` with these options, made once. Tests use copies of it."""
+
+    @cache
+    def make(*options: str, code: int = 0) -> Path:
+        place = tmp_path_factory.mktemp("made")
+        (place / "small.yaml").write_text(SMALL)
+        ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"), *options)
+        assert ended.code == code, ended.err
+        return place / "run"
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def small_run(made: Made) -> Path:
     """Return a run of `SMALL`, made once. Tests use copies of it."""
-    place = tmp_path_factory.mktemp("small")
-    (place / "small.yaml").write_text(SMALL)
-    ended = prism_alone("run", str(place / "small.yaml"), "-q", "--out", str(place / "run"))
-    assert ended.code == 0, ended.err
-    return place / "run"
+    return made()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.runs.lock import locked
+from tests.actors.cli.conftest import Made
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -24,10 +25,9 @@ def files(run: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def capped(prism: Prism, tmp_path: Path) -> Path:
+def capped(made: Made, tmp_path: Path) -> Path:
     """A run whose spend cap has left all but three choices to their fallbacks."""
-    assert prism("run", "small.yaml", "-q", "--set", "oracle.max_calls=3", "--out", "capped").code == 0
-    return tmp_path / "capped"
+    return shutil.copytree(made("--set", "oracle.max_calls=3"), tmp_path / "capped")
 
 
 @pytest.mark.everyday(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,9 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture
-def whole(prism: Prism, tmp_path: Path) -> Path:
+def whole(small_run: Path, tmp_path: Path) -> Path:
     """A run of 72 ticks."""
-    assert prism("run", "small.yaml", "-q", "--out", "whole").code == 0
-    return tmp_path / "whole"
+    return shutil.copytree(small_run, tmp_path / "whole")
 
 
 def forge(run: Path, change: Callable[[int, list[Answer]], None]) -> None:

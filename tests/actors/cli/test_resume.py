@@ -11,6 +11,7 @@ import pytest
 from actors.cli import building
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
+from tests.actors.cli.conftest import Made
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -19,11 +20,10 @@ CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resume
 
 
 @pytest.fixture
-def begun(prism: Prism, small_run: Path, tmp_path: Path) -> Path:
+def begun(made: Made, small_run: Path, tmp_path: Path) -> Path:
     """A run of 60 ticks, and one of all 72 to compare with: `begun` and `whole`."""
-    assert prism("run", "small.yaml", "-q", "--ticks", "60", "--out", "begun").code == 0
     shutil.copytree(small_run, tmp_path / "whole")
-    return tmp_path / "begun"
+    return shutil.copytree(made("--ticks", "60"), tmp_path / "begun")
 
 
 def same(run: Path, other: Path) -> bool:

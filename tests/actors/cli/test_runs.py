@@ -19,6 +19,7 @@ from actors.runs.directory import SUMMARY
 from actors.runs.lock import locked
 from actors.runs.phase_file import PHASE
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.paths import ROOT
 
@@ -33,12 +34,12 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture
-def five(prism: Prism, small_run: Path, tmp_path: Path) -> Path:
+def five(made: Made, small_run: Path, tmp_path: Path) -> Path:
     """A run in each state, but the running one is only about to be."""
     for name in ("crashed", "damaged", "done", "running"):
         shutil.copytree(small_run, tmp_path / "runs" / name)
     stop = ("--set", "oracle.max_calls=3", "--set", "oracle.when_spent=stop")
-    assert prism("run", "small.yaml", "-q", *stop, "--out", "runs/stopped").code == 4
+    shutil.copytree(made(*stop, code=4), tmp_path / "runs" / "stopped")
     (tmp_path / "runs" / "crashed" / SUMMARY).unlink()
     (tmp_path / "runs" / "damaged" / JOURNAL).write_bytes(b"PRISMJ")
     return tmp_path / "runs"

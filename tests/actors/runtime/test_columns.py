@@ -228,7 +228,7 @@ def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = 0
-    for seed in range(size(100, everyday=8)):
+    for seed in range(size(100, everyday=3)):
         with monkeypatch.context() as patch:
             use_columns_for_few(patch, seed)
             moved += people_moved_in_every_way(seed)
