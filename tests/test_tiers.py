@@ -1,0 +1,88 @@
+"""The tiers of the suite, on a small suite of their own in another process."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+SUITE = """
+import signal
+from time import process_time
+import pytest
+from hypothesis import given, strategies
+
+seen = []
+
+def work():
+    until = process_time() + 0.5
+    while process_time() < until:
+        pass
+
+def test_that_takes_long():
+    work()
+
+@pytest.mark.long
+def test_that_may_take_long():
+    work()
+
+@pytest.mark.everyday(2)
+@pytest.mark.parametrize("case", range(5))
+def test_of_cases(case):
+    print(f"case {case}")
+
+@given(strategies.integers(0, 10**9))
+def test_property(number):
+    seen.append(number)
+
+def test_examples(size):
+    print(f"{len(seen)} examples, size {size(7, everyday=1)}")
+
+def test_signals():
+    print("SIGINT interrupts", signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+def ran(directory: Path, *options: str, **environment: str) -> str:
+    """The output of pytest on the small suite, begun as a background job of a script."""
+    (directory / "conftest.py").write_text(
+        "from tests import tiers\nfrom tests.conftest import *\n\ntiers.LIMIT_S = 0.05\n"
+    )
+    (directory / "test_suite.py").write_text(SUITE)
+    without = {name: value for name, value in os.environ.items() if name not in {"CI", "PYTEST_ADDOPTS"}}
+    command = [sys.executable, "-m", "pytest", "-q", "-rfP", "-p", "no:cacheprovider", "--rootdir", ".", *options]
+    return subprocess.run(
+        ["sh", "-c", '"$@" & wait', "sh", *command, "test_suite.py"],
+        cwd=directory,
+        env={**without, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_a_test_that_takes_long_fails_in_ci_by_name_unless_it_is_marked(tmp_path: Path) -> None:
+    said = ran(tmp_path, "-m", "not slow", "-k", "long", CI="true")
+    assert re.search(r"FAILED test_suite.py::test_that_takes_long - AssertionError: took 0\.\d+ s of processor", said)
+    assert "1 failed, 1 passed" in said
+
+
+def test_everyday_cases_and_examples_run_in_one_tier_and_all_in_the_other(tmp_path: Path) -> None:
+    everyday = ran(tmp_path, "-m", "not slow", "-k", "not long")
+    assert re.findall(r"^case (\d)$", everyday, re.MULTILINE) == ["0", "1"]
+    assert "20 examples, size 1" in everyday
+    full = ran(tmp_path, "-m", "slow or sized", "--full", "-k", "not long")
+    assert re.findall(r"^case (\d)$", full, re.MULTILINE) == ["2", "3", "4"]
+    assert "300 examples, size 7" in full
+
+
+def test_a_suite_that_a_script_starts_in_the_background_does_not_ignore_sigint(tmp_path: Path) -> None:
+    assert "SIGINT interrupts True" in ran(tmp_path, "-k", "signals")
