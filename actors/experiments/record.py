@@ -62,15 +62,15 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
         cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
         experiment: the file of the experiment as it was read.
         own_code: `{measure: SHA-256}` of the modules of measures of somebody's own.
-        meanings: `{condition: hash}` of what each of them is; empty in plans of older versions.
+        meanings: `{condition: hash}` of what each of them is.
         cells: `(condition, seed, key)` of each.
     """
 
     hash: str
     cells_done: int
     experiment: PlannedExperiment
-    own_code: dict[str, str] = {}
-    meanings: dict[str, str] = {}
+    own_code: dict[str, str]
+    meanings: dict[str, str]
     cells: list[tuple[str, int, str]]
 
 

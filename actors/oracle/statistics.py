@@ -239,7 +239,7 @@ class OracleCounters:
         if decided.source in FALLBACKS:
             self.fallbacks[decided.reason] += 1
             self._add(name, "fallbacks", decided.reason)
-        elif decided.method:  # a log of an older version has none
+        elif decided.method:
             self.methods[decided.method] += 1
             self._add(name, "methods", decided.method)
 

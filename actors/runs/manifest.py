@@ -127,10 +127,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     seal: str = ""
 
 
-_SEAL_FIELDS = {"sealed", "checkpoints", "seal"}
-"""The fields that manifests of earlier versions do not have."""
-
-
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the file of a manifest, with its seal."""
     unsealed = _encode(msgspec.structs.replace(manifest, seal=""))
@@ -138,15 +134,11 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def is_as_written(content: bytes) -> bool:
-    """Return whether a manifest that can be decoded is what was written, byte by byte, as far as its version can tell.
-
-    Earlier versions have no seal. Damage could turn a seal into an unknown field: so there must be none of these.
-    """
-    fields: dict[str, Any] = msgspec.json.decode(content)
-    if seal := str(fields.get("seal", "")):
-        before, _, after = content.rpartition(seal.encode())
-        return sha256(before + after).hexdigest() == seal
-    return fields.keys() <= set(Manifest.__struct_fields__) - _SEAL_FIELDS
+    """Return whether a manifest that can be decoded is what was written, byte by byte."""
+    if not (seal := str(msgspec.json.decode(content).get("seal", ""))):
+        return False
+    before, _, after = content.rpartition(seal.encode())
+    return sha256(before + after).hexdigest() == seal
 
 
 def _encode(manifest: Manifest) -> bytes:
