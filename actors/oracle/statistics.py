@@ -160,7 +160,7 @@ class OracleCounters:
         What was drawn from a shared judgement took none.
         """
         name = (decided.agent, decided.asked, decided.trigger)
-        if decided.reason not in UNASKED and decided.method not in METHODS.values():
+        if decided.reason not in UNASKED and decided.method not in METHODS:
             self.count_call(name)
         if not self._has_effort:
             self._add_effort(Effort(spent=decided.spent))
