@@ -14,7 +14,7 @@ from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_S
 from actors.runs.code import source_sha256
 from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
 from prism.config import Config
-from prism.config.retired import RETIRED
+from prism.config.interventions import PLACE as INTERVENTIONS
 
 SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
@@ -26,11 +26,10 @@ UNSAFE = (
     "oracle.backend",
     "oracle.choice.",
     "oracle.mode",
-    *RETIRED,
 )
 """Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
-PAST = ("population.", "simulation.", *RETIRED)
+PAST = ("population.", "simulation.")
 """Settings that even a fork may not change: the people, and the passing of time."""
 
 CODE_SETTINGS = ("domain_path",)
@@ -99,24 +98,13 @@ def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[t
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
-    """Yield `(key, the change in words)` of every setting that differs from the journal's header.
-
-    A setting that the version which began the run did not have is no difference at its default, which changes no run.
-    """
+    """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
     now = dict(_flat(msgspec.to_builtins(config), ""))
-    then = dict(_flat(header.config, ""))
-    new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
+    then = {INTERVENTIONS: [], **dict(_flat(header.config, ""))}  # a header without interventions has no key for them
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
     free |= {f"run.{name}" for name in FREE_SETTINGS}
     for key in sorted((now.keys() | then.keys()) - free):
-        if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
-            continue
-        if key in RETIRED:
-            yield (
-                key,
-                f"{key} was {_as_json(then[key])} when another version of PRISM began the run, and is no setting now",
-            )
-        elif now.get(key) != then.get(key):
+        if not key.startswith(f"{METRICS_SECTION}.") and now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
 
 

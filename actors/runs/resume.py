@@ -25,7 +25,6 @@ from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
 from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config
-from prism.config.retired import RETIRED
 from prism.domain import Domain
 from prism.errors import ConfigError
 
@@ -308,10 +307,4 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    try:
-        return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
-    except ConfigError as error:
-        if error.key in RETIRED and error.source == str(path):
-            problem = f"the run was made by another version of PRISM, which {MANIFEST} names: go on with that version"
-            raise ConfigError(str(path), problem, key=error.key, line=error.line) from None
-        raise
+    return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
