@@ -11,8 +11,7 @@ import msgspec
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
 from actors.factory.domains import BuiltDomain
 from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, Header
-from actors.runs.code import source_sha256
-from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
+from actors.runs.manifest import OWN_PACKAGE, Manifest, manifest_of
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
 
@@ -124,35 +123,13 @@ def changed_code(before: Manifest, now: Manifest) -> list[str]:
         for package, was in before.packages.items()
         if now.packages.get(package) != was and not (is_same and package == OWN_PACKAGE)
     ]
-    if not is_same and before.code != source_sha256():
+    if not is_same:
         changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {before.code[:12]})")
     if now.domain_code != before.domain_code:
         changes.append(
             f"the domain's own code has changed (sha256 {now.domain_code[:12]}, was {before.domain_code[:12]})"
         )
     return changes
-
-
-def upgrade_of(before: Manifest, now: Manifest, tick: int, proved: tuple[int, int] | None) -> Upgrade:
-    """Return the record of a change to other code after this many ticks.
-
-    Args:
-        proved: as in `Upgrade`.
-    """
-    names = sorted(
-        name
-        for name in before.packages.keys() | now.packages.keys()
-        if before.packages.get(name) != now.packages.get(name)
-    )
-    versions = (
-        Version(
-            code=of.code,
-            packages={name: of.packages[name] for name in names if name in of.packages},
-            domain_code=of.domain_code,
-        )
-        for of in (before, now)
-    )
-    return Upgrade(tick=tick, before=next(versions), after=next(versions), proved=proved)
 
 
 def _as_json(value: object) -> str:

@@ -166,7 +166,7 @@ def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -
         return without_replay(checked, f"not worked out again: {error}")
     manifest, config = directory.manifest(), read_resolved(directory.path / CONFIG)
     now = manifest_of(config, {}, code_of(config))
-    if manifest.upgrades or changed_code(manifest, now):
+    if changed_code(manifest, now):
         return without_replay(checked, f"not worked out again, because the code has changed: {error}")
     file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
     findings = [
