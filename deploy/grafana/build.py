@@ -25,13 +25,6 @@ LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, COST_DASHBOARD, RUNTIME, ECONOM
 DASHBOARDS = Path(__file__).parent / "dashboards"
 
 
-def filled(expr: str, variables: Mapping[str, str]) -> str:
-    """Return an expression with values for Grafana's variables."""
-    for name, value in variables.items():
-        expr = expr.replace(f"${name}", value)
-    return expr
-
-
 class Expression(NamedTuple):
     """The expression of one query of a panel or an annotation, with Grafana's variables still in it."""
 
@@ -41,7 +34,10 @@ class Expression(NamedTuple):
 
     def filled(self, variables: Mapping[str, str]) -> str:
         """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
-        return filled(self.expr, variables)
+        expr = self.expr
+        for name, value in variables.items():
+            expr = expr.replace(f"${name}", value)
+        return expr
 
 
 def render(layout: Layout) -> str:
