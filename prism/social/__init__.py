@@ -6,7 +6,6 @@ and posts that are exported here.
 
 from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize
 from prism.social.edges import parse_edges
-from prism.social.feed import SCORES, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.persona import Persona
@@ -15,7 +14,6 @@ from prism.social.post import Post, PostKind, PostView
 from prism.social.profiles import Profile, parse_profiles
 
 __all__ = [
-    "SCORES",
     "Cascade",
     "CascadeEdge",
     "CascadeSize",
@@ -28,7 +26,6 @@ __all__ = [
     "PostKind",
     "PostView",
     "Profile",
-    "build_feed",
     "build_population",
     "parse_edges",
     "parse_profiles",
