@@ -117,7 +117,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
         values: of the cells that have some.
         outcome: as it was written at the end; while cells are missing that it does not name, worked out here.
         is_final: whether it was written at the end.
-        raw: `outcome.json` as it stands, with whatever else it has; empty unless `is_final`.
     """
 
     path: Path
@@ -127,7 +126,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
     values: Values
     outcome: Outcome
     is_final: bool
-    raw: dict[str, Any]
 
     @property
     def conditions(self) -> list[str]:
@@ -178,7 +176,6 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
         values=values,
         outcome=outcome,
         is_final=is_final,
-        raw=raw if is_final else {},
     )
 
 

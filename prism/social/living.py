@@ -15,8 +15,6 @@ from prism.social.cascade import Cascades
 from prism.social.post import NO_POST, Post
 
 FIRST_ROOM: Final = 1024
-MANY: Final = -2
-"""The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
 """The most posts of a run: their numbers are in columns of 32 bits."""
 
