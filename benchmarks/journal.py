@@ -29,7 +29,7 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.metrics.observation import UNOBSERVED
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import journal_size, stored_size
+from actors.persistence.journal import journal_size
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import restore
@@ -76,7 +76,7 @@ async def _timed(config: Config, domain: Domain, directory: Path | None) -> Cost
     cost = await _ticks(simulation, recorded)
     disk.close()
     written = store.statistics.journal_bytes - run.recorded.start
-    stored = stored_size(disk)
+    stored = sum(disk.size(name) for name in disk.names() if name.startswith("journal"))
     return msgspec.structs.replace(cost, bytes=written / simulation.ticks, stored=stored / simulation.ticks)
 
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import msgspec
@@ -30,17 +30,6 @@ class Sample(msgspec.Struct, frozen=True):
 
     labels: Mapping[str, str]
     value: float
-
-
-class Line(NamedTuple):
-    """One series of an answer over time.
-
-    Args:
-        points: `(Unix time, value)`, without those that are no number.
-    """
-
-    labels: Mapping[str, str]
-    points: tuple[tuple[float, float], ...]
 
 
 class Prometheus:
@@ -66,15 +55,6 @@ class Prometheus:
         if data["resultType"] == "scalar":
             return [Sample({}, float(data["result"][1]))]
         return [Sample(each["metric"], float(each["value"][1])) for each in data["result"]]
-
-    def over(self, expr: str, begin_s: float, end_s: float, step_s: float) -> list[Line]:
-        """Return an expression over time: a line for each series that has a number."""
-        data = self._get("query_range", query=expr, start=str(begin_s), end=str(end_s), step=str(step_s))
-        lines = [
-            Line(each["metric"], tuple((at_s, float(value)) for at_s, value in each["values"] if value != "NaN"))
-            for each in data["result"]
-        ]
-        return [line for line in lines if line.points]
 
     def firing(self) -> set[tuple[str, str]]:
         """Return `(alert, instance)` of every alert that fires now."""

@@ -10,7 +10,7 @@ as all the rest of a copy, and the garbage collector had to look at each of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -68,27 +68,10 @@ def pack_array(
         yield Column(name, _encode(kept(values[start : start + PIECE]).tolist()))
 
 
-def pack_items(name: str, items: Mapping[Any, Any], piece: int = PIECE) -> Iterator[Column]:
+def pack_items(name: str, items: Mapping[Any, Any]) -> Iterator[Column]:
     """Yield a dictionary in its order: the column `name.key`, then the values as `name`."""
     yield from pack(f"{name}.key", items)
-    yield from pack(name, items.values(), piece)
-
-
-def pack_lists(name: str, lists: Mapping[Any, Sequence[Any]], piece: int = PIECE) -> Iterator[Column]:
-    """Yield a dictionary of lists in its order: the columns `name.key` and `name.length`, and the values as `name`.
-
-    Args:
-        piece: values in a piece, about: it ends with a list.
-    """
-    yield from pack(f"{name}.key", lists)
-    left, first = iter(lists.values()), True
-    while (batch := list(islice(left, LISTS_A_PIECE))) or first:
-        lengths = list(map(len, batch))  # in the same pass, while the lists are in the processor's cache
-        yield Column(f"{name}.length", _encode(lengths))
-        step = max(1, len(batch) * piece // max(1, sum(lengths)))
-        for start in range(0, max(1, len(batch)), step):
-            yield Column(name, _encode(list(chain.from_iterable(batch[start : start + step]))))
-        first = False
+    yield from pack(name, items.values())
 
 
 class Rows(NamedTuple):
@@ -112,7 +95,7 @@ class Rows(NamedTuple):
 
 
 def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
-    """Yield lists in three arrays, in the columns of `pack_lists`."""
+    """Yield lists in three arrays: the columns `name.key` and `name.length`, and the values as `name`."""
     yield from pack_array(f"{name}.key", rows.keys)
     yield from pack_array(f"{name}.length", rows.lengths)
     yield from pack_array(name, rows.values)

@@ -227,28 +227,10 @@ def picks(
     return found
 
 
-def sample(keys: NDArray[np.uint64], count: int, seed: int, agent: int, tick: int, draw: int) -> NDArray[np.intp]:
-    """Return the indexes, ascending, of `count` keys drawn without repeats; of all keys if there are not more.
-
-    Those with the smallest hashes are drawn, so the luck of a key does not depend on the other keys: with one key more
-    or less, at most one place of the sample changes.
-
-    Source: bottom-k samples, Cohen & Kaplan, "Summarizing data using bottom-k sketches" (2007); the hash is SplitMix64,
-    Steele, Lea & Flood, "Fast splittable pseudorandom number generators" (2014).
-
-    Args:
-        keys: what can be drawn; all different, or equal ones are drawn together.
-        count: how many to draw, 0 or more; seed, agent, tick, draw: as in `uniform`.
-    """
-    if count >= len(keys):
-        return np.arange(len(keys))
-    return np.sort(np.argpartition(mixed(keys, seed, draw, agent, tick), count)[:count])
-
-
 def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, tick: int = 0) -> NDArray[np.uint64]:
     """Return 64 random bits for each key, a pure function of the key and the other arguments.
 
-    Source: SplitMix64, as in `sample`.
+    Source: SplitMix64, Steele, Lea & Flood, "Fast splittable pseudorandom number generators" (2014).
     """
     return _split_mixed(keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed)))
 
@@ -301,17 +283,12 @@ def _half_mixed(bits: NDArray[np.uint64], spare: NDArray[np.uint64]) -> NDArray[
     return bits
 
 
-def scattered(number: int) -> int:
-    """Return another number from 0 to 2**64 - 1, in whose order the numbers of a range are scattered evenly.
+def scattered_all(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return another 64-bit number for each, in whose order the numbers of a range are scattered evenly.
 
     It is no draw, and has no seed. Source: multiplicative hashing by the golden ratio, Knuth, "The Art of Computer
     Programming" 3 (1973).
     """
-    return number * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-
-
-def scattered_all(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return `scattered` of each of these numbers."""
     return numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 

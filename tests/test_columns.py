@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_lists, pack_rows, places_in_lists
+from prism.columns import PIECE, Column, Columns, Rows, pack, pack_items, pack_rows, places_in_lists
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 SCALARS = st.none() | st.booleans() | INTEGERS | st.floats(allow_nan=False) | st.text(max_size=9)
@@ -22,17 +22,10 @@ def test_values_are_read_back(values: list[Any], piece: int) -> None:
     assert columns.unread == []
 
 
-@given(st.dictionaries(INTEGERS | st.text(), SCALARS), PIECES)
-def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any], piece: int) -> None:
-    columns = Columns(pack_items("items", items, piece))
+@given(st.dictionaries(INTEGERS | st.text(), SCALARS))
+def test_a_dictionary_is_read_back_in_its_order(items: dict[Any, Any]) -> None:
+    columns = Columns(pack_items("items", items))
     assert list(columns.items("items", Any, Any).items()) == list(items.items())
-    assert columns.unread == []
-
-
-@given(st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 2**40), max_size=9)), PIECES)
-def test_a_dictionary_of_lists_is_read_back_in_its_order(lists: dict[int, list[int]], piece: int) -> None:
-    columns = Columns(pack_lists("lists", lists, piece))
-    assert list(columns.lists("lists", int, int).items()) == list(lists.items())
     assert columns.unread == []
 
 
@@ -43,19 +36,6 @@ def test_no_piece_is_larger_than_the_limit_and_none_is_left_out(size: int) -> No
     assert sum(lengths) == size
     assert lengths == ([PIECE] * (size // PIECE) + [size % PIECE] * bool(size % PIECE) or [0])
     assert Columns(pieces).values("numbers", int) == list(range(size))
-
-
-def test_lists_are_cut_between_lists() -> None:
-    pieces = [piece for piece in pack_lists("lists", {n: [n] * n for n in range(5)}, 5) if piece.name == "lists"]
-    assert [msgspec.msgpack.decode(piece.data) for piece in pieces] == [[1], [2, 2, 3, 3, 3], [4, 4, 4, 4]]
-
-
-@pytest.mark.parametrize("length", [0, 1, 40, 3 * PIECE])
-def test_no_piece_of_lists_is_much_larger_than_the_limit_however_long_they_are(length: int) -> None:
-    lists = {n: range(length) for n in range(3 if length > PIECE else 2 * PIECE)}
-    sizes = [len(msgspec.msgpack.decode(piece.data)) for piece in pack_lists("lists", lists) if piece.name == "lists"]
-    assert sum(sizes) == length * len(lists)
-    assert max(sizes) <= max(length, PIECE)
 
 
 def test_a_piece_is_made_when_it_is_asked_for() -> None:
@@ -102,13 +82,22 @@ def test_lists_with_too_few_or_too_many_values_are_refused() -> None:
             columns.lists("lists", int, int)
 
 
+@given(st.dictionaries(st.integers(0, 99), st.lists(st.integers(0, 2**40), max_size=9)))
+def test_a_dictionary_of_lists_is_read_back_in_its_order(lists: dict[int, list[int]]) -> None:
+    values = np.array([each for values in lists.values() for each in values], dtype=np.int64)
+    lengths = np.array([len(each) for each in lists.values()], dtype=np.int64)
+    columns = Columns(pack_rows("lists", Rows(np.array([*lists], dtype=np.int64), lengths, values)))
+    assert list(columns.lists("lists", int, int).items()) == list(lists.items())
+    assert columns.unread == []
+
+
 def test_lists_in_three_arrays_have_the_columns_of_lists() -> None:
     lists = {3: [5, 6], 7: [], 9: [1] * (PIECE + 2)}
     keys, lengths = np.array([*lists]), np.array([len(each) for each in lists.values()])
     rows = Rows(keys, lengths, np.array([each for values in lists.values() for each in values]))
     columns = Columns(pack_rows("lists", rows))
     assert columns.lists("lists", int, int) == lists
-    again = Columns(pack_lists("lists", lists)).rows("lists")
+    again = Columns(pack_rows("lists", rows)).rows("lists")
     assert [each.tolist() for each in again] == [each.tolist() for each in rows]
     kept = again.only(again.values != 5)
     assert (kept.keys.tolist(), kept.lengths.tolist()) == ([3, 9], [1, PIECE + 2])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, picks, sample, uniform, uniforms
+from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, picks, uniform, uniforms
+from tests.social.scalar_feed import sample
 
 SEEDS = st.integers(0, 2**63 - 1)
 NUMBERS = st.integers(-1, 2**40)

@@ -73,10 +73,6 @@ COMMANDS = {
         "actors.cli.repair:repair",
         "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
     ),
-    "migrate": Named(
-        "actors.cli.migrate:migrate_command",
-        "Write the journal of the run in the directory RUN again, in compressed segments.",
-    ),
     "distil": Named(
         "actors.cli.distil:distil_command",
         "Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.",

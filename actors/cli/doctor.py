@@ -31,6 +31,7 @@ from prism.economy.initial import initial_state
 from prism.economy.nation import Proposed
 from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape
+from prism.llm.tape import FORMAT
 from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState, Answer
 
@@ -207,7 +208,7 @@ def _check_tape(settings: Config) -> list[tuple[str, str]]:
     differences = header.differences(asked)
     rows = [
         ("oracle", f"tape {path}, replayed: no server is asked"),
-        ("tape", f"format {tape.format}; answers {counts.answers:,}, failed calls {counts.failures:,}"),
+        ("tape", f"format {FORMAT}; answers {counts.answers:,}, failed calls {counts.failures:,}"),
         ("fallbacks", f"{counts.fallbacks:,}"),
         ("recorded from", header.health.server),
         ("model", header.health.model),

@@ -7,30 +7,20 @@ from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
-import anyio
 import click
 
 from actors.cli.building import build_with_progress
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
-from actors.cli.run_command import run_and_report, with_progress
+from actors.cli.run_command import run_and_report
 from actors.display.starting import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
-from actors.runs.resume import Accepted, Proof, ResumePlan, plan_resume, resume_run
-from actors.runs.upgrade import proof_begins, proof_ended, prove
+from actors.runs.resume import Accepted, plan_resume, resume_run
 
 READING = "reading the journal"
 """The step in which a run is taken up where its files end."""
-
-
-def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None:  # click's
-    if is_given:
-        raise click.ClickException(
-            "--force is no more: use --accept-settings to go on with settings that cannot change the past, "
-            "--accept-code to go on with code that is not proved to give the same, --cut-damage to cut off damage"
-        )
 
 
 @click.command()
@@ -38,25 +28,15 @@ def _refuse_force(_: click.Context, __: click.Parameter, is_given: bool) -> None
 @TICKS
 @set_option("metrics.enabled=true")
 @click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
-@click.option("--accept-code", is_flag=True, help="Go on with other code without the proof that it gives the same.")
 @click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
-@click.option(
-    "--force",
-    is_flag=True,
-    hidden=True,
-    expose_value=False,
-    callback=_refuse_force,
-    help="Of earlier versions: refused with a line that says which of the three options to use.",
-)
 @QUIET
 @with_log_options
-def resume(  # noqa: PLR0913  # one for each option
+def resume(  # one for each option
     path: Path,
     ticks: int | None,
     overrides: Sequence[str],
     *,
     accept_settings: bool,
-    accept_code: bool,
     cut_damage: bool,
     quiet: bool,
 ) -> None:
@@ -66,17 +46,15 @@ def resume(  # noqa: PLR0913  # one for each option
     with the journal, then runs the rest. So a killed run ends with the journal of one that was never killed, and no
     question that has an answer is asked again. --ticks makes a run longer, also one that is done.
 
-    It refuses, and names the differences, if settings or input files are not those that the run began with. Other code
-    must first do the ticks since the last checkpoint but one again, and give the same ones.
+    It refuses, and names the differences, if settings, input files or code are not those that the run began with.
     """
     RunDirectory(path).manifest()
-    accepted = Accepted(code=accept_code, settings=accept_settings, damage=cut_damage)
+    accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
         build = partial(build_with_progress, quiet=quiet)
         plan = plan_resume(path, ticks=ticks, overrides=overrides, accepted=accepted, build=build)
-        proof = _prove(plan, quiet=quiet)
         with nullcontext() if quiet else step_shown(READING):
-            run, notes = resume_run(plan, proof)
+            run, notes = resume_run(plan)
         for note in notes:
             say(note)
         if run.is_done:
@@ -84,14 +62,3 @@ def resume(  # noqa: PLR0913  # one for each option
             click.echo(run.digest if quiet else text)
         else:
             run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
-
-
-def _prove(plan: ResumePlan, *, quiet: bool) -> Proof | None:
-    """Return the proof of the code, if there must be one. Its progress is shown."""
-    if not plan.must_be_proved:
-        return None
-    if not quiet:
-        say(proof_begins(plan))
-    proof = anyio.run(partial(with_progress, partial(prove, plan), quiet=quiet))
-    say(proof_ended(plan, proof))
-    return proof

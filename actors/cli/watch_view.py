@@ -32,7 +32,7 @@ def line(sighting: Sighting) -> str:
     agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
     planned, done = now.value(PLANNED), ticks(now)
     where = f"/{planned:.0f} ({share(done, planned)}) eta {duration(_left_s(interval))}" if planned else ""
-    phase = phase_words(*phase_parts(sighting, interval)) if phase_of(now) else _outage(interval)
+    phase = phase_words(*phase_parts(sighting, interval)) if phase_of(now) else ""
     return (
         f"tick {done:.0f}{where}{f' | {phase}' if phase else ''} | round {now.value('prism_round'):.0f}"
         f" | {_pace(interval)} | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
@@ -86,14 +86,9 @@ def _head(sighting: Sighting, interval: Interval) -> Iterator[RenderableType]:
         yield Text(f"{what}{', not under way' if is_over else ''}", style="bold")
     if phase:
         yield phase_line(*parts)
-    elif (outage := _outage(interval)) is not None:
-        yield Text(f"! {outage}", style="bold yellow")
-    if not run and not now.value(PLANNED):  # it starts
+    if not now.value(PLANNED):  # it starts
         return
     done, planned, rounds = ticks(now), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
-    if not planned:  # a version of PRISM without this metric
-        yield Text(f"tick {done:,.0f}, {rounds}", style="bold")
-        return
     yield headline(int(done), int(planned), rounds)
     if not is_over and phase != Phase.ENDED:
         yield Text(f"{duration(_left_s(interval))} to go", style="dim")
@@ -104,13 +99,6 @@ def _left_s(interval: Interval) -> float | None:
     pace = ticks_per_s(interval)
     left = interval.after.value(PLANNED) - ticks(interval.after)
     return max(0.0, left) / pace if pace else None
-
-
-def _outage(interval: Interval) -> str | None:
-    """Return the text for a run of a version without phases that waits for its oracle; None if it does not."""
-    seconds = interval.after.by("prism_oracle_outage_seconds", "reason").items()
-    waited_s, reason = max(((waited_s, reason) for reason, waited_s in seconds), default=(0.0, ""))
-    return phase_words(Phase.WAITING_FOR_ORACLE, waited_s, reason) if waited_s else None
 
 
 def _rows(interval: Interval, trends: Trends) -> Iterator[Row]:

@@ -110,7 +110,7 @@ def ticks_per_s(interval: Interval) -> float:
 
 
 def phase_of(now: Scrape) -> str:
-    """Return the phase of the run; empty for a version of PRISM that does not tell it."""
+    """Return the phase of the run; empty before its first."""
     return next((phase for phase, on in now.by("prism_run_phase", "phase").items() if on), "")
 
 

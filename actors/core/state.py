@@ -120,7 +120,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     engine: EngineState = EngineState()
-    counters: CountersState = msgspec.field(default=CountersState(), name="tally")  # as checkpoints have it
+    counters: CountersState = CountersState()
     supervisor: SupervisorState = SupervisorState()
     oracle: OracleState = OracleState()
     shadow: ShadowState = ShadowState()

@@ -7,7 +7,7 @@ from rich.text import Text
 from actors.core.phase import WAITING, Phase
 from actors.display.words import duration
 
-STYLES = {Phase.RUNNING: "bold green", Phase.STARTING: "bold cyan", Phase.RECOVERING: "bold cyan"}
+STYLES: dict[str, str] = {Phase.RUNNING: "bold green", Phase.STARTING: "bold cyan", Phase.RECOVERING: "bold cyan"}
 
 
 def phase_words(phase: Phase | str, since_s: float | None, reason: str = "", to_redo: int = 0) -> str:
@@ -16,7 +16,6 @@ def phase_words(phase: Phase | str, since_s: float | None, reason: str = "", to_
     Of a phase that runs it is not said since when: beside the time of the whole run it would be taken for that.
 
     Args:
-        phase: one that this version does not know, too.
         since_s: the time for which it has lasted; None if that is not known.
         to_redo: ticks; named while the run recovers.
     """
@@ -31,4 +30,4 @@ def phase_line(phase: Phase | str, since_s: float | None, reason: str = "", to_r
     words = phase_words(phase, since_s, reason, to_redo)
     if phase in WAITING:
         return Text(f"! {words}", style="bold yellow")
-    return Text(words, style=STYLES.get(Phase(phase), "bold") if phase in set(Phase) else "bold")
+    return Text(words, style=STYLES.get(phase, "bold"))

@@ -6,7 +6,7 @@ experiment of thousands of cells takes seconds and little memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -67,24 +67,17 @@ class _Summary(msgspec.Struct):
     cascade_sizes: dict[str, int] = {}
 
 
-def read_courses(
-    record: ExperimentRecord, conditions: Sequence[str], on_cell: Callable[[int, int], None] = lambda _, __: None
-) -> Courses:
-    """Return the courses of these conditions, from the cells that are done.
-
-    Args:
-        on_cell: called with the cells that have been read, and those that there are.
-    """
+def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
+    """Return the courses of these conditions, from the cells that are done."""
     chosen, left_out = _chosen(record, conditions)
     wanted = _named_columns(record)
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}
-    for number, cell in enumerate(chosen, start=1):
+    for cell in chosen:
         if found := _sizes(record, cell):
             sizes.setdefault(cell.condition, []).append(found)
         if table := _columns(record, cell, wanted):
             rounds.setdefault(cell.condition, []).append(table)
-        on_cell(number, len(chosen))
     names = list(dict.fromkeys(name for tables in rounds.values() for table in tables for name in table))
     over_time = {}
     for name in names[:CURVES_MAX]:

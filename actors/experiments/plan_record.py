@@ -102,8 +102,8 @@ def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) ->
     kept = []
     for each in plans:
         if not each["cells_done"]:
-            then = _promises(each, now)
-            kept += [promise[0] for promise in _promises(now, each) if promise in then]
+            then = _promises(each)
+            kept += [promise[0] for promise in _promises(now) if promise in then]
     return [each for each in _hypotheses(now) if each in kept]
 
 
@@ -142,20 +142,12 @@ def _hypotheses(plan: Mapping[str, Any]) -> list[Hypothesis]:
     return msgspec.convert(plan["experiment"]["hypotheses"], list[Hypothesis])
 
 
-def _promises(plan: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[Hypothesis, list[Any]]]:
-    """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions.
-
-    Args:
-        other: the plan that it is compared with. Where both say what their conditions mean, that counts; plans of older
-            versions have only the settings as they were written, and the name of the base.
-    """
-    experiment, own_code = plan["experiment"], plan.get("own_code") or {}
-    meanings = plan.get("meanings") if other.get("meanings") else None
-    settings = {each["name"]: each["settings"] for each in experiment["conditions"]}
-    written = [] if meanings else [experiment["base"], experiment["settings"]]
+def _promises(plan: Mapping[str, Any]) -> list[tuple[Hypothesis, list[Any]]]:
+    """Return each hypothesis of a plan with all that decides what it means: its measure and its conditions."""
+    experiment, own_code, meanings = plan["experiment"], plan["own_code"], plan["meanings"]
     found = []
     for raw, hypothesis in zip(experiment["hypotheses"], _hypotheses(plan), strict=True):
-        names = hypothesis.names or tuple(settings)
+        names = hypothesis.names or tuple(each["name"] for each in experiment["conditions"])
         measure = [experiment["measures"][raw["measure"]], own_code.get(raw["measure"], "")]
-        found.append((hypothesis, [measure, written, [[name, (meanings or settings)[name]] for name in names]]))
+        found.append((hypothesis, [measure, [[name, meanings[name]] for name in names]]))
     return found

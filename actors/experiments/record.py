@@ -62,15 +62,15 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
         cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
         experiment: the file of the experiment as it was read.
         own_code: `{measure: SHA-256}` of the modules of measures of somebody's own.
-        meanings: `{condition: hash}` of what each of them is; empty in plans of older versions.
+        meanings: `{condition: hash}` of what each of them is.
         cells: `(condition, seed, key)` of each.
     """
 
     hash: str
     cells_done: int
     experiment: PlannedExperiment
-    own_code: dict[str, str] = {}
-    meanings: dict[str, str] = {}
+    own_code: dict[str, str]
+    meanings: dict[str, str]
     cells: list[tuple[str, int, str]]
 
 
@@ -117,7 +117,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
         values: of the cells that have some.
         outcome: as it was written at the end; while cells are missing that it does not name, worked out here.
         is_final: whether it was written at the end.
-        raw: `outcome.json` as it stands, with whatever else it has; empty unless `is_final`.
     """
 
     path: Path
@@ -127,7 +126,6 @@ class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
     values: Values
     outcome: Outcome
     is_final: bool
-    raw: dict[str, Any]
 
     @property
     def conditions(self) -> list[str]:
@@ -178,7 +176,6 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
         values=values,
         outcome=outcome,
         is_final=is_final,
-        raw=raw if is_final else {},
     )
 
 

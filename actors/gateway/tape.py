@@ -177,10 +177,8 @@ class ExperimentTape:
             found = 0
         if not found:
             raise RunDirectoryError(f"{self.path}: is no tape of an experiment; it is left as it is")
-        if found > FORMAT:
-            raise RunDirectoryError(
-                f"{self.path}: is a tape of format {found}; this version of PRISM reads up to {FORMAT}"
-            )
+        if found != FORMAT:
+            raise RunDirectoryError(f"{self.path}: is a tape of format {found}; this version of PRISM reads {FORMAT}")
 
     def _decoded(self, line: bytes, place: int) -> Kept:
         content = _checked(line)

@@ -86,11 +86,6 @@ class MetricsServer:
         self._connections = Connections(listener, tls, partial(_respond, site), partial(_busy, site))
         self._connections.start()
 
-    @property
-    def has_clients(self) -> bool:
-        """True if a client is connected."""
-        return self._connections.are_open
-
     def close(self) -> None:
         """Stop listening. Answers under way get a moment."""
         self._connections.close()

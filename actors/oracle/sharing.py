@@ -26,8 +26,8 @@ from prism.statechart import Oracle
 USD_DIGITS = 6
 """The digits of an amount in US dollars that are told: sums of parts in any order are equal in them."""
 
-METHODS = {Role.SHARED: "shared", Role.MODELLED: "surrogate"}
-"""`{part of a question that is not asked: the method of its answer}`."""
+METHODS = frozenset({Role.SHARED, Role.SURROGATE})
+"""The parts of questions that are not asked. Each is the method of its answer, too."""
 
 
 class _Counted(NamedTuple):
@@ -93,7 +93,7 @@ def roles_of(sharing: Sharing | None) -> dict[str, int]:
     Parts without a call have the name of their answers' method, which is that of the summary, too.
     """
     counts = Counter[str]() if sharing is None else sharing.counts.roles
-    return {METHODS.get(role, role.value): counts[role] for role in Role}
+    return {role.value: counts[role] for role in Role}
 
 
 class Sharing:
@@ -210,7 +210,7 @@ class Sharing:
         if place is None:
             return None
         if place.role in METHODS:
-            return self._drawn(waiting, place.basis.probabilities, METHODS[place.role])
+            return self._drawn(waiting, place.basis.probabilities, place.role.value)
         recorded = self.table.recorded(waiting.name)
         return None if recorded is None else self._drawn(waiting, recorded.probabilities, "")
 

@@ -160,7 +160,7 @@ class OracleCounters:
         What was drawn from a shared judgement took none.
         """
         name = (decided.agent, decided.asked, decided.trigger)
-        if decided.reason not in UNASKED and decided.method not in METHODS.values():
+        if decided.reason not in UNASKED and decided.method not in METHODS:
             self.count_call(name)
         if not self._has_effort:
             self._add_effort(Effort(spent=decided.spent))
@@ -239,7 +239,7 @@ class OracleCounters:
         if decided.source in FALLBACKS:
             self.fallbacks[decided.reason] += 1
             self._add(name, "fallbacks", decided.reason)
-        elif decided.method:  # a log of an older version has none
+        elif decided.method:
             self.methods[decided.method] += 1
             self._add(name, "methods", decided.method)
 

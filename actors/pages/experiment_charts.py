@@ -155,7 +155,7 @@ def _sizes(effect: str, named: Sequence[Named], exploratory: Sequence[str]) -> C
         "tied",
     )
     table = Table(columns, [_size_row(name, each) for name, each in named], frozenset({0, 1, 5}))
-    drawn = rows_picture(rows, scale.axis, zero=True)
+    drawn = rows_picture(rows, scale.axis)
     return Chart(f"Effect sizes: {effect}", drawn, reading, table, key=_forest_key(named, exploratory))
 
 
@@ -194,7 +194,7 @@ def _raw_forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]
     ]
     margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
     shared = next(iter(margins)) if len(margins) == 1 else None
-    drawn = rows_picture(rows, f"difference in {cut(measure, 36)}", zero=True, margin=shared)
+    drawn = rows_picture(rows, f"difference in {cut(measure, 36)}", margin=shared)
     within = "" if shared is None else " The shaded range is the margin within which conditions count as equal."
     table = Table(
         ("", "comparison", "difference", "95% interval", "pairs"),
@@ -241,14 +241,13 @@ def _more(rows: Sequence[object]) -> str:
     return f" The first {ROWS_MAX} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
 
 
-def rows_picture(rows: Sequence[Row], unit: str, *, zero: bool = False, margin: float | None = None) -> Figure:
+def rows_picture(rows: Sequence[Row], unit: str, *, margin: float | None = None) -> Figure:
     """Return a figure with an interval in each row, below its words."""
     kept = rows[:ROWS_MAX]
     drawn, axes = _rows_axes(len(kept), unit)
     if margin is not None:
         axes.axvspan(-margin, margin, color=ORANGE, alpha=0.18, linewidth=0)
-    if zero:
-        axes.axvline(0.0, color=LINE, linewidth=1.0)
+    axes.axvline(0.0, color=LINE, linewidth=1.0)
     for place, row in enumerate(kept):
         if row.low is not None and row.high is not None:
             axes.plot([row.low, row.high], [place, place], color=row.color, linewidth=2.2, solid_capstyle="butt")

@@ -210,7 +210,6 @@ def provenance(run: RunRecord) -> Table:
     rows += [("oracle", manifest.oracle)] if manifest.oracle else []
     rows += [("fork of", f"{fork.parent}, after {plural(fork.tick, 'tick')}") for fork in manifest.forks]
     rows += [("resumed after", listed([plural(tick, "tick") for tick in manifest.resumed]))] if manifest.resumed else []
-    rows += [("upgraded", str(upgrade)) for upgrade in manifest.upgrades]
     if run.summary is not None:
         rows.append(("computed in", duration(run.summary.wall_s)))
     return Table(("what", "value"), rows, frozenset({0, 1}))

@@ -82,7 +82,7 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
         frozenset({0, 1}),
     )
     more = f" The first {plural(ROWS_MAX, 'row')} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
-    drawn = rows_picture(rows, DRAWN[leading], zero=True)
+    drawn = rows_picture(rows, DRAWN[leading])
     return Chart(f"What {cut(measure, 40)} depends on", drawn, READINGS[leading] + more, table)
 
 
@@ -114,7 +114,7 @@ def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
         "The shares of the variance of each measure, with 95% intervals. What is between seeds cancels out in pairs; "
         "what is of seeds in single conditions does not."
     )
-    return Chart("Where the variance comes from", rows_picture(rows, "% of the variance", zero=True), reading, table)
+    return Chart("Where the variance comes from", rows_picture(rows, "% of the variance"), reading, table)
 
 
 def _percent(part: Share) -> tuple[float | None, float | None]:

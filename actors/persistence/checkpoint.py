@@ -33,15 +33,15 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
         journal_bytes: the journal's length after them; `link`: its last link.
         answers_bytes: the offset in the oracle's log from which it may hold answers that have not taken effect yet.
         answers_end: the log's length; all of it is on the medium before the checkpoint is.
-        lines: `{file of lines: SHA-256 of its content}`. Checkpoints of earlier versions do not have it.
+        lines: `{file of lines: SHA-256 of its content}`.
     """
 
     tick: int
     journal_bytes: int
     link: bytes
     answers_bytes: int
-    answers_end: int = 0
-    lines: dict[str, bytes] = {}
+    answers_end: int
+    lines: dict[str, bytes]
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

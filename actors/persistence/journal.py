@@ -25,8 +25,6 @@ JOURNAL = "journal.prism"
 MAGIC = b"PRISMJ\r\n"
 FORMAT: Final = 2
 """The version of the layout and of the messages in it. Raise it when either changes its meaning."""
-UNSEALED: Final = 1
-"""The version before segments, which is read and continued as it is; `prism migrate` seals its ticks."""
 
 LENGTH_SETTINGS = ("rounds", "ticks")
 """Settings of `simulation` that are not in the header: a run that is made longer is the same run."""
@@ -153,7 +151,7 @@ def read_header(disk: Disk) -> tuple[Header, int]:
     """Return the header, and the place of the first tick's frame in the journal.
 
     Raises:
-        JournalError: there is no journal, or it has a newer format.
+        JournalError: there is no journal, or it has another format.
         DamagedError: the header cannot be read.
     """
     tail = read_tail(disk)
@@ -164,7 +162,7 @@ def read_tail(disk: Disk) -> Tail:
     """Return the beginning of `journal.prism`.
 
     Raises:
-        JournalError: there is no journal, or it has a newer format.
+        JournalError: there is no journal, or it has another format.
         DamagedError: the header cannot be read.
     """
     try:
@@ -178,11 +176,6 @@ def journal_size(disk: Disk) -> int:
     """Return the length of the journal in bytes, as if nothing was sealed; it may end in a torn frame."""
     with reading(JOURNAL), disk.open_file(JOURNAL) as file:
         return file.size() + _tail_of(file).shift
-
-
-def stored_size(disk: Disk) -> int:
-    """Return the bytes that the journal and its segments have on the disk."""
-    return sum(disk.size(name) for name in [JOURNAL, *segment_names(disk, read_tail(disk).sealed.start)])
 
 
 def cut_journal(disk: Disk, scan: JournalScan) -> None:
@@ -401,15 +394,11 @@ def _decode_header(payload: bytes) -> _Stored:
         header = msgspec.msgpack.decode(payload, type=_Stored)
     except DECODE_ERRORS as error:
         number = _format_of(payload)
-        if number is None or number in (UNSEALED, FORMAT):
+        if number in (None, FORMAT):
             raise DamagedError(JOURNAL, len(MAGIC), f"its header cannot be read: {error}", NO_HEADER) from None
-        raise JournalError(
-            f"{JOURNAL}: has format {number}, and this version of PRISM reads {UNSEALED} and {FORMAT}: {error}"
-        ) from None
-    if header.format not in (UNSEALED, FORMAT):
-        raise JournalError(
-            f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {UNSEALED} and {FORMAT}"
-        )
+        raise JournalError(f"{JOURNAL}: has format {number}, and this version of PRISM reads {FORMAT}") from None
+    if header.format != FORMAT:
+        raise JournalError(f"{JOURNAL}: has format {header.format}, and this version of PRISM reads {FORMAT}")
     return header
 
 

@@ -16,7 +16,7 @@ from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
 from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in
-from actors.persistence.journal import JOURNAL, UNSEALED, TickFrame, head_bytes, read_tail
+from actors.persistence.journal import JOURNAL, TickFrame, head_bytes, read_tail
 from actors.persistence.segments import Segment, write_segment
 
 _COPIED_BYTES = 1 << 20
@@ -74,9 +74,6 @@ class JournalWriter:
         if self._unsealed is not None or not self._segment_bytes:
             return
         tail = read_tail(self._disk)
-        if tail.header.format == UNSEALED:  # as it was begun, so that nothing which reads it is taken by surprise
-            self._segment_bytes = 0
-            return
         self._unsealed = _Unsealed(tail.sealed.start, 0, 0)
         if self._disk.size(JOURNAL) > tail.at:
             with self._disk.open_file(JOURNAL) as file:

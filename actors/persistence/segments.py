@@ -17,14 +17,12 @@ from msgspec import convert
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Frame, encode_frame, link_of
-from actors.persistence import blocks, first_blocks
+from actors.persistence import blocks
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import chained_payloads
 
 MAGIC: Final = b"PRISMS\r\n"
 FORMAT: Final = 2
-FIRST: Final = 1
-"""The format of earlier versions, which is read."""
 SEGMENT_PREFIX: Final = "journal-"
 SEGMENT_SUFFIX: Final = ".seg"
 _LEVEL, _WINDOW, _MEMORY = 6, -15, 9
@@ -110,7 +108,8 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
     segment, compressed = _read(disk, name)
     frames, at, link = list[Frame](), segment.start, segment.before
     try:
-        for payload in _unpacked(segment, {key: decompress(data, _WINDOW) for key, data in compressed.items()}):
+        columns = {key: decompress(data, _WINDOW) for key, data in compressed.items()}
+        for payload in blocks.unpack(segment.tick, convert(segment.forms, list[blocks.Form]), columns):
             at, link = at + HEAD.size + len(payload), link_of(link, payload)
             frames.append(Frame(payload, link, at))
     except (*DECODE_ERRORS, KeyError, IndexError, ZlibError) as error:
@@ -118,12 +117,6 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
     if (len(frames), at, link) != (segment.ticks, segment.end, segment.after):
         raise DamagedError(name, 0, "its ticks do not lead to the link that its head names")
     return segment, frames
-
-
-def _unpacked(segment: Segment, columns: dict[str, bytes]) -> Iterator[bytes]:
-    if segment.format == FIRST:
-        return first_blocks.unpack(segment.tick, convert(segment.forms, list[first_blocks.Form]), columns)
-    return blocks.unpack(segment.tick, convert(segment.forms, list[blocks.Form]), columns)
 
 
 def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:
@@ -159,8 +152,8 @@ def _head(name: str, start: int, payload: bytes) -> Segment:
         segment = msgspec.msgpack.decode(payload, type=Segment)
     except DECODE_ERRORS as error:
         raise DamagedError(name, start, f"its head cannot be read: {error}") from None
-    if segment.format not in (FIRST, FORMAT):
-        raise JournalError(f"{name}: has format {segment.format}, and this version of PRISM reads {FIRST} and {FORMAT}")
+    if segment.format != FORMAT:
+        raise JournalError(f"{name}: has format {segment.format}, and this version of PRISM reads {FORMAT}")
     if segment_name(segment.start) != name:
         raise DamagedError(name, start, f"it begins at {segment.start} of the journal, and its name says otherwise")
     return segment

@@ -16,7 +16,7 @@ from actors.results.retrace import OpenRun, PlacedQuestion
 from prism.agents import Question
 from prism.sharing import Judged
 
-OWNED, AUDITED, SHARED, MODELLED = "asked for all", "audited", "shared", "surrogate"
+OWNED, AUDITED, SHARED, SURROGATE = "asked for all", "audited", "shared", "surrogate"
 """The parts of a question. The last two are the methods of answers, too."""
 
 

@@ -12,7 +12,7 @@ from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_que
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
 from actors.results.agent_path import QUESTION, event_of, name_of
-from actors.results.explained_sharing import MODELLED, SHARED, sharing_of
+from actors.results.explained_sharing import SHARED, SURROGATE, sharing_of
 from actors.results.explanation import (
     ExplainedAnswer,
     ExplainedQuestion,
@@ -66,7 +66,7 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
 def _drawn_by(answer: ExplainedAnswer | None) -> str:
     """Return the method of an answer that was drawn from judgements of others; empty for any other."""
     method = "" if answer is None else answer.method
-    return method if method in (SHARED, MODELLED) else ""
+    return method if method in (SHARED, SURROGATE) else ""
 
 
 Logged = list[LoggedAnswer | Retried]

@@ -78,15 +78,14 @@ def observed_feed(path: Path, config: Config) -> Feed:
     those of its second half.
 
     Raises:
-        JournalError: the journal is damaged, or of a version that did not record posts.
+        JournalError: the journal is damaged.
     """
     disk = RealDisk(path)
     header, offset = read_header(disk)
     posts: list[tuple[int, int, int | None]] = []
-    by_person, ticks, length, moved = [0] * header.agents, [], 0, False
+    by_person, ticks, length = [0] * header.agents, [], 0
     for length, messages in enumerate(messages_of(disk, offset, 0), start=1):  # noqa: B007  # counts the ticks
         for message in map(decoded, messages):
-            moved = True
             if not isinstance(message, PostEvent):
                 continue
             ticks.append(message.tick)
@@ -97,8 +96,6 @@ def observed_feed(path: Path, config: Config) -> Feed:
     if length != summary.get("ticks"):
         problem = f"{length:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
         raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")
-    if moved and not posts and summary.get("posts"):
-        raise JournalError(f"{path / JOURNAL}: is of a version of PRISM that did not record posts; run it again")
     return feed_of(posts, by_person, ticks, length, _engagement_per_post_seen(summary), config)
 
 

@@ -19,7 +19,6 @@ import msgspec
 from actors.results.recorded_run import RecordedRun, RecordedTick
 from actors.results.rows import Rows, Tables
 from actors.results.schema import Value
-from actors.runs.directory import RunDirectory
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent
 from prism.social.post import NUMBER_BITS, PostKind
@@ -166,17 +165,11 @@ class PostTables:
 
     def finish(self) -> None:
         """Write the posts, with all that came of them."""
-        if self._run.domain == "social" and not self._index.size and self._has_posts():
-            self._run.notes.append("is of a version that did not record posts, so there are none in the tables")
         if self._posts is None or self._spool is None:
             return
         counts = zip(*self._counts.values(), strict=True)
         for row, (likes, replies, reshares) in zip(self._spool.rows(), counts, strict=True):
             self._posts.add(*row, likes, replies, reshares)
-
-    def _has_posts(self) -> bool:
-        """Return whether the summary knows of posts."""
-        return bool((RunDirectory(self._run.path).summary() or {}).get("posts"))
 
     def close(self) -> None:
         """Discard what waits."""

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
+from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.frames import HEAD
 from actors.core.messages import Codec, Message, QuestionName, name_of_question
 from actors.factory.domains import build_domain
@@ -27,10 +27,10 @@ from actors.persistence.journal import Header, answers_of
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import Recovered, recover
-from actors.runs.compatibility import refuse_unless_compatible
+from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.manifest import Manifest
-from actors.runs.replay import Replay, other_code, parts_of, run_parts
+from actors.runs.replay import Replay, parts_of, run_parts
 from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
@@ -324,14 +324,9 @@ async def retrace(
     before = _decided_after(run.config) if run.config.oracle.sharing != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.directory.path, max(0, trace.first - before))
     try:
-        try:
-            return await _retrace(run, trace, until, recovered, on_begin, on_commit)
-        except ForeignCheckpointError:
-            recovered = await to_thread.run_sync(recovered_run, run.directory.path, 0)
-            run = run._replace(domain=build_domain(run.config).domain)
-            return await _retrace(run, trace, until, recovered, on_begin, on_commit)
+        return await _retrace(run, trace, until, recovered, on_begin, on_commit)
     except DivergedError as error:
-        causes = other_code(run.manifest, run.now, error.tick)
+        causes = changed_code(run.manifest, run.now)
         raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
 
 

@@ -10,7 +10,6 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import Damage
-from actors.core.messages import Retried
 from actors.factory.domains import chart_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_records
@@ -31,20 +30,16 @@ from prism.scorecard import Feed
 from prism.sharing.records import Judged
 from prism.statechart import Behaviour
 
-UNFINISHED = frozenset({RunStatus.RUNNING, RunStatus.STOPPED, RunStatus.CRASHED})
-
 
 class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
     """The traces that calls to a model have left in the oracle's log.
 
     Args:
         latencies_s: from a question's arrival to its answer, of the answers that a model gave.
-        retried: `{reason: calls after which a question was asked again}`.
         spent: calls by outcome.
     """
 
     latencies_s: list[float]
-    retried: dict[str, int]
     spent: list[Spent]
 
 
@@ -86,11 +81,6 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         names = [] if self.chart is None else [p[-1].name for p in self.chart.definition.walk() if not p[-1].states]
         seen = dict.fromkeys(state for point in self.course.people for state in point)
         return list(dict.fromkeys([*names, *seen, *self.course.inside]))
-
-    @property
-    def is_finished(self) -> bool:
-        """True if the run has all its ticks, and a summary of them."""
-        return self.summary is not None and self.summary.is_done
 
 
 def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambda _, __: None) -> RunRecord:
@@ -167,7 +157,7 @@ def _oracle(path: Path) -> OracleTrace | None:
     disk = RealDisk(path)
     if ANSWERS not in disk.names():
         return None
-    latencies, retried, ledger = list[float](), dict[str, int](), Ledger()
+    latencies, ledger = list[float](), Ledger()
     for found in read_records(disk):
         if isinstance(found, Damage):
             break
@@ -175,9 +165,7 @@ def _oracle(path: Path) -> OracleTrace | None:
         if isinstance(record, Judged):
             continue
         ledger.add(record.spent)
-        if isinstance(record, Retried):
-            retried[record.reason] = retried.get(record.reason, 0) + 1
-        elif isinstance(record, LoggedAnswer) and not record.reason and record.spent:
+        if isinstance(record, LoggedAnswer) and not record.reason and record.spent:
             latencies.append(record.latency_s)
     spent = sorted(ledger, key=lambda each: each.outcome)
-    return OracleTrace(latencies_s=latencies, retried=retried, spent=spent) if spent else None
+    return OracleTrace(latencies_s=latencies, spent=spent) if spent else None

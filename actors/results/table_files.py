@@ -21,7 +21,6 @@ Source: OWASP, "CSV injection".
 """
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_TEXTS: Final = frozenset({Kind.NAME, Kind.TEXT, Kind.JSON})
 _SQL_TYPES: Final[Mapping[Kind, str]] = {
     Kind.INTEGER: "INTEGER",
     Kind.NUMBER: "REAL",
@@ -90,7 +89,7 @@ class CsvFiles:
 
 
 def csv_text(text: str) -> str:
-    """Return a text as a cell of CSV: no spreadsheet takes it for a formula, and `text_in_csv` gives it back.
+    """Return a text as a cell of CSV: no spreadsheet takes it for a formula.
 
     An apostrophe is put in front of what begins like a formula, and in front of an apostrophe, and stands for an empty
     text: an empty cell is no value.
@@ -98,11 +97,6 @@ def csv_text(text: str) -> str:
     if not text or text[0] in FORMULA_STARTS:
         text = "'" + text
     return '"' + text.replace('"', '""') + '"'
-
-
-def text_in_csv(cell: str) -> str | None:
-    """Return the text that a cell stands for, once a reader of CSV has taken off its quotes; None for no value."""
-    return cell.removeprefix("'") if cell else None
 
 
 @lru_cache(maxsize=4096)

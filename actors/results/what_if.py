@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DivergedError, ForeignCheckpointError, RunDirectoryError
+from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
@@ -39,8 +39,9 @@ from actors.results.retrace import (
     recovered_run,
     retrace,
 )
+from actors.runs.compatibility import changed_code
 from actors.runs.questions import messages_of
-from actors.runs.replay import Replay, other_code
+from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source
 from prism.economy.nation import decided_otherwise
@@ -201,19 +202,14 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
     async with AsyncExitStack() as stack:
         oracle = await _substitute(run, asked.decided_in, stack, ask=ask)
         oracle.replaces = {name: answer} if replaced is None else {}
-        while True:
-            answers = recorded_answers(run, recovered)
-            record = _Departing(recovered.recorded, answers, (name, replaced), asked.decided_in, same, found.add_would)
-            try:
-                simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
-            except ForeignCheckpointError:
-                recovered = await to_thread.run_sync(recovered_run, path, 0)
-                run = run._replace(domain=build_domain(run.config).domain)
-                continue
-            except DivergedError as error:
-                causes = other_code(run.manifest, run.now, error.tick)
-                raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
-            return _Otherwise(simulation, oracle, record.recorded)
+        answers = recorded_answers(run, recovered)
+        record = _Departing(recovered.recorded, answers, (name, replaced), asked.decided_in, same, found.add_would)
+        try:
+            simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
+        except DivergedError as error:
+            causes = changed_code(run.manifest, run.now)
+            raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+        return _Otherwise(simulation, oracle, record.recorded)
 
 
 def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:

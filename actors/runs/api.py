@@ -34,7 +34,6 @@ from actors.runs.result import RunResult, read_result
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from actors.runs.signals import StopOnInterrupt
-from actors.runs.upgrade import prove
 from actors.runtime.simulation import Progress
 from prism.config import Config
 from prism.errors import ConfigError, OracleUnavailableError
@@ -117,8 +116,7 @@ def resume(
 ) -> RunResult:
     """Go on with the run in a directory where its files end, and return its result, as `prism resume` does.
 
-    With other code than before, recorded ticks are done again and compared first. In a notebook use
-    `await resume_async(...)`.
+    In a notebook use `await resume_async(...)`.
 
     Args:
         path: the run's directory.
@@ -170,8 +168,7 @@ async def _resume(path: Path, ticks: int | None, host: Host) -> RunResult:
     await to_thread.run_sync(RunDirectory(path).manifest)
     async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
-        proof = await prove(plan, oracle=host.oracle) if plan.must_be_proved else None
-        resumed = (await to_thread.run_sync(resume_run, plan, proof)).run
+        resumed = (await to_thread.run_sync(resume_run, plan)).run
         _refuse_two_observers(resumed.config, host.observer)
         if await to_thread.run_sync(lambda: resumed.is_done):
             return await to_thread.run_sync(read_result, path)

@@ -59,12 +59,6 @@ def own_code_sha256(places: tuple[Path, ...]) -> str:
     return tree_sha256(sources) if sources else ""
 
 
-def source_sha256() -> str:
-    """Return the SHA-256 over the source of `prism`, byte by byte, as the manifests of earlier versions have it."""
-    root = Path(prism.__path__[0])
-    return _sha256_of({path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.py"))})
-
-
 def tree_sha256(sources: Mapping[str, bytes]) -> str:
     """Return the SHA-256 over the syntax trees of `{file name: source}`, in the order given."""
     digest = sha256()

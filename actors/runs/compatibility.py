@@ -11,10 +11,9 @@ import msgspec
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
 from actors.factory.domains import BuiltDomain
 from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, Header
-from actors.runs.code import source_sha256
-from actors.runs.manifest import OWN_PACKAGE, Manifest, Upgrade, Version, manifest_of
+from actors.runs.manifest import OWN_PACKAGE, Manifest, manifest_of
 from prism.config import Config
-from prism.config.retired import RETIRED
+from prism.config.interventions import PLACE as INTERVENTIONS
 
 SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
@@ -26,11 +25,10 @@ UNSAFE = (
     "oracle.backend",
     "oracle.choice.",
     "oracle.mode",
-    *RETIRED,
 )
 """Exceptions from `SAFE`: another value would change the ticks that are recorded."""
 
-PAST = ("population.", "simulation.", *RETIRED)
+PAST = ("population.", "simulation.")
 """Settings that even a fork may not change: the people, and the passing of time."""
 
 CODE_SETTINGS = ("domain_path",)
@@ -99,24 +97,13 @@ def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[t
 
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
-    """Yield `(key, the change in words)` of every setting that differs from the journal's header.
-
-    A setting that the version which began the run did not have is no difference at its default, which changes no run.
-    """
+    """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
     now = dict(_flat(msgspec.to_builtins(config), ""))
-    then = dict(_flat(header.config, ""))
-    new = {key: value for key, value in _flat(msgspec.to_builtins(Config()), "") if key not in then}
+    then = {INTERVENTIONS: [], **dict(_flat(header.config, ""))}  # a header without interventions has no key for them
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
     free |= {f"run.{name}" for name in FREE_SETTINGS}
     for key in sorted((now.keys() | then.keys()) - free):
-        if key.startswith(f"{METRICS_SECTION}.") or (key in new and now.get(key) == new[key]):
-            continue
-        if key in RETIRED:
-            yield (
-                key,
-                f"{key} was {_as_json(then[key])} when another version of PRISM began the run, and is no setting now",
-            )
-        elif now.get(key) != then.get(key):
+        if not key.startswith(f"{METRICS_SECTION}.") and now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"
 
 
@@ -136,35 +123,13 @@ def changed_code(before: Manifest, now: Manifest) -> list[str]:
         for package, was in before.packages.items()
         if now.packages.get(package) != was and not (is_same and package == OWN_PACKAGE)
     ]
-    if not is_same and before.code != source_sha256():
+    if not is_same:
         changes.append(f"PRISM's code has changed (sha256 {now.code[:12]}, was {before.code[:12]})")
     if now.domain_code != before.domain_code:
         changes.append(
             f"the domain's own code has changed (sha256 {now.domain_code[:12]}, was {before.domain_code[:12]})"
         )
     return changes
-
-
-def upgrade_of(before: Manifest, now: Manifest, tick: int, proved: tuple[int, int] | None) -> Upgrade:
-    """Return the record of a change to other code after this many ticks.
-
-    Args:
-        proved: as in `Upgrade`.
-    """
-    names = sorted(
-        name
-        for name in before.packages.keys() | now.packages.keys()
-        if before.packages.get(name) != now.packages.get(name)
-    )
-    versions = (
-        Version(
-            code=of.code,
-            packages={name: of.packages[name] for name in names if name in of.packages},
-            domain_code=of.domain_code,
-        )
-        for of in (before, now)
-    )
-    return Upgrade(tick=tick, before=next(versions), after=next(versions), proved=proved)
 
 
 def _as_json(value: object) -> str:

@@ -53,41 +53,6 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """The code that a run is executed by.
-
-    Args:
-        code: as in `Manifest`.
-        packages: `{package: version}` of those that an upgrade has changed.
-        domain_code: as in `Manifest`.
-    """
-
-    code: str
-    packages: dict[str, str]
-    domain_code: str = ""
-
-
-class Upgrade(msgspec.Struct, frozen=True, kw_only=True):
-    """The change of a run to other code.
-
-    Args:
-        tick: ticks of the run then.
-        proved: `(first, end)`: the new code did the ticks from `first` up to, but without, `end` again, and each came
-            out as it is in the journal. None if the change was accepted without that.
-    """
-
-    tick: int
-    before: Version
-    after: Version
-    proved: tuple[int, int] | None = None
-
-    def __str__(self) -> str:
-        proof = "not proved"
-        if self.proved is not None:
-            proof = f"proved on ticks {self.proved[0]:,} to {self.proved[1] - 1:,}"
-        return f"other code after {self.tick:,} ticks, {proof if self.tick else 'before any tick'}"
-
-
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The manifest of a run: what it was made of.
 
@@ -100,7 +65,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
         resumed: the ticks at which it was resumed.
         accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
-        upgrades: its changes to other code, the oldest first. `packages` and `code` are those of the latest.
         stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
         sealed: `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations
             from the start, the others from the end of the run.
@@ -120,15 +84,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     forks: tuple[Fork, ...] = ()
     resumed: tuple[int, ...] = ()
     accepted: dict[str, Any] = {}
-    upgrades: tuple[Upgrade, ...] = ()
     stopped: Stop | None = None
     sealed: dict[str, str] = {}
     checkpoints: tuple[str, ...] = ()
     seal: str = ""
-
-
-_SEAL_FIELDS = {"sealed", "checkpoints", "seal"}
-"""The fields that manifests of earlier versions do not have."""
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
@@ -138,15 +97,11 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def is_as_written(content: bytes) -> bool:
-    """Return whether a manifest that can be decoded is what was written, byte by byte, as far as its version can tell.
-
-    Earlier versions have no seal. Damage could turn a seal into an unknown field: so there must be none of these.
-    """
-    fields: dict[str, Any] = msgspec.json.decode(content)
-    if seal := str(fields.get("seal", "")):
-        before, _, after = content.rpartition(seal.encode())
-        return sha256(before + after).hexdigest() == seal
-    return fields.keys() <= set(Manifest.__struct_fields__) - _SEAL_FIELDS
+    """Return whether a manifest that can be decoded is what was written, byte by byte."""
+    if not (seal := str(msgspec.json.decode(content).get("seal", ""))):
+        return False
+    before, _, after = content.rpartition(seal.encode())
+    return sha256(before + after).hexdigest() == seal
 
 
 def _encode(manifest: Manifest) -> bytes:

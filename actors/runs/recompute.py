@@ -22,7 +22,7 @@ from actors.runs.manifest import manifest_of
 from actors.runs.replay import replay
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_line
-from actors.runs.summary import renamed_sharing, summarise
+from actors.runs.summary import summarise
 from actors.runs.verify import Finding, Verification
 from actors.runtime.simulation import Simulation
 from prism.errors import ConfigError, PrismError
@@ -150,12 +150,9 @@ def _summary_problem(written: dict[str, Any] | None, simulation: Simulation) -> 
         return ""  # of an earlier end of the run
     replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
     for name, value in replayed.items():
-        is_, should = written.get(name), value
-        if name == "sharing" and isinstance(is_, dict) and isinstance(value, dict):
-            is_ = renamed_sharing(is_)
-            should = {entry: each for entry, each in value.items() if entry in is_}  # older versions have fewer
-        if name not in NOT_COMPARED and is_ != should:
-            return f"{name} is {_shown(is_)}, and a replay gives {_shown(should)}"
+        is_ = written.get(name)
+        if name not in NOT_COMPARED and is_ != value:
+            return f"{name} is {_shown(is_)}, and a replay gives {_shown(value)}"
     return ""
 
 
@@ -169,7 +166,7 @@ def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -
         return without_replay(checked, f"not worked out again: {error}")
     manifest, config = directory.manifest(), read_resolved(directory.path / CONFIG)
     now = manifest_of(config, {}, code_of(config))
-    if manifest.upgrades or changed_code(manifest, now):
+    if changed_code(manifest, now):
         return without_replay(checked, f"not worked out again, because the code has changed: {error}")
     file = ANSWERS if str(error).startswith(ANSWERS) else JOURNAL
     findings = [

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DivergedError, ForeignCheckpointError, JournalError, RunDirectoryError, first_error
+from actors.core.errors import DivergedError, JournalError, RunDirectoryError, first_error
 from actors.core.messages import Decided
 from actors.core.ports import Record
 from actors.factory.domains import build_domain
@@ -109,24 +109,15 @@ async def replay(
     # One tick at least is done again, so that the world is as this code and these settings make it.
     prepared = await to_thread.run_sync(_prepare, directory, until, until - 1 if from_nearest and until else 0)
     try:
-        try:
-            simulation = await _run_prepared(prepared, on_begin, on_tick)
-        except ForeignCheckpointError:
-            prepared = await to_thread.run_sync(_prepare, directory, until)
-            simulation = await _run_prepared(prepared, on_begin, on_tick)
+        simulation = await run_parts(
+            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick, start=prepared.start
+        )
     except DivergedError as error:
-        causes = other_code(prepared.before, prepared.now, error.tick)
+        causes = changed_code(prepared.before, prepared.now)
         raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
-
-
-async def _run_prepared(
-    prepared: _Prepared, on_begin: Callable[[Simulation], None], on_tick: Callable[[Simulation], None]
-) -> Simulation | None:
-    config, domain, record, start = prepared.config, prepared.domain, prepared.record, prepared.start
-    return await run_parts(prepared.parts, config, domain, record, on_begin, on_tick, start=start)
 
 
 class _Prepared(NamedTuple):
@@ -149,7 +140,7 @@ def _prepare(directory: RunDirectory, until: int | None, before: int = 0) -> _Pr
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
-    recovered = recover(disk, repair=False, before=0 if manifest.upgrades else before)
+    recovered = recover(disk, repair=False, before=before)
     recorded = recovered.recorded
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:
@@ -165,21 +156,6 @@ def _prepare(directory: RunDirectory, until: int | None, before: int = 0) -> _Pr
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     parts = [part for part in parts_of(directory, config, ticks) if part.until > begun]
     return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)
-
-
-def other_code(before: Manifest, now: Manifest, tick: int) -> list[str]:
-    """Return the differences of code that may be why this tick has come out differently, in words.
-
-    Args:
-        before: the manifest on disk; `now`: the one that this code would write.
-    """
-    upgrades = [
-        f"the run went on with other code after tick {upgrade.tick:,}, "
-        + ("without a proof" if upgrade.proved is None else f"proved from tick {upgrade.proved[0]:,} on")
-        for upgrade in before.upgrades
-        if upgrade.proved is None or tick < upgrade.proved[0]
-    ]
-    return [*changed_code(before, now), *upgrades]
 
 
 async def run_parts(  # noqa: PLR0913  # each thing that a run needs once

@@ -10,22 +10,19 @@ from typing import NamedTuple
 import msgspec
 
 from actors.core.ends import SPEND_CAP
-from actors.core.errors import DamagedError, ForeignCheckpointError, ResumeRefusedError, RunDirectoryError
+from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recovery import Recovered, recover
-from actors.runs.checkpointing import restore
-from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible, upgrade_of
+from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.execute import Run
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
-from actors.runtime.simulation import Simulation
 from prism.config import LENGTH_MAX, Config, load_config
-from prism.config.retired import RETIRED
 from prism.domain import Domain
 from prism.errors import ConfigError
 
@@ -37,12 +34,10 @@ class Accepted(NamedTuple):
     """The differences despite which a run is to be resumed.
 
     Args:
-        code: other code, without the proof that it gives the same ticks.
         settings: settings that cannot change the past.
         damage: damage that no crash explains: it is cut off.
     """
 
-    code: bool = False
     settings: bool = False
     damage: bool = False
 
@@ -51,16 +46,13 @@ NOTHING = Accepted()
 
 
 class ResumePlan(NamedTuple):
-    """A resume that may begin once its code is proved, if it must be. Nothing on disk has changed so far.
+    """A resume that may begin. Nothing on disk has changed so far.
 
     Args:
         before: its manifest on disk; `manifest`: the one of the resumed run.
         rows: its rows in `rounds.csv`.
         covered: the latest tick from which it may start; None for any.
         cut_damage: cut off damage that no crash explains.
-        changes: the differences of code, in words.
-        must_be_proved: whether the ticks of the journal must come out the same under this code first.
-        notes: on what the resume does otherwise than usual, a sentence each.
     """
 
     directory: RunDirectory
@@ -71,9 +63,6 @@ class ResumePlan(NamedTuple):
     rows: Coverage
     covered: int | None
     cut_damage: bool
-    changes: tuple[str, ...] = ()
-    must_be_proved: bool = False
-    notes: tuple[str, ...] = ()
 
     def recover(self, disk: RealDisk, *, repair: bool) -> Recovered:
         """Return the run from the latest checkpoint before which every round has its row.
@@ -88,13 +77,6 @@ class ResumePlan(NamedTuple):
             return recover(disk, repair=repair, before=self.covered, cut_damage=self.cut_damage)
         accepts = self.rows.is_as_written
         return recover(disk, repair=repair, before=self.covered, accepts=accepts, cut_damage=self.cut_damage)
-
-
-class Proof(NamedTuple):
-    """The ticks that came out under this code as they are in the journal: from `first` up to, but without, `end`."""
-
-    first: int
-    end: int
 
 
 class ResumedRun(NamedTuple):
@@ -141,65 +123,44 @@ def plan_resume(
     rows = Coverage(disk, config.simulation.ticks_per_round)
     # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
     covered = None if manifest.forks else rows.ticks
-    changes = tuple(changed_code(before, manifest))
-    if accepted.code and not changes:
-        raise RunDirectoryError(f"{path}: --accept-code is not needed: the code is that of the run")
-    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage, changes)
-    return _plan_upgrade(plan, disk, is_accepted=accepted.code) if changes else plan
+    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage)
+    _refuse_other_code(plan, disk)
+    return plan
 
 
-def _plan_upgrade(plan: ResumePlan, disk: RealDisk, *, is_accepted: bool) -> ResumePlan:
-    """Return the plan of a resume with other code: all that would refuse it is checked before a long proof begins."""
-    recovered = plan.recover(disk, repair=False)
-    run = _run_of(plan, recovered)
-    if run.is_done or not run.recorded.ticks:
-        return plan
-    if (problem := loading_problem(plan.config, run.checkpoint)) is not None:
-        _refuse_without_fork(plan.directory.path, plan.manifest, None)
-        plan = plan._replace(covered=0, notes=(f"{problem}; begun again at tick 0",))
-    return plan._replace(must_be_proved=not is_accepted)
+def _refuse_other_code(plan: ResumePlan, disk: RealDisk) -> None:
+    """Refuse to go on with other code: the run would have ticks of two versions."""
+    changes = changed_code(plan.before, plan.manifest)
+    if not changes:
+        return
+    run = _run_of(plan, plan.recover(disk, repair=False))
+    if run.recorded.ticks and not run.is_done:
+        raise ResumeRefusedError(
+            plan.directory.path,
+            changes,
+            "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks again "
+            "with this code.",
+        )
 
 
-def loading_problem(config: Config, checkpoint: Checkpoint | None) -> str | None:
-    """Return why this code cannot start from a checkpoint, in words; None if it can."""
-    if checkpoint is None:
-        return None
-    try:
-        # In a world of its own, which may be left half restored.
-        restore(Simulation(config, build_domain(config).domain), checkpoint)
-    except ForeignCheckpointError as error:
-        return f"{error.name}: holds the world of another version, which {error.problem}"
-    return None
-
-
-def resume_run(plan: ResumePlan, proof: Proof | None = None) -> ResumedRun:
+def resume_run(plan: ResumePlan) -> ResumedRun:
     """Repair the files of a run, and return it ready to continue.
-
-    Args:
-        proof: of its code, if that must be proved.
 
     Raises:
         RunDirectoryError: it may not be resumed.
         JournalError: its files cannot be used or repaired.
     """
-    if plan.must_be_proved and proof is None:
-        raise ValueError("the code of this resume must be proved first")
     disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
     damaged = _damaged(plan.directory, plan.before)
     recovered = plan.recover(disk, repair=True)
     disk.close()
-    run, notes = _run_of(plan, recovered), [*plan.notes, *recovered.notes]
-    if recovered.skipped and not plan.notes:
+    run, notes = _run_of(plan, recovered), [*recovered.notes]
+    if recovered.skipped:
         at = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
         notes.append(f"{ROUNDS}: rows up to the latest checkpoint are missing or damaged; begun again at tick {at:,}")
     elif recovered.checkpoint is not None and not plan.rows.is_as_written(recovered.checkpoint.position):
         notes.append(f"{ROUNDS}: rows of its past are damaged, and stay as they are; `prism verify` names the first")
     notes += [f"{name}: {problem}" for name, problem in damaged.items()]
-    if plan.changes:
-        proved = proof if run.recorded.ticks else Proof(0, 0)
-        upgrade = upgrade_of(plan.before, plan.manifest, run.recorded.ticks, proved)
-        manifest = msgspec.structs.replace(run.manifest, upgrades=(*plan.manifest.upgrades, upgrade))
-        run = msgspec.structs.replace(run, manifest=manifest)
     return ResumedRun(run, notes)
 
 
@@ -308,10 +269,4 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    try:
-        return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
-    except ConfigError as error:
-        if error.key in RETIRED and error.source == str(path):
-            problem = f"the run was made by another version of PRISM, which {MANIFEST} names: go on with that version"
-            raise ConfigError(str(path), problem, key=error.key, line=error.line) from None
-        raise
+    return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)

@@ -84,32 +84,32 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     states_visited: list[str]
     transitions_by_trigger: dict[str, int]
     decisions_by_source: dict[str, int]
-    decisions_by_method: dict[str, int] = {}  # summaries of older versions have none
+    decisions_by_method: dict[str, int]
     unmoved_by_source: dict[str, int]
     oracle_questions: int
     oracle_calls: int
     oracle_coalesced: int
     oracle_calls_per_1000_activations: float
-    oracle_retries: int = 0
-    retries_by_reason: dict[str, int] = {}
+    oracle_retries: int
+    retries_by_reason: dict[str, int]
     fallback_share: float
     fallbacks_by_reason: dict[str, int]
     crashes: int
     agents_quarantined: int
     guard_errors: dict[str, int]
-    interventions: int = 0  # summaries of older versions have none
-    divergence: list[Divergence] = []  # summaries of older versions have none of these
-    oracle_is_embedded: bool = False
-    oracle_is_distilled: bool = False
-    shadow: ShadowSummary | None = None
-    sharing: SharingSummary | None = None
+    interventions: int
+    divergence: list[Divergence]
+    oracle_is_embedded: bool
+    oracle_is_distilled: bool
+    shadow: ShadowSummary | None
+    sharing: SharingSummary | None
     latency_s_p50: float
     latency_s_p95: float
     llm: OracleStatistics | None
     wall_s: float
-    wall_activations: int | None = None  # summaries of older versions have none of these
-    resumes: int = 0
-    ticks_replayed: int = 0
+    wall_activations: int
+    resumes: int
+    ticks_replayed: int
     world: dict[str, Any]
 
     @property
@@ -148,14 +148,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """
         own = {name: value for name, value in fields.items() if name in cls.__struct_fields__}
         world = {name: value for name, value in fields.items() if name not in own}
-        if isinstance(sharing := own.get("sharing"), Mapping):
-            own["sharing"] = renamed_sharing(sharing)
         return msgspec.convert({**own, "world": world}, cls)
-
-
-def renamed_sharing(sharing: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of `sharing` as `summary.json` holds them, by their names of today."""
-    return {"surrogate" if name == "modelled" else name: value for name, value in sharing.items()}
 
 
 def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = None, *, resumes: int = 0) -> Summary:

@@ -170,8 +170,7 @@ def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None
     elif not directory.is_manifest_as_written():
         yield Finding(MANIFEST, False, "is not what the run has written: its seal is that of another content")
     elif header is not None:
-        upgrades = "".join(f"; {upgrade}" for upgrade in manifest.upgrades)
-        yield Finding(MANIFEST, True, f"seed and input files of the journal's header{upgrades}")
+        yield Finding(MANIFEST, True, "seed and input files of the journal's header")
 
 
 def _inputs(header: Header | None) -> Iterator[Finding]:

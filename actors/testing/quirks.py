@@ -83,13 +83,13 @@ def _is_chat(request: Request) -> bool:
     return request.method == "POST" and request.path.endswith(("/chat/completions", "/api/chat"))
 
 
-def _refusing(field: str, message: str, *, status: int = 400, param: bool = True) -> Refuse:
+def _refusing(field: str, message: str, *, param: bool = True) -> Refuse:
     """Return the refusal of every chat with a field."""
 
     def refuse(request: Request, body: Body) -> Response | None:
         if not _is_chat(request) or field not in body:
             return None
-        return _error(message, field if param else None, status)
+        return _error(message, field if param else None)
 
     return refuse
 
@@ -151,9 +151,9 @@ def _refuse_option(name: str) -> Refuse:
     return refuse
 
 
-def _refuse_ollama(field: str, message: str, status: int = 400) -> Refuse:
+def _refuse_ollama(field: str, message: str) -> Refuse:
     def refuse(request: Request, body: Body) -> Response | None:
-        return as_json({"error": message}, status) if _is_chat(request) and field in body else None
+        return as_json({"error": message}, 400) if _is_chat(request) and field in body else None
 
     return refuse
 

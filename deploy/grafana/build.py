@@ -1,4 +1,4 @@
-"""The script that writes the dashboards, and the list of their queries.
+"""The script that writes the dashboards.
 
 python -m deploy.grafana.build
 """
@@ -6,13 +6,10 @@ python -m deploy.grafana.build
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from deploy.grafana.annotations import ANNOTATIONS
 from deploy.grafana.cost import COST_DASHBOARD
 from deploy.grafana.economy import ECONOMY
 from deploy.grafana.experiment import EXPERIMENT
@@ -25,38 +22,9 @@ LAYOUTS: tuple[Layout, ...] = (OVERVIEW, ORACLE, COST_DASHBOARD, RUNTIME, ECONOM
 DASHBOARDS = Path(__file__).parent / "dashboards"
 
 
-def filled(expr: str, variables: Mapping[str, str]) -> str:
-    """Return an expression with values for Grafana's variables."""
-    for name, value in variables.items():
-        expr = expr.replace(f"${name}", value)
-    return expr
-
-
-class Expression(NamedTuple):
-    """The expression of one query of a panel or an annotation, with Grafana's variables still in it."""
-
-    dashboard: str
-    panel: str
-    expr: str
-
-    def filled(self, variables: Mapping[str, str]) -> str:
-        """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
-        return filled(self.expr, variables)
-
-
 def render(layout: Layout) -> str:
     """Return a dashboard as the JSON that Grafana reads."""
     return json.dumps(layout.build(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def every_expression() -> Iterator[Expression]:
-    """Yield every query of every panel, in the order of the dashboards, and then those of the annotations."""
-    for layout in LAYOUTS:
-        for panel in json.loads(render(layout))["panels"]:
-            for target in panel.get("targets", ()):
-                yield Expression(layout.uid, panel["title"], target["expr"])
-    for annotation in ANNOTATIONS:
-        yield Expression("annotations", annotation.name, annotation.expr)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import Setting, settings, settings_markdown, starter_yaml
+from prism.config.describe import Setting, settings, starter_yaml
 from prism.config.document import LENGTH_MAX
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
@@ -67,6 +67,5 @@ __all__ = [
     "fitted_settings",
     "load_config",
     "settings",
-    "settings_markdown",
     "starter_yaml",
 ]

@@ -12,9 +12,7 @@ import msgspec
 import yaml
 from msgspec import inspect
 
-from prism.config.attributes import AttributeConfig
 from prism.config.config import Config
-from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.expectations import item_type_of, type_text
 
 STARTER_WIDTH = 120
@@ -78,46 +76,11 @@ def starter_yaml() -> str:
     return "\n".join(lines) + "\n"
 
 
-def settings_markdown() -> str:
-    """Return the tables of docs/configuration.md: a heading, a sentence and a table for each section."""
-    blocks = []
-    for section, members in groupby(settings(), key=lambda setting: setting.section):
-        listed = tuple(members)
-        rows = [_row(f"`{s.name}`", s.type, f"`{s.default}`", s.description) for s in listed]
-        head = [_row("key", "type", "default", "meaning"), _row("---", "---", "---", "---")]
-        blocks.append("\n".join([f"### {section}", "", listed[0].section_description, "", *head, *rows]))
-        if section == "population":
-            blocks.append(
-                _keys_markdown(
-                    AttributeConfig,
-                    "population.attributes.NAME",
-                    "The declaration of one attribute of people. Examples and rules: [attributes.md](attributes.md).",
-                )
-            )
-    about = "One intervention of the list. Examples and rules: [interventions.md](interventions.md)."
-    blocks.append(_keys_markdown(InterventionConfig, "interventions", about))
-    about = "A post that an intervention publishes."
-    blocks.append(_keys_markdown(PublishConfig, "interventions: publish", about))
-    return "\n\n".join(blocks) + "\n"
-
-
-def _keys_markdown(record: type[msgspec.Struct], title: str, about: str) -> str:
-    """Return the table of the keys of a record that stands in a list, or under a name that users give."""
-    info = cast(inspect.StructType, inspect.type_info(record))
-    rows = []
-    for field in info.fields:
-        kind, description = _unwrap(field.type)
-        default = "required" if field.required else f"`{yaml_text(field.default)}`"
-        rows.append(_row(f"`{field.name}`", type_text(kind), default, description))
-    head = [_row("key of an entry", "type", "default", "meaning"), _row("---", "---", "---", "---")]
-    return "\n".join([f"### {title}", "", about, "", *head, *rows])
-
-
 def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: str) -> Iterator[Setting]:
     inner = []
     for field in section.fields:
         path, value = f"{prefix}{field.name}", getattr(defaults, field.name)
-        kind, description = _unwrap(field.type)
+        kind, description = unwrap(field.type)
         if isinstance(kind, inspect.StructType):
             inner.append((kind, value, f"{path}."))
             continue
@@ -136,7 +99,7 @@ def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: 
         yield from _settings_of(kind, value, inner_prefix)
 
 
-def _unwrap(kind: inspect.Type) -> tuple[inspect.Type, str]:
+def unwrap(kind: inspect.Type) -> tuple[inspect.Type, str]:
     """Return the bare type of a field, and its description."""
     if not isinstance(kind, inspect.Metadata):
         return kind, ""
@@ -154,7 +117,3 @@ def _comment(text: str, indent: str) -> list[str]:
     prefix = f"{indent}# "
     width = STARTER_WIDTH - len(prefix)
     return [prefix + line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width)]
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

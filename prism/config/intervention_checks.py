@@ -20,7 +20,6 @@ from prism.config.interventions import (
     placed_agents,
 )
 from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
-from prism.config.retired import RETIRED, advice_on
 
 
 def find_intervention_conflicts(
@@ -91,8 +90,6 @@ def _kind_conflicts(place: str, simulation: SimulationConfig, each: Intervention
             problem=f"the {domain} domain has no {each.kind}: expected one of {', '.join(KINDS_OF[domain])}",
         )
     for path in each.set or ():
-        if path in RETIRED:
-            yield Conflict(keys=(join(f"{place}.set", path),), problem=advice_on(path, each.set or {}))
         if path not in CHANGEABLE[domain]:
             yield Conflict(
                 keys=(join(f"{place}.set", path),),

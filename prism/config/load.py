@@ -22,7 +22,6 @@ from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_l
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
 from prism.config.intervention_checks import find_intervention_conflicts
 from prism.config.interventions import PLACE as INTERVENTIONS
-from prism.config.retired import RETIRED, advice_on
 from prism.config.section import Section, keys_of, sections_of, unknown_key
 from prism.errors import ConfigError, SettingError, together
 from prism.expectations import found
@@ -133,11 +132,9 @@ def load_placed_config(
             if isinstance(leaf, ConfigError):
                 wrong.append(leaf)
                 continue
-            is_whole = path in known.settings or path in RETIRED
-            whole, given = (path, leaf) if is_whole else _completed(path, leaf, leaves)
+            whole, given = (path, leaf) if path in known.settings else _completed(path, leaf, leaves)
             leaves.pop(whole, None)  # so that the order of the leaves is the order in which they were set
             leaves[whole] = given
-    wrong += _retired(leaves)
     tree = _tree(known, leaves, wrong)
     if wrong:
         raise together(wrong)
@@ -184,12 +181,6 @@ def load_interventions(config: Config, text: str, source: str, tick: int) -> Con
     if wrong := wrong or [leaf.refuse(each.problem, each.keys[0]) for each in conflicts]:
         raise together(wrong)
     return msgspec.structs.replace(config, interventions=(*config.interventions, *added))
-
-
-def _retired(leaves: Mapping[str, Leaf]) -> list[ConfigError]:
-    """Return an error for each setting that there is no more, with what to write now."""
-    values = {path: leaf.value for path, leaf in leaves.items()}
-    return [leaf.refuse(advice_on(path, values), path) for path, leaf in leaves.items() if path in RETIRED]
 
 
 def _placed(error: SettingError, leaves: dict[str, Leaf], source: str) -> ConfigError:
@@ -266,9 +257,6 @@ def _from_section(known: _Known, entries: Mapping[str, Entry], source: str, sect
     sections = known.sections
     for name, entry in entries.items():
         path = join(section, name)
-        if path in RETIRED:
-            yield path, Leaf(value=without_lines(entry.value), source=source, line=entry.line)
-            continue
         if name not in field_types(sections[section]):
             yield path, ConfigError(source, unknown_key(sections, section, name), key=path, line=entry.line)
             continue
@@ -339,8 +327,6 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
             return whole
         if section not in known.sections:
             raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
-        if whole in RETIRED:
-            return whole
         if part not in field_types(known.sections[section]):
             raise ConfigError(source, unknown_key(known.sections, section, part), key=whole)
         section = join(section, part)
@@ -358,8 +344,6 @@ def _tree(known: _Known, leaves: Mapping[str, Leaf], wrong: list[ConfigError]) -
     """
     tree: dict[str, Any] = {}
     for path, leaf in leaves.items():
-        if path in RETIRED:
-            continue
         *outer, name = path.split(".")
         try:
             value = known.sections[".".join(outer)].taken(name, leaf.value)

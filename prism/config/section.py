@@ -11,7 +11,6 @@ import msgspec
 
 from prism.checked import Checked, field_types
 from prism.config.document import join
-from prism.config.retired import RETIRED, advice_on
 from prism.errors import SettingError
 from prism.expectations import found
 
@@ -102,8 +101,6 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
         section: the dotted path of the section.
         name: the key.
     """
-    if join(section, name) in RETIRED:
-        return advice_on(join(section, name), {})
     elsewhere = [
         join(path, name) for path, kind in kinds.items() if name in field_types(kind) and join(path, name) not in kinds
     ]

@@ -4,7 +4,7 @@ from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
 from prism.experiment.document import Experiment, Threshold, key_of_setting, read_experiment
 from prism.experiment.effects import Effect, Effects, effects_on
-from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of, levels_of
+from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.sequential import Sequential, Stopped, stopped
@@ -54,7 +54,6 @@ __all__ = [
     "holm",
     "key_of_setting",
     "level_text",
-    "levels_of",
     "p_value",
     "read_experiment",
     "smallest_p",

@@ -6,7 +6,7 @@ from prism.errors import ExpressionError
 from prism.expressions.closures import closure, expression_of, readers_of
 from prism.expressions.fields import Field
 from prism.expressions.intervals import Box, Interval, Members, Truth, Words, possible, span, whole
-from prism.expressions.parser import DEPTH_MAX, LENGTH_MAX, parse
+from prism.expressions.parser import parse
 from prism.expressions.search import BOXES_MAX, Search, find
 from prism.expressions.tree import Expression
 from prism.lazy import lazy_names
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOXES_MAX",
-    "DEPTH_MAX",
-    "LENGTH_MAX",
     "Box",
     "Expression",
     "ExpressionError",

@@ -246,10 +246,8 @@ class Tape:
         is_new = self._number("PRAGMA page_count") == 0
         if application != _APPLICATION and not (is_new and self._mode == "record"):
             raise TapeError(self.path, "is no tape; PRISM would not write into it")
-        if version > FORMAT:
-            raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads up to {FORMAT}")
-        self.format = version or FORMAT
-        """The version of its records; a new tape gets the latest."""
+        if version != FORMAT and not is_new:
+            raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads {FORMAT}")
         if self._mode != "record":
             self._file.execute("PRAGMA query_only = ON")
             return

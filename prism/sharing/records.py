@@ -39,11 +39,10 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
         samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
         chance: the probability with which it was audited.
-        calls: to a model that it took; 0 in records of earlier versions.
+        calls: to a model that it took.
         prompt_tokens, completion_tokens: of these calls, read and written; 0 where a server does not count them.
         is_whole: as in `Opening`.
-        opened: the tick of the first question that was asked for the archetype since it was new; -1 for none, and in
-            records of earlier versions.
+        opened: the tick of the first question that was asked for the archetype since it was new; -1 for none.
     """
 
     asked: int

@@ -122,8 +122,8 @@ class SharedCounts(NamedTuple):
 def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
     """Return the summary of a run, from its counts and all of its audits."""
     ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
-    owners, drawn, modelled, audited = (counts.roles.get(role, 0) for role in Role)
-    answered = owners + audited + drawn + modelled
+    owners, drawn, surrogate, audited = (counts.roles.get(role, 0) for role in Role)
+    answered = owners + audited + drawn + surrogate
     return SharingSummary(
         by=by,
         fields=[f"{each.name}: {each.text}" for each in archetypes.groupings],
@@ -131,7 +131,7 @@ def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audit
         splits=counts.splits,
         asked_for_all=owners,
         shared=drawn,
-        surrogate=modelled,
+        surrogate=surrogate,
         audited=audited,
         calls=counts.calls,
         budget=counts.budget,

@@ -49,7 +49,7 @@ class Role(StrEnum):
 
     OWNER = "owner"
     SHARED = "shared"
-    MODELLED = "modelled"
+    SURROGATE = "surrogate"
     AUDITED = "audited"
 
 
@@ -190,9 +190,9 @@ class SharingTable:
         for owned in (leaf, group.whole):  # after a resume it may have its judgement already
             if owned is not None and owned.basis is not None and owned.basis.owner == name:
                 return Place(Role.OWNER, owned.basis, key, values, is_whole=owned is group.whole)
-        if group.surrogate is not None and self._is_modelled(group, is_new=is_new):
+        if group.surrogate is not None and self._is_from_surrogate(group, is_new=is_new):
             opened = None if leaf is None else leaf.opening
-            basis, role = Basis(None, None, group.surrogate.predict(values), opened), Role.MODELLED
+            basis, role = Basis(None, None, group.surrogate.predict(values), opened), Role.SURROGATE
         else:
             is_whole = is_new and self._leaves_new
             opening = Opening(name, key, values, len(question.options), is_whole)
@@ -203,7 +203,7 @@ class SharingTable:
         is_audit = uniform(self._rules.seed, question.agent, question.tick, Draw.AUDIT) < chance
         return Place(Role.AUDITED if is_audit else role, basis, key, values, chance, is_whole)
 
-    def _is_modelled(self, group: Group, *, is_new: bool) -> bool:
+    def _is_from_surrogate(self, group: Group, *, is_new: bool) -> bool:
         """Return whether the surrogate decides in place of an archetype."""
         if not is_new:
             return group.decides_known

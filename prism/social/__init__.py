@@ -4,32 +4,15 @@ Import the modules that use agents (`chart`, `choice`, `world`, `domain`) by the
 and posts that are exported here.
 """
 
-from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize
-from prism.social.edges import parse_edges
-from prism.social.feed import SCORES, build_feed
-from prism.social.graph import FollowGraph
-from prism.social.network import Network
+from prism.social.cascade import Cascade
 from prism.social.persona import Persona
-from prism.social.population import Population, build_population
-from prism.social.post import Post, PostKind, PostView
-from prism.social.profiles import Profile, parse_profiles
+from prism.social.post import Post, PostView
+from prism.social.profiles import Profile
 
 __all__ = [
-    "SCORES",
     "Cascade",
-    "CascadeEdge",
-    "CascadeSize",
-    "Cascades",
-    "FollowGraph",
-    "Network",
     "Persona",
-    "Population",
     "Post",
-    "PostKind",
     "PostView",
     "Profile",
-    "build_feed",
-    "build_population",
-    "parse_edges",
-    "parse_profiles",
 ]

@@ -62,17 +62,10 @@ class Exposures:
             engaged.append(cascade)
             del engaged[: -self._memory]
 
-    def is_new(self, agent: int, post: Post) -> bool:
-        """Return whether a post is another exposure: of a cascade shown before, not engaged with, by somebody else.
+    def are_new(self, readers: Ints, rows: Ints, cascades: Ints, authors: Ints) -> Flags:
+        """Return whether posts are further exposures: of a cascade shown before, not engaged with, by somebody else.
 
         What was shown before exposures were kept, as in the past of a fork, is no exposure: it is not shown again.
-        """
-        cascade = self._all.number(post.root)
-        before = [author_of(shown) for number, shown in self._of(agent) if number == cascade]
-        return bool(before) and post.author not in before and cascade not in self._engaged.get(agent, ())
-
-    def are_new(self, readers: Ints, rows: Ints, cascades: Ints, authors: Ints) -> Flags:
-        """Return whether posts are further exposures, as `is_new` does for one.
 
         Args:
             readers: people, each once.

@@ -1,4 +1,4 @@
-"""The feeds of all who look in one wave, in one pass over columns. `prism.social.feed` says what a feed is.
+"""The feeds of all who look in one wave, in one pass over columns. docs/feeds.md says what a feed is.
 
 Who comes first sees less: a person sees the posts and counts that those before them in the wave have left, and none of
 those after them. So what the wave does is noted with who did it, and each reader counts what came before.
@@ -229,7 +229,7 @@ class FeedWave(Witness):
         return self._network.living.at_places(keys & ((1 << PLACE_BITS) - 1))
 
     def scores(self, found: _Candidates) -> Floats:
-        """Return the score of each candidate, bit for bit as `prism.social.feed` has it."""
+        """Return the score of each candidate, as docs/feeds.md has it."""
         network, feed = self._network, self._network.feed
         if feed.algorithm == "chronological":
             return network.living.created(found.numbers).astype(np.float64)

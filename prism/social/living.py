@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.columns import Ints, looked_up
 from prism.errors import PostLimitError
+from prism.rng import scattered_all
 from prism.social.cascade import Cascades
-from prism.social.feed import lucks
 from prism.social.post import NO_POST, Post
 
 FIRST_ROOM: Final = 1024
-MANY: Final = -2
-"""The code of topics that are not exactly one."""
 NUMBERS_MAX: Final = 2**31 - 1
 """The most posts of a run: their numbers are in columns of 32 bits."""
 
@@ -153,7 +152,7 @@ class LivingPosts:
             start = max(self._ordered, self.first)
             new = np.arange(start - self._base, self.end - self._base)
             created, ids = columns.created[new], columns.id[new]
-            order = np.lexsort((ids, lucks(columns.origin[new], columns.author[new].astype(np.int64)), created))
+            order = np.lexsort((ids, _lucks(columns.origin[new], columns.author[new].astype(np.int64)), created))
             columns.place[new[order]] = new + self._base
             columns.at_place[new] = new[order] + self._base
             if len(new):
@@ -212,3 +211,11 @@ class _Room:
                 setattr(self, name, larger)
             else:
                 column[:kept] = column[first : first + kept]
+
+
+def _lucks(origins: Ints, authors: Ints) -> NDArray[np.uint64]:
+    """Return a hash of each post: of two that are equal otherwise, the one with the higher hash comes first.
+
+    It depends on the original and on who made the post, never on what else they have made, so that pairs stay matched.
+    """
+    return scattered_all(origins + (authors << 1))

@@ -22,7 +22,6 @@ from prism.rng import Draw, integer, uniform
 from prism.social.cascade import CascadeEdge, Cascades, edge_of
 from prism.social.effects import Acts, Effect
 from prism.social.exposures import Exposures
-from prism.social.feed import BuiltFeed, Candidate, Reader, build_feed
 from prism.social.graph import FollowGraph
 from prism.social.interests import Interests, interests_of
 from prism.social.living import LivingPosts
@@ -293,26 +292,6 @@ class Network:
         """`{id: post}` of all that are not forgotten, oldest first: a new dictionary."""
         return {post.id: post for post in self.living}
 
-    def feed_for(self, agent: int, tick: int) -> list[int]:
-        """Return the ids of the posts to show this person, first to last, and remember that they were shown."""
-        return self.build_feed_for(agent, tick).posts
-
-    def build_feed_for(self, agent: int, tick: int) -> BuiltFeed:
-        """Return the feed to show this person, and remember that it was shown."""
-        reader, seen = self._reader(agent, tick), frozenset(self.seen.of(agent))
-        outside = round(self.feed.size * self.feed.out_of_network)
-        feed = build_feed(
-            self.feed.algorithm,
-            reader,
-            self._candidates(agent, self.timelines.of(agent), seen),
-            self._strangers(agent, self._candidates(agent, self._pool(agent, tick) if outside else (), seen)),
-            (self.feed.size - outside, outside),
-            borrow=self.feed.fill == "borrow",
-        )
-        numbers = np.array([self.living.number(each) for each in feed.posts], dtype=np.int64)
-        self.show(np.array([agent]), np.array([len(numbers)]), numbers)
-        return feed
-
     def show(self, readers: Ints, lengths: Ints, numbers: Ints) -> None:
         """Remember that people were shown posts: so many each, one after the other."""
         cascades = self.living.cascades(numbers)
@@ -543,43 +522,9 @@ class Network:
         self._made[author] += 1
         return new
 
-    def _reader(self, agent: int, tick: int) -> Reader:
-        feed, interests = self.feed, self.population.interests(agent)
-        freshness = feed.hot_rounds * self.ticks_per_round
-        half = self.relevance.popularity_half
-        start = self.round_start(tick)
-        return Reader(self.seed, agent, tick, start, interests, freshness, feed.popularity_weight, half)
-
     def round_start(self, tick: int) -> int:
         """Return the first tick of a tick's round."""
         return tick - tick % self.ticks_per_round
-
-    def _pool(self, agent: int, tick: int) -> list[int]:
-        """Return a sample of the originals for this person and round, by number, without repeats."""
-        return self.originals.sampled(self.feed.pool, self.seed, agent, self.round_start(tick))
-
-    def _strangers(self, agent: int, candidates: list[Candidate]) -> list[Candidate]:
-        """Return the candidates whose authors the agent does not follow: the others belong in its timeline."""
-        follows = self.ties.follows
-        return [candidate for candidate in candidates if not follows(agent, candidate.post.author)]
-
-    def _candidates(self, agent: int, numbers: Sequence[int], seen: frozenset[int]) -> list[Candidate]:
-        """Return the posts that are still remembered, not by the agent and of no cascade that it has seen.
-
-        With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one
-        too.
-        """
-        again, found = self.feed.exposure != "once", []
-        for each in numbers:
-            post = self.living.get(each)
-            if post is None or post.author == agent:
-                continue
-            if self.cascades.number(post.root) not in seen or (again and self._shows_again(agent, post)):
-                found.append(Candidate(post, self.cascades.engagements_of(post.root)))
-        return found
-
-    def _shows_again(self, agent: int, post: Post) -> bool:
-        return self.ties.follows(agent, post.author) and self._exposures.is_new(agent, post)
 
 
 def _seen_kept(feed: FeedConfig) -> int:

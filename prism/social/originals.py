@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Ints, distinct, runs
-from prism.rng import Draw, integer, integers, mixed, mixed_below, mixed_for, salts, sample
+from prism.rng import Draw, integers, mixed, mixed_below, mixed_for, salts
 from prism.social.post import NO_POST
 
 FIRST_SIZE = 1024
@@ -48,8 +48,6 @@ class Originals:
         self._first = self._end = 0
         self._room = np.empty((2, AT_ONCE), dtype=np.uint64)
         """Room in which hashes are drawn: to take a megabyte anew takes as long as a few readers' samples."""
-        self._parts: Parts | None = None
-        """Made when a sample is drawn, and again after any change."""
 
     def __len__(self) -> int:
         return self._end - self._first
@@ -67,7 +65,6 @@ class Originals:
             end = self._end + len(numbers)
         self._numbers[self._end : end], self._origins[self._end : end] = numbers, origins
         self._end = end
-        self._parts = None
 
     def _make_room(self, more: int) -> None:
         """Move the originals to the beginning of arrays that are at most half full with so many more."""
@@ -80,28 +77,15 @@ class Originals:
     def drop_before(self, number: int) -> None:
         """Drop the originals with a lower number: they are forgotten."""
         dropped = int(np.searchsorted(self._numbers[self._first : self._end], number))
-        if dropped:
-            self._first += dropped
-            self._parts = None
-
-    def sampled(self, count: int, seed: int, agent: int, round_start: int) -> list[int]:
-        """Return the numbers of a sample for one reader and round, without repeats; of all, if there are not more.
-
-        One original more or less changes at most one place of it, unless the number of parts changes: samples of two
-        conditions stay matched.
-        """
-        numbers, origins = self._numbers[self._first : self._end], self._origins[self._first : self._end]
-        if len(numbers) > self.part_size:
-            parts = self._parts or self._split(origins, seed)
-            part = integer(len(parts.starts) - 1, seed, agent, round_start, Draw.FEED_PART)
-            places = parts.order[parts.starts[part] : parts.starts[part + 1]]
-            numbers, origins = numbers[places], origins[places]
-        chosen = sample(origins, count, seed, agent, round_start, Draw.FEED_POOL)
-        found: list[int] = numbers[chosen].tolist()
-        return found
+        self._first += dropped
 
     def sampled_by(self, readers: Ints, known: Ints, count: int, seed: int, round_start: int) -> Ints:
-        """Return the samples of many readers, as `sampled` finds them: the numbers, a row each, and NO_POST for none.
+        """Return the samples of readers, without repeats: the numbers, a row each, and NO_POST for none.
+
+        One original more or less changes at most one place of a sample, unless the number of parts changes: samples of
+        two conditions stay matched.
+
+        Source: bottom-k samples, Cohen & Kaplan, "Summarizing data using bottom-k sketches" (2007).
 
         Args:
             readers: who they are.
@@ -109,7 +93,7 @@ class Originals:
         """
         origins = self._origins[self._first : self._end]
         samples = _Samples(origins, known, salts(seed, Draw.FEED_POOL, readers, round_start), count, self._room)
-        bits = np.frexp(np.maximum(-(-known // self.part_size) - 1, 0))[1]  # `_bits` of each
+        bits = np.frexp(np.maximum(-(-known // self.part_size) - 1, 0))[1]  # that say in which part an original is
         for each in distinct(bits).tolist():
             these = np.flatnonzero(bits == each)
             parts = self._parted(each, origins, seed)
@@ -122,20 +106,12 @@ class Originals:
         places = samples.drawn()
         return np.where(places == NO_POST, NO_POST, self._numbers[self._first + places])
 
-    def _bits(self, known: int) -> int:
-        """Return how many bits of a hash say in which part an original is, of so many."""
-        return (-(-known // self.part_size) - 1).bit_length() if known > self.part_size else 0
-
     def _parted(self, bits: int, origins: NDArray[np.uint64], seed: int) -> Parts:
         if not bits:
             return Parts(np.arange(len(origins)), np.array([0, len(origins)]))
         part_of = (mixed(origins, seed, Draw.FEED_PART) >> np.uint64(64 - bits)).astype(np.intp)
         order = np.argsort(part_of, kind="stable")
         return Parts(order, np.searchsorted(part_of[order], np.arange((1 << bits) + 1)))
-
-    def _split(self, origins: NDArray[np.uint64], seed: int) -> Parts:
-        self._parts = self._parted(self._bits(len(origins)), origins, seed)
-        return self._parts
 
 
 class _Samples:

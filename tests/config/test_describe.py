@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import yaml
 
-from prism.config import Config, Setting, load_config, settings, settings_markdown, starter_yaml
+from prism.config import Config, Setting, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from prism.expectations import type_text
-from tests.config.refresh_docs import DOCUMENT, with_tables
+from tests.config.refresh_docs import DOCUMENT, settings_markdown, with_tables
 
 
 @pytest.mark.parametrize("setting", settings(), ids=lambda setting: setting.path)

@@ -11,9 +11,10 @@ import pytest
 
 from actors.core.events import EVENTS
 from deploy.grafana.annotations import TROUBLE
-from deploy.grafana.build import DASHBOARDS, LAYOUTS, every_expression, render
+from deploy.grafana.build import DASHBOARDS, LAYOUTS, render
 from deploy.grafana.layout import Layout
 from deploy.grafana.overview import OVERVIEW
+from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, read_yaml
 from tests.paths import ROOT
 

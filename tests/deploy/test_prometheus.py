@@ -20,8 +20,8 @@ from actors.experiments.endpoint import ExperimentCollector, served
 from actors.experiments.machine import Load
 from actors.experiments.standing import Progress
 from actors.testing import Latency, ModelServer, ServerSettings
-from deploy.grafana.build import Expression, every_expression
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
+from tests.deploy.expressions import Expression, every_expression
 from tests.deploy.tools import alerts, eventually, needs, recordings
 from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.paths import ROOT

@@ -13,8 +13,8 @@ import pytest
 from actors.experiments.endpoint import ExperimentCollector
 from actors.experiments.standing import Progress
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
-from deploy.grafana.build import every_expression
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
+from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings
 from tests.paths import ROOT
 

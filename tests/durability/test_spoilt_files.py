@@ -109,7 +109,7 @@ def test_a_journal_of_a_newer_format_is_refused_with_its_number(
     (embedded / JOURNAL).write_bytes(newer_header((embedded / JOURNAL).read_bytes(), **changes))
     ended = prism(*command, "run")
     assert (ended.code, ended.err.count("\n")) == (1, 1)
-    assert ended.err.startswith("prism: journal.prism: has format 3, and this version of PRISM reads 1 and 2")
+    assert ended.err.startswith("prism: journal.prism: has format 3, and this version of PRISM reads 2")
 
 
 def test_a_checkpoint_of_a_newer_format_is_passed_over(crashed_embedded: Crashed, embedded: Path, prism: Prism) -> None:

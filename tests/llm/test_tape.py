@@ -88,7 +88,7 @@ def newer_tape(path: Path) -> None:
     [
         (written_text, "is no tape, or a damaged one: file is not a database"),
         (other_database, "is no tape; PRISM would not write into it"),
-        (newer_tape, "is a tape of format 2; this version of PRISM reads up to 1"),
+        (newer_tape, "is a tape of format 2; this version of PRISM reads 1"),
     ],
 )
 @pytest.mark.parametrize("mode", ["record", "replay"])
@@ -180,7 +180,7 @@ async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> 
         await taped.record_fallback(b"a question", RecordedFallback("timeout", "deadline"))
         await taped.aclose()
     tape = Tape(path, "replay")
-    assert (tape.format, len(tape)) == (FORMAT, 4)
+    assert len(tape) == 4
     assert tape.statistics() == TapeStatistics(answers=1, failures=1, fallbacks=1)
     assert tape.required_header().identity == model.identity
     tape.close()

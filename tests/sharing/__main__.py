@@ -8,7 +8,7 @@ import sys
 
 import structlog
 
-from tests.sharing.test_shared_runs import BUDGETED, MODELLED, SHARED, outcome, shared_run
+from tests.sharing.test_shared_runs import BUDGETED, SHARED, SURROGATE, outcome, shared_run
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     asked = arguments.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     differ = False
-    for name, config in (("archetypes", SHARED), ("surrogate", MODELLED), ("budget", BUDGETED)):
+    for name, config in (("archetypes", SHARED), ("surrogate", SURROGATE), ("budget", BUDGETED)):
         first = outcome(shared_run(config, 0))
         others = [schedule for schedule in range(1, asked.schedules) if outcome(shared_run(config, schedule)) != first]
         told = f"the schedules {others} have another result" if others else "one result"

@@ -23,7 +23,7 @@ from prism.statechart import Judgement, Oracle
 from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import with_run, with_simulation
 from tests.schedules import run_scheduled
-from tests.sharing.test_shared_runs import BUDGETED, FORGETTING, MODELLED, SHARED, outcome
+from tests.sharing.test_shared_runs import BUDGETED, FORGETTING, SHARED, SURROGATE, outcome
 from tests.tiers import Size
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("logged")]
@@ -141,7 +141,7 @@ CONFIGS = {
     name: with_run(with_simulation(config, rounds=rounds), restart_intensity=3)
     for name, config, rounds in (
         ("archetypes", SHARED, 2),
-        ("surrogate", MODELLED, 5),
+        ("surrogate", SURROGATE, 5),
         ("horizon", FORGETTING, 5),
         ("budget", BUDGETED, 5),
     )

@@ -41,13 +41,13 @@ SHARED = with_oracle(
 )
 """Few archetypes, many audits, and a tolerance that nearly every archetype exceeds."""
 
-MODELLED = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
+SURROGATE = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
 """A surrogate that decides as soon as there are enough audits to compare it on."""
 
-FORGETTING = with_oracle(MODELLED, sharing_horizon=8)
+FORGETTING = with_oracle(SURROGATE, sharing_horizon=8)
 """The same with archetypes that are asked again, also while audits of them are compared."""
 
-BUDGETED = with_oracle(MODELLED, budget=BudgetConfig(calls=90))
+BUDGETED = with_oracle(SURROGATE, budget=BudgetConfig(calls=90))
 
 PRINT_DIGEST = (
     "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
@@ -82,11 +82,11 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [MODELLED, FORGETTING, BUDGETED], ids=["modelled", "forgetting", "budgeted"])
+@pytest.mark.parametrize("config", [SURROGATE, FORGETTING, BUDGETED], ids=["surrogate", "forgetting", "budgeted"])
 def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, size: Size) -> None:
     first = shared_run(config, 0)
     assert first.oracle.sharing is not None
-    assert first.oracle.sharing.counts.roles["modelled"] >= 20
+    assert first.oracle.sharing.counts.roles["surrogate"] >= 20
     assert first.oracle.sharing.table.surrogates
     for schedule in range(1, size(12, everyday=3)):
         assert outcome(shared_run(config, schedule)) == outcome(first), schedule

@@ -236,7 +236,7 @@ def test_the_table_of_two_resumes_with_a_surrogate_is_that_of_the_run_that_went_
     whole = Desk(made(calls, horizon, surrogate=True), fails)
     whole.run(0, TICKS)
     roles = Counter(place.role for place in whole.places.values())
-    assert roles[Role.MODELLED] >= 100 * (fails < 0.9)
+    assert roles[Role.SURROGATE] >= 100 * (fails < 0.9)
     for begin in range(DELIBERATION + 1, TICKS - 8, size(11, everyday=25)):
         first = Desk(made(calls, horizon, surrogate=True), fails)
         first.run(0, begin)

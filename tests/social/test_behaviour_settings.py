@@ -16,7 +16,6 @@ from prism.config import Config, FeedConfig, IntentionsConfig, RelevanceConfig
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, uniform
 from prism.social.domain import SocialDomain
-from prism.social.feed import SCORES, Reader
 from prism.social.intentions import Intentions
 from prism.social.network import Network
 from prism.social.population import build_population
@@ -26,6 +25,7 @@ from prism.social.traits import NEUTRAL
 from prism.social.world import SocialWorld
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL
+from tests.social.scalar_feed import SCORES, Reader, pool_of, reader_of
 
 READER = Reader(1, 3, 50, 48, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
 
@@ -55,7 +55,7 @@ def test_hot_and_interest_score_with_the_constants_of_the_settings() -> None:
 def test_a_feed_counts_freshness_in_rounds_and_popularity_by_its_half() -> None:
     net = crowd(popularity_half=25.0)
     net.use(FeedConfig(hot_rounds=0.25, popularity_weight=0.1), net.relevance)
-    assert net._reader(3, 7)[-3:] == (2.5, 0.1, 25.0)
+    assert reader_of(net, 3, 7)[-3:] == (2.5, 0.1, 25.0)
 
 
 @pytest.mark.parametrize(("likes", "half", "share"), [(10, 10.0, 0.5), (10, 30.0, 0.25), (6, 2.0, 0.75)])
@@ -144,7 +144,7 @@ def test_an_intervention_changes_the_constants_that_may_change() -> None:
         population__activity__arrival=0.1,
         population__relevance__popularity_half=99.0,
     )
-    assert world.network._reader(0, 1)[-3:] == (48.0, 3.0, 99.0)
+    assert reader_of(world.network, 0, 1)[-3:] == (48.0, 3.0, 99.0)
     assert world.config.population.activity.arrival == 0.1
 
 
@@ -153,19 +153,19 @@ def test_strangers_posts_come_from_a_part_of_the_originals_also_after_a_checkpoi
     world = world_of(config)
     for tick in range(10):
         world.network.publish(tick, 0)
-    pools = [world.network._pool(reader, 1) for reader in range(50)]
+    pools = [pool_of(world.network, reader, 1) for reader in range(50)]
     assert {post for pool in pools for post in pool} == {*range(len(world.network.living))}
     assert max(map(len, pools)) < len(world.network.posts)
     changed(world, feed__recent=80)
     for author in range(10, 20):
         world.network.publish(author, 1)
-    assert set(world.network._pool(50, 2)) == {*range(len(world.network.living))}
+    assert set(pool_of(world.network, 50, 2)) == {*range(len(world.network.living))}
     copy = world_of(replace(config, feed=FeedConfig(recent=80, pool=200)))
     copy.restore(Columns(world.columns()))
     for recent in (3, 80):
         for each in (world, copy):
             changed(each, feed__recent=recent)
-        assert copy.network._pool(50, 2) == world.network._pool(50, 2)
+        assert pool_of(copy.network, 50, 2) == pool_of(world.network, 50, 2)
 
 
 def test_people_decide_by_the_weights_of_the_configuration() -> None:

@@ -34,6 +34,7 @@ from prism.statechart import AgentState
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL, Run
 from tests.social.people import person, persona, view
+from tests.social.scalar_feed import feed_for, is_new
 
 ADA, BO, CY, DI, EVE = range(5)
 TIES = [(DI, ADA), (DI, BO), (DI, CY), (BO, ADA), (CY, ADA), (EVE, BO)]
@@ -175,24 +176,24 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
 def test_once_shows_a_cascade_once() -> None:
     net = network()
     root = net.publish(ADA, 1)
-    assert net.feed_for(DI, 2) == [root.id]
+    assert feed_for(net, DI, 2) == [root.id]
     reshared(net, BO, root.id, 3)
-    assert net.feed_for(DI, 4) == []
+    assert feed_for(net, DI, 4) == []
 
 
 @pytest.mark.parametrize("exposure", ["simple", "complex"])
 def test_a_cascade_comes_again_from_each_other_followed_person_until_one_engages(exposure: str) -> None:
     net = network(exposure=exposure)
     root = net.publish(ADA, 1)
-    assert net.feed_for(DI, 2) == [root.id]
-    assert net.feed_for(DI, 3) == []
+    assert feed_for(net, DI, 2) == [root.id]
+    assert feed_for(net, DI, 3) == []
     by_bo = reshared(net, BO, root.id, 4)
-    assert net.feed_for(DI, 5) == [by_bo.id]
+    assert feed_for(net, DI, 5) == [by_bo.id]
     reshared(net, BO, root.id, 6)
-    assert net.feed_for(DI, 7) == [], "the same friend is no further exposure"
+    assert feed_for(net, DI, 7) == [], "the same friend is no further exposure"
     net = copied(net, exposure=exposure)
     by_cy = reshared(net, CY, by_bo.id, 8)
-    assert net.feed_for(DI, 9) == [by_cy.id]
+    assert feed_for(net, DI, 9) == [by_cy.id]
     assert [seen(net, DI, post.id).exposures for post in (root, by_bo, by_cy)] == [1, 2, 3]
     assert seen(net, EVE, by_bo.id).exposures == 1
 
@@ -201,42 +202,42 @@ def test_who_has_engaged_is_not_shown_the_cascade_again() -> None:
     for engage in ("like", "reply", "reshare"):
         net = network(exposure="complex")
         root = net.publish(ADA, 1)
-        net.feed_for(DI, 2)
+        feed_for(net, DI, 2)
         getattr(net, engage)(DI, root.id, 3)
         reshared(net, BO, root.id, 4)
-        assert copied(net, exposure="complex").feed_for(DI, 5) == net.feed_for(DI, 5) == []
+        assert feed_for(copied(net, exposure="complex"), DI, 5) == feed_for(net, DI, 5) == []
 
 
 def test_a_stranger_shows_a_cascade_once_and_never_again() -> None:
     net = network(exposure="simple", out_of_network=1.0, size=1, fill="borrow")
     root = net.publish(ADA, 1)
-    assert net.feed_for(EVE, 2) == [root.id]
-    assert net.feed_for(EVE, 3) == []
-    assert net.feed_for(EVE, 5) == []
+    assert feed_for(net, EVE, 2) == [root.id]
+    assert feed_for(net, EVE, 3) == []
+    assert feed_for(net, EVE, 5) == []
     by_bo = reshared(net, BO, root.id, 4)
-    assert net.feed_for(EVE, 6) == [by_bo.id]
+    assert feed_for(net, EVE, 6) == [by_bo.id]
 
 
 def test_a_fork_that_begins_to_show_again_does_not_do_so_with_what_came_before() -> None:
     net = network()
     root = net.publish(ADA, 1)
-    net.feed_for(DI, 2)
+    feed_for(net, DI, 2)
     later = copied(net, exposure="simple")
     reshared(later, BO, root.id, 4)
-    assert later.feed_for(DI, 5) == []
+    assert feed_for(later, DI, 5) == []
     fresh = later.publish(ADA, 6)
-    later.feed_for(DI, 7)
-    assert later.feed_for(DI, 8) == []
-    assert reshared(later, CY, fresh.id, 9).id in later.feed_for(DI, 9)
+    feed_for(later, DI, 7)
+    assert feed_for(later, DI, 8) == []
+    assert reshared(later, CY, fresh.id, 9).id in feed_for(later, DI, 9)
 
 
 def test_in_simple_contagion_each_exposure_has_a_taste_of_its_own_and_in_complex_one_is_for_all() -> None:
     for exposure, ticks in (("simple", (0, 1)), ("complex", (0, 0))):
         net = network(exposure=exposure)
         root = net.publish(ADA, 1)
-        net.feed_for(DI, 2)
+        feed_for(net, DI, 2)
         again = reshared(net, BO, root.id, 3)
-        net.feed_for(DI, 4)
+        feed_for(net, DI, 4)
         tastes = [seen(net, DI, post.id).appeal for post in (root, again)]
         assert tastes == [uniform(1, DI, tick, Draw.APPEAL, root.origin) ** 3 for tick in ticks]
 
@@ -274,13 +275,13 @@ def test_exposures_of_one_and_of_many_are_the_same_bounded_and_survive_a_checkpo
             assert [*kept.columns()] == written
         if engages:
             kept.engaged(reader, root)
-            assert not kept.is_new(reader, posts[author, root])
+            assert not is_new(kept, reader, posts[author, root])
         else:
             kept.show(Rows(np.array([reader]), np.array([1]), np.array([posts[author, root].id])), np.array([root]))
         assert len(kept._of(reader)) <= memory
         rows, authors, roots = (np.array(each) for each in zip(*product(range(3), range(4), range(3)), strict=True))
         found = [posts[each] for each in zip(authors.tolist(), roots.tolist(), strict=True)]
-        one_by_one = [kept.is_new(each, post) for each, post in zip(rows.tolist(), found, strict=True)]
+        one_by_one = [is_new(kept, each, post) for each, post in zip(rows.tolist(), found, strict=True)]
         assert kept.are_new(np.arange(3), rows, roots, authors).tolist() == one_by_one
         counts = [kept.count(each, post) for each, post in zip(rows.tolist(), found, strict=True)]
         assert kept.counts(rows, np.array([post.id for post in found]), roots).tolist() == counts

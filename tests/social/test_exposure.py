@@ -15,6 +15,7 @@ from prism.config import FeedConfig
 from prism.rng import uniform
 from prism.scorecard.social import rank_correlation
 from prism.social.edges import parse_edges
+from prism.social.feeds import FeedWave
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
@@ -40,9 +41,9 @@ def exposures(graph: FollowGraph, fill: Any) -> tuple[NDArray[np.int64], NDArray
         if uniform(1, author, 0, 998) < WRITES:
             network.publish(author, 0)
             written[author] += 1
-    for reader in range(graph.size):
-        if uniform(1, reader, 0, 999) < READS[fill]:
-            shown.update(map(author_of, network.feed_for(reader, 1)))
+    readers = np.array([reader for reader in range(graph.size) if uniform(1, reader, 0, 999) < READS[fill]])
+    built = FeedWave(network, readers, 1).build()
+    shown.update(map(author_of, network.living.ids(built.numbers).tolist()))
     return np.array([shown[author] for author in range(graph.size)]), written
 
 

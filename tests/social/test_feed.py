@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.rng import Draw, uniform
-from prism.social.feed import SCORES, Candidate, Reader, build_feed
 from prism.social.post import Post, PostView, popularity, topic_match
 from tests.social.people import view
+from tests.social.scalar_feed import SCORES, Candidate, Reader, build_feed
 
 READER = Reader(
     seed=1,

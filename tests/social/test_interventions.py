@@ -18,6 +18,7 @@ from prism.social.post import post_id
 from prism.social.ties import ChangedTies
 from prism.social.world import SocialWorld
 from tests.social.driver import SMALL, Run
+from tests.social.scalar_feed import feed_for
 
 
 def config_with(*interventions: dict[str, Any]) -> Config:
@@ -58,7 +59,7 @@ def test_a_post_from_outside_is_an_original_with_the_given_words() -> None:
     assert (post.author, post.text, post.topics, post.created) == (7, "Breaking: a bridge", ("food", "travel"), 3)
     assert world.network.counts["posts"] == 1
     for follower in world.population.graph.followers(7).tolist():
-        assert post.id in world.network.feed_for(follower, 4)
+        assert post.id in feed_for(world.network, follower, 4)
 
 
 def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
@@ -191,7 +192,7 @@ async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int)
     assert there.config == run.world.config
     assert there.silenced == run.world.silenced
     for agent in range(60):
-        assert there.network.feed_for(agent, run.tick) == run.world.network.feed_for(agent, run.tick)
+        assert feed_for(there.network, agent, run.tick) == feed_for(run.world.network, agent, run.tick)
         assert there.network.ties.followers(agent).tolist() == run.world.network.ties.followers(agent).tolist()
 
 

@@ -14,6 +14,7 @@ from prism.rng import Draw, uniform
 from prism.social.post import drawn_about, origin_of
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.people import person, view
+from tests.social.scalar_feed import pool_of
 
 
 def condition(**feed: Any) -> Config:
@@ -130,7 +131,7 @@ def test_a_further_original_changes_at_most_one_post_of_a_pool() -> None:
             changed.publish(author, tick)
     for reader in range(20, 60):
         pools = [
-            {post.origin for each in network._pool(reader, 31) if (post := network.living.get(each))}
+            {post.origin for each in pool_of(network, reader, 31) if (post := network.living.get(each))}
             for network in (plain, changed)
         ]
         assert len(pools[0] ^ pools[1]) <= 2

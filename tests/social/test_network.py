@@ -13,6 +13,7 @@ from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostKind, author_of, post_id
 from tests.social.people import persona
+from tests.social.scalar_feed import feed_for
 
 ADA, BO, CY, DI = range(4)
 TIES = [(BO, ADA), (CY, ADA), (DI, BO)]
@@ -45,7 +46,7 @@ def test_a_person_without_interests_posts_about_nothing_in_particular() -> None:
 def test_a_post_reaches_the_authors_followers_and_nobody_else() -> None:
     net = network()
     post = net.publish(ADA, 0)
-    assert [net.feed_for(person, 1) for person in (ADA, BO, CY, DI)] == [[], [post.id], [post.id], []]
+    assert [feed_for(net, person, 1) for person in (ADA, BO, CY, DI)] == [[], [post.id], [post.id], []]
 
 
 def test_a_like_counts_on_the_post_and_on_its_cascade_and_leaves_no_edge() -> None:
@@ -66,7 +67,7 @@ def test_a_reply_joins_the_cascade_and_reaches_the_author_of_the_post() -> None:
     reply = net.posts[edge.child]
     assert (reply.author, reply.depth, reply.topics) == (BO, 1, post.topics)
     assert (post.replies, net.cascades[post.id].posts, net.counts["replies"]) == (1, 2, 1)
-    assert [net.feed_for(person, 5) for person in (ADA, DI)] == [[reply.id], []]
+    assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[reply.id], []]
 
 
 def test_an_answer_to_oneself_takes_no_place_in_ones_timeline() -> None:
@@ -75,7 +76,7 @@ def test_an_answer_to_oneself_takes_no_place_in_ones_timeline() -> None:
     net.reply(BO, post.id, 1)
     net.reply(ADA, post.id, 2)
     assert post.replies == 2
-    assert [net.posts[shown].author for shown in net.feed_for(ADA, 3)] == [BO]
+    assert [net.posts[shown].author for shown in feed_for(net, ADA, 3)] == [BO]
 
 
 def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed_it_on() -> None:
@@ -85,7 +86,7 @@ def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed
     (edge,) = net.edges()
     assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.RESHARE)
     assert (post.reshares, net.cascades[post.id].posts, net.counts["reshares"]) == (1, 2, 1)
-    assert [net.feed_for(person, 5) for person in (ADA, DI)] == [[], [edge.child]]
+    assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[], [edge.child]]
 
 
 def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
@@ -105,14 +106,14 @@ def test_the_pool_offers_strangers_only_so_a_full_timeline_keeps_what_it_dropped
     net = network(memory=1, out_of_network=1.0, size=3, fill="borrow")
     for tick in range(3):
         net.publish(ADA, tick)
-    assert (net.feed_for(BO, 5), net.feed_for(DI, 5)) == ([2], [2, 1, 0])
+    assert (feed_for(net, BO, 5), feed_for(net, DI, 5)) == ([2], [2, 1, 0])
 
 
 def test_nobody_is_shown_their_own_post() -> None:
     net = network()
     post = net.publish(ADA, 0)
     net.reshare(BO, post.id, 1)
-    assert ADA not in [net.posts[shown].author for shown in net.feed_for(ADA, 2)]
+    assert ADA not in [net.posts[shown].author for shown in feed_for(net, ADA, 2)]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_nobody_is_shown_a_cascade_twice(reader: int, settings: dict[str, Any]) 
     net = network(**settings)
     for tick in range(3):
         net.publish(ADA, tick)
-    feeds = [net.feed_for(reader, tick) for tick in (5, 15, 25)]
+    feeds = [feed_for(net, reader, tick) for tick in (5, 15, 25)]
     assert feeds == [[2, 1, 0], [], []]
 
 
@@ -130,10 +131,10 @@ def test_a_reshare_of_a_cascade_one_has_seen_is_not_shown_again() -> None:
     net = network()
     for tick in range(3):
         net.publish(ADA, tick)
-    assert net.feed_for(BO, 5) == [2, 1, 0]
+    assert feed_for(net, BO, 5) == [2, 1, 0]
     net.reshare(BO, 0, 26)
-    assert net.feed_for(DI, 27) != []
-    assert net.feed_for(BO, 28) == []
+    assert feed_for(net, DI, 27) != []
+    assert feed_for(net, BO, 28) == []
 
 
 def test_strangers_fill_their_share_of_a_feed() -> None:
@@ -141,21 +142,21 @@ def test_strangers_fill_their_share_of_a_feed() -> None:
     net.publish(ADA, 0)
     ada = net.publish(ADA, 1)
     cy = net.publish(CY, 2)
-    assert net.feed_for(BO, 3) == [cy.id, ada.id]
+    assert feed_for(net, BO, 3) == [cy.id, ada.id]
 
 
 def test_a_feed_is_no_longer_than_its_size() -> None:
     net = network(size=2)
     for tick in range(5):
         net.publish(ADA, tick)
-    assert net.feed_for(BO, 6) == [4, 3]
+    assert feed_for(net, BO, 6) == [4, 3]
 
 
 def test_a_timeline_keeps_the_newest_posts() -> None:
     net = network(memory=2, size=5)
     for tick in range(5):
         net.publish(ADA, tick)
-    assert net.feed_for(BO, 6) == [4, 3]
+    assert feed_for(net, BO, 6) == [4, 3]
 
 
 def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
@@ -189,7 +190,7 @@ def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
     net.retire(30)
     assert list(net.posts) == [new.id]
     assert net.view(BO, old.id, 30, 0.0) is None
-    assert net.feed_for(BO, 30) == [new.id]
+    assert feed_for(net, BO, 30) == [new.id]
     net.like(BO, old.id, 30)
     net.reply(BO, old.id, 30)
     net.reshare(BO, old.id, 30)
@@ -217,7 +218,7 @@ def test_memory_is_bounded_by_the_horizon_however_long_a_run_is() -> None:
             net.retire(tick)
             sizes.append((len(net.posts), len(net.cascades)))
         net.publish(ADA, tick)
-        for shown in net.feed_for(BO, tick):
+        for shown in feed_for(net, BO, tick):
             net.reply(BO, shown, tick)
     assert max(posts for posts, _ in sizes) <= 2 * 10 * 2
     assert max(cascades for _, cascades in sizes) <= 4 * 10
@@ -240,7 +241,7 @@ def test_timelines_and_what_has_been_seen_keep_the_latest() -> None:
     shown = []
     for tick in range(20):
         post = net.publish(ADA, tick)
-        shown += [net.posts[each].root for each in net.feed_for(BO, tick)]
+        shown += [net.posts[each].root for each in feed_for(net, BO, tick)]
         columns = Columns(net.columns())
         assert columns.lists("timelines", int, int)[BO] == list(net.posts)[-4:]
         assert columns.lists("seen", int, int).get(BO, []) == shown[-6:]

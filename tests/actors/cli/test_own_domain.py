@@ -96,15 +96,16 @@ def test_the_settings_of_a_run_are_all_in_its_configuration(begun: Study, own: P
     assert f"  domain_path: {begun.path}\n" in kept
 
 
-def test_other_code_is_found_by_its_hash_and_proved(begun: Study, own: Prism) -> None:
+def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study, own: Prism) -> None:
     begun.file.write_text(f'"""Some lights."""\n\n{CROSSING}')
-    assert CHANGED not in own("resume", "run", "--ticks", "20").err
+    assert own("resume", "run", "--ticks", "20").code == 0
     begun.file.write_text(f"{CROSSING}\nX = 1\n")
-    assert CHANGED in (said := own("resume", "run", "--ticks", "25").err)
-    assert ": proved, ticks " in said
+    refused = own("resume", "run", "--ticks", "25")
+    assert (refused.code, CHANGED in refused.err) == (2, True)
     assert own("replay", "run").code == 0
-    (upgrade,) = json.loads(Path("run", MANIFEST).read_text())["upgrades"]
-    assert upgrade["before"]["domain_code"] != upgrade["after"]["domain_code"]
+    good(own("fork", "run", "-q", "--at", "20", "--ticks", "25", "--out", "fork"))
+    before, after = (json.loads(Path(each, MANIFEST).read_text())["domain_code"] for each in ("run", "fork"))
+    assert before != after
 
 
 def test_code_with_another_result_is_refused_and_named_in_a_replay(begun: Study, own: Prism) -> None:
@@ -142,6 +143,6 @@ def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_age
     assert not Path("fork").exists()
 
 
-def test_a_new_setting_of_the_domain_is_no_change_at_its_default(begun: Study, own: Prism) -> None:
+def test_a_new_setting_of_the_domain_is_no_change_for_a_fork(begun: Study, own: Prism) -> None:
     begun.file.write_text(CROSSING.replace("] = 3\n", "] = 3\n    cars: int = 5\n"))
-    assert own("resume", "run", "--ticks", "20").code == 0
+    good(own("fork", "run", "-q", "--at", "15", "--ticks", "20", "--out", "fork"))

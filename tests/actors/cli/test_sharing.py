@@ -68,22 +68,6 @@ def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
     assert cast("dict[str, Any]", summary(Path("free"))["sharing"])["budget"] is None
 
 
-def test_a_summary_that_an_earlier_version_wrote_of_sharing_is_read_and_verified(prism: Prism, tmp_path: Path) -> None:
-    more = ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=100")
-    ended = prism("run", "small.yaml", "--out", "shared", *SHARED, *more)
-    written = summary(tmp_path / "shared")
-    sharing = cast("dict[str, Any]", written["sharing"])
-    count = sharing.pop("surrogate")
-    assert count > 0
-    assert re.search(rf"by the surrogate +{count} *\n", ended.out)
-    del sharing["budget"]
-    (tmp_path / "shared" / SUMMARY).write_text(json.dumps({**written, "sharing": {"modelled": count, **sharing}}))
-    RunDirectory(tmp_path / "shared").seal_end()
-    assert prism("report", "shared", "--out", "page.html").code == 0
-    assert f"{count} of them drew from the surrogate." in Path("page.html").read_text()
-    assert prism("verify", "shared").code == 0
-
-
 def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
     exact = ("--set", "oracle.sharing=exact", "--set", "oracle.audit=0.05", "--set", "population.size=30")
     ended = prism("run", "small.yaml", "--out", "shared", *exact)

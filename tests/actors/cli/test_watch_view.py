@@ -67,14 +67,6 @@ def test_the_plain_line_has_what_matters() -> None:
     )
 
 
-def test_an_outage_is_a_line_of_its_own_that_says_since_when_and_why() -> None:
-    page = f'{PAGE}prism_oracle_outage_seconds{{reason="timeout"}} 0.0\n'
-    assert "waiting" not in plain(interval(after=page)).replace("oracle waiting=", "")
-    away = f'{page}prism_oracle_outage_seconds{{reason="connection_error"}} 75.2\n'
-    assert "waiting_for_oracle for 1 min 15 s (connection_error)\n" in shown(interval(after=away))
-    assert "| waiting_for_oracle for 1 min 15 s (connection_error) |" in plain(interval(after=away))
-
-
 def test_a_run_that_is_over_says_so() -> None:
     text = shown(interval(after=PAGE.replace("active 1.0", "active 0.0")))
     assert text.startswith("run default-001: social, ollama, seed 42, not under way\n")
@@ -83,14 +75,6 @@ def test_a_run_that_is_over_says_so() -> None:
 
 def test_while_nothing_moves_nobody_knows_how_long_it_takes() -> None:
     assert "(56%), round 54\n- to go\n" in shown(interval(before=PAGE))
-
-
-def test_a_run_that_does_not_say_how_many_ticks_it_has_is_shown_all_the_same() -> None:
-    before, after = (page.replace("prism_ticks_planned 2300.0\n", "") for page in (EARLIER, PAGE))
-    assert shown(interval(before, after)).startswith(
-        "run default-001: social, ollama, seed 42\ntick 1,300, round 54\n\n"
-    )
-    assert plain(interval(before, after)).startswith("tick 1300 | round 54 | ")
 
 
 def test_a_process_that_started_anew_has_no_negative_rate() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -197,17 +196,6 @@ def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> Non
     (tmp_path / "other.yaml").write_text(f"# a word on it\n{BASE}")
     path = write_experiment(tmp_path, EXPERIMENT.replace("base: base.yaml", "base: other.yaml"))
     assert record_plan(tmp_path, make_plan(path), 6) == planned
-
-
-def test_a_plan_that_was_written_without_meanings_counts_by_its_settings(tmp_path: Path) -> None:
-    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
-    [file] = (tmp_path / "plans").iterdir()
-    written = json.loads(file.read_text())
-    del written["meanings"]
-    file.write_text(json.dumps(written))
-    assert record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=BASE + "feed: {size: 9}\n")), 6) == planned
-    changed = EXPERIMENT.replace("feed.size: 3", "feed.size: 4")
-    assert record_plan(tmp_path, make_plan(write_experiment(tmp_path, changed)), 6) == []
 
 
 def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_were(tmp_path: Path) -> None:

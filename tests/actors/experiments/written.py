@@ -58,7 +58,14 @@ def write_experiment_directory(
         "thresholds": [{"measure": "likes", "most": 1000}],
         "alpha": 0.05,
     }
-    plan = {"hash": "ab" * 32, "cells_done": cells_done, "experiment": experiment, "cells": cells}
+    plan = {
+        "hash": "ab" * 32,
+        "cells_done": cells_done,
+        "experiment": experiment,
+        "own_code": {},
+        "meanings": {name: f"hash of {name}" for name in named},
+        "cells": cells,
+    }
     (path / "plans" / f"001-{'ab' * 8}.json").write_text(json.dumps(plan))
     for place, (_, seed, key) in enumerate(cells[:done]):
         write_cell(path / "cells" / key, likes=10 * (place // SEEDS) + seed)

@@ -99,7 +99,7 @@ def test_a_file_of_another_kind_is_left_as_it_is(tmp_path: Path, content: bytes)
 def test_a_tape_of_a_later_version_is_refused(tmp_path: Path) -> None:
     content = b'{"prism_tape":2}'
     (tmp_path / "t").write_bytes(b"%08x %b\n" % (zlib.crc32(content), content))
-    with pytest.raises(RunDirectoryError, match="is a tape of format 2; this version of PRISM reads up to 1"):
+    with pytest.raises(RunDirectoryError, match="is a tape of format 2; this version of PRISM reads 1"):
         ExperimentTape(tmp_path / "t", "replay")
 
 

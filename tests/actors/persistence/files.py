@@ -112,7 +112,7 @@ def draft_at(tick: int, journal_bytes: int, link: bytes) -> CheckpointWriter:
 def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) -> Checkpoint:
     """Return a checkpoint of a made-up world."""
     return Checkpoint(
-        position=Position(tick=tick, journal_bytes=end, link=link, answers_bytes=8),
+        position=Position(tick=tick, journal_bytes=end, link=link, answers_bytes=8, answers_end=8, lines={}),
         state=RunState(engine=EngineState(tick=tick, link=link)),
         columns=[*pack("numbers", range(values)), Column("names", encode(["a", "b"]))],
     )

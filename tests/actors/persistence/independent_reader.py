@@ -107,7 +107,7 @@ def sealed_ticks(path: Path) -> Iterator[bytes]:
     """Return the payload of every tick of a sealed segment."""
     head, *sealed, _ = (decode(payload) for payload, _ in frames(path, b"PRISMS\r\n"))
     if head["format"] != 2:
-        raise ValueError(f"{path}: has format {head['format']}; `prism migrate RUN --segment-mb 0` takes it apart")
+        raise ValueError(f"{path}: has format {head['format']}, not 2")
     blocks = {name: decompress(data, -15) for name, data in sealed}
     if "payloads" in blocks:
         yield from decode(blocks["payloads"])

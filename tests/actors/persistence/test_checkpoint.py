@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
+from actors.core.state import RunState
 from actors.persistence.checkpoint import (
     LATEST,
     MAGIC,
     Checkpoint,
+    Head,
+    Position,
     Retention,
     checkpoint_name,
     checkpoint_names,
@@ -202,8 +205,8 @@ def test_what_lies_behind_its_end_is_noticed() -> None:
 
 
 def test_another_format_is_refused_by_its_number() -> None:
-    head = {"format": 1, "position": {"tick": 1, "journal_bytes": 2, "link": ORIGIN, "answers_bytes": 3}, "state": {}}
-    payload = msgspec.msgpack.encode(head)
+    position = Position(tick=1, journal_bytes=2, link=ORIGIN, answers_bytes=3, answers_end=3, lines={})
+    payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
     disk = SimulatedDisk()
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
     with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 2"):

@@ -10,11 +10,9 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
-from actors.persistence import journal_writer
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import (
     JOURNAL,
-    UNSEALED,
     TickFrame,
     create_journal,
     head_bytes,
@@ -32,7 +30,6 @@ from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
 from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, segment_names, start_of
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
-from tests.actors.persistence.first_format import write_first
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
 
@@ -122,16 +119,6 @@ def test_ticks_are_appended_while_those_before_them_are_written_into_a_segment()
     assert writer.full
     writer.seal()
     assert {name: disk.visible(name) for name in disk.visible_names()} == sealed_run().files
-
-
-def test_a_journal_of_the_format_before_goes_on_as_it_began() -> None:
-    disk = empty_run()
-    header, _ = read_header(disk)
-    disk.remove(JOURNAL)
-    create_journal(disk, msgspec.structs.replace(header, format=UNSEALED))
-    made = sealed_run(disk)
-    assert segments(made) == []
-    assert list(whole_ticks(made)) == plain()
 
 
 @pytest.fixture
@@ -224,18 +211,6 @@ def test_a_journal_that_names_another_end_than_its_segments_is_refused() -> None
         recover(disk)
 
 
-def test_segments_of_the_first_format_are_read_and_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    disk, ticks = empty_run(), frames(COUNT)
-    with monkeypatch.context() as patch:
-        patch.setattr(journal_writer, "write_segment", write_first)
-        write(disk, ticks[:25], SEGMENT)
-    write(disk, ticks[25:], SEGMENT)
-    made = MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
-    assert {check_segment(made, name).format for name in segments(made)} == {1, 2}
-    assert list(whole_ticks(made)) == plain()
-    assert scan_tail(made, ())[:3] == scan_journal(made, plain()[0].start)[:3]
-
-
 def test_a_segment_has_its_size_and_enough_ticks_or_several_times_its_size() -> None:
     ticks = frames(COUNT)
     size = max(len(tick.frame) for tick in ticks)
@@ -257,7 +232,7 @@ def test_a_segment_of_a_format_to_come_is_refused_by_its_number() -> None:
     head = msgspec.structs.asdict(check_segment(whole, name)) | {"format": 9}
     payload = msgspec.msgpack.encode(head)
     data = MAGIC + encode_frame(link_of(ORIGIN, payload), payload)
-    with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 1 and 2"):
+    with pytest.raises(JournalError, match=f"{name}: has format 9, and this version of PRISM reads 2"):
         read_segment(MemoryDisk({**whole.files, name: data}), name)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from actors.results.parquet_files import ParquetFiles
 from actors.results.schema import TABLES, Column, Kind, Table
-from actors.results.table_files import CsvFiles, SqliteFile, TableFiles, csv_text, text_in_csv
+from actors.results.table_files import CsvFiles, SqliteFile, TableFiles, csv_text
 from tests.hostile_texts import SPREADSHEET, TEXTS
 
 FORMATS: dict[str, Callable[[Path], TableFiles]] = {"csv": CsvFiles, "sqlite": SqliteFile, "parquet": ParquetFiles}
@@ -28,6 +28,11 @@ TABLE = Table(
     about="some values",
     columns=tuple(Column(name=str(kind), kind=kind, about="a value", unit="points") for kind in KINDS),
 )
+
+
+def text_in_csv(cell: str) -> str | None:
+    """Return the text that a cell stands for, once a reader of CSV has taken off its quotes; None for no value."""
+    return cell.removeprefix("'") if cell else None
 
 
 def write(form: str, directory: Path, *batches: list[list[Any]]) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -63,18 +62,6 @@ def test_a_manifest_that_says_something_else_is_told(run: Path, prism: Prism) ->
     assert resumed.code == 0
     assert resumed.err.startswith(f"prism: {MANIFEST}: is not what the run has written; what it says of the run's past")
     assert prism("verify", "run").code == 0
-
-
-def test_a_manifest_of_an_earlier_version_has_no_seal(run: Path, prism: Prism) -> None:
-    fields = json.loads((run / MANIFEST).read_text())
-    for name in ("sealed", "checkpoints", "seal"):
-        del fields[name]
-    (run / MANIFEST).write_text(json.dumps(fields, indent=2) + "\n")
-    told = lines(prism("verify", "run").out)
-    assert told[MANIFEST] == "ok: seed and input files of the journal's header"
-    assert told["log.jsonl"].startswith("not checked: ")
-    (run / MANIFEST).write_text(json.dumps({**fields, "seel": "0"}, indent=2) + "\n")
-    assert lines(prism("verify", "run").out)[MANIFEST].startswith("BAD: is not what the run has written")
 
 
 @pytest.mark.parametrize(

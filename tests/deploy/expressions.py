@@ -1,0 +1,35 @@
+"""Every query of every dashboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from deploy.grafana.annotations import ANNOTATIONS
+from deploy.grafana.build import LAYOUTS, render
+
+
+class Expression(NamedTuple):
+    """The expression of one query of a panel or an annotation, with Grafana's variables still in it."""
+
+    dashboard: str
+    panel: str
+    expr: str
+
+    def filled(self, variables: Mapping[str, str]) -> str:
+        """Return the expression as Grafana would send it, with values for the variables such as `$run`."""
+        expr = self.expr
+        for name, value in variables.items():
+            expr = expr.replace(f"${name}", value)
+        return expr
+
+
+def every_expression() -> Iterator[Expression]:
+    """Yield every query of every panel, in the order of the dashboards, and then those of the annotations."""
+    for layout in LAYOUTS:
+        for panel in json.loads(render(layout))["panels"]:
+            for target in panel.get("targets", ()):
+                yield Expression(layout.uid, panel["title"], target["expr"])
+    for annotation in ANNOTATIONS:
+        yield Expression("annotations", annotation.name, annotation.expr)
