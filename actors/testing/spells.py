@@ -6,7 +6,7 @@ a drawn time, and is over when the period ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum, unique
 
 import msgspec
@@ -74,12 +74,6 @@ class Spell(msgspec.Struct, frozen=True, kw_only=True):
         """Return when the spell under way at this time is over; None if there is none."""
         begin_s, end_s = self.span(int(now_s // self.every_s))
         return end_s if begin_s <= now_s < end_s else None
-
-    def spans(self, until_s: float) -> Iterator[tuple[float, float]]:
-        """Yield begin and end of each spell that begins before this time."""
-        for period in range(int(until_s // self.every_s) + 1):
-            if (span := self.span(period))[0] < until_s:
-                yield span
 
     def _share(self, period: int, index: int) -> float:
         return uniform(self.seed, WORLD, period, Draw.SERVER_SPELL, index)

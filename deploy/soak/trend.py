@@ -36,11 +36,6 @@ class Trend(NamedTuple):
     low: float
     high: float
 
-    @property
-    def rises(self) -> bool:
-        """True if the slope is above zero by more than chance."""
-        return self.low > 0
-
 
 def signed(slope: float) -> str:
     """Return a slope in three digits, with its sign; what is only rounding is 0."""

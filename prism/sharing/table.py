@@ -34,7 +34,6 @@ from prism.sharing.group import Group
 from prism.sharing.leaf import Basis, Leaf
 from prism.sharing.records import Judged, Name, Opening
 from prism.sharing.splits import find_split
-from prism.sharing.surrogate import Surrogate
 
 Key = tuple[Value, ...]
 """The state, trigger and options of a question, and the group of each field."""
@@ -260,13 +259,6 @@ class SharingTable:
             basis.owner = follower
         elif leaf.basis is basis:
             leaf.basis = None
-
-    @property
-    def surrogates(self) -> list[Surrogate]:
-        """The surrogates that are fitted."""
-        return [
-            group.surrogate for _, group in sorted(self._groups.items(), key=_by_key) if group.surrogate is not None
-        ]
 
     @property
     def leaves(self) -> int:

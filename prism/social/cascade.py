@@ -7,14 +7,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, looked_up, pack, pack_items
-from prism.social.post import NO_POST, Post, PostKind
+from prism.social.post import NO_POST, Post
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
@@ -23,16 +23,6 @@ MOST = 2.0
 """The length of the columns, for each living cascade, above which forgotten ones are dropped."""
 ENOUGH = 1.5
 """The length to which they are dropped, if that leaves an index to numbers in a row, without a search."""
-
-
-class CascadeEdge(NamedTuple):
-    """One step of a cascade: `child` answers or reshares `parent`, in the tree of `root`."""
-
-    tick: int
-    root: int
-    parent: int
-    child: int
-    kind: PostKind
 
 
 class Cascade(msgspec.Struct, kw_only=True, frozen=True, gc=False):
@@ -284,10 +274,3 @@ class _Columns:
         for column in vars(self).values():
             kept = np.asarray(column)[indices]
             column[:begin] = array(column.typecode, kept.tobytes())
-
-
-def edge_of(post: Post) -> CascadeEdge | None:
-    """Return the step that a reply or reshare added to its cascade; None for an original."""
-    if post.parent is None:
-        return None
-    return CascadeEdge(post.created, post.root, post.parent, post.id, post.kind)

@@ -19,7 +19,7 @@ from prism.config.model import RelevanceConfig
 from prism.events import Event, PostEvent
 from prism.measure import Measure
 from prism.rng import Draw, integer, uniform
-from prism.social.cascade import CascadeEdge, Cascades, edge_of
+from prism.social.cascade import Cascades
 from prism.social.effects import Acts, Effect
 from prism.social.exposures import Exposures
 from prism.social.graph import FollowGraph
@@ -404,10 +404,6 @@ class Network:
 
     def _said(self, post: Post) -> str:
         return f'{self.population.name(post.author)}, "{self.text(post)}"'
-
-    def edges(self) -> Iterator[CascadeEdge]:
-        """Return the steps of every cascade still remembered, oldest first."""
-        return (edge for edge in map(edge_of, self.living) if edge is not None)
 
     def retire(self, tick: int) -> None:
         """Forget posts older than the horizon, and cascades without an engagement for twice as long.

@@ -32,6 +32,7 @@ from prism.social.quality import drawn_quality
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
+from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run
 from tests.social.people import person, persona, view
 from tests.social.scalar_feed import feed_for, is_new
@@ -326,7 +327,7 @@ def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, pare
         name: int(name == parent) for name in posts
     }
     assert net.cascades[root.id].posts == 5
-    assert [edge.parent for edge in net.edges()][-1] == child.parent
+    assert [edge.parent for edge in edges(net)][-1] == child.parent
     assert net.events[-1].parent == child.parent  # type: ignore[union-attr]
 
 

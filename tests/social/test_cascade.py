@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from prism.social.cascade import Cascade, CascadeEdge, Cascades, CascadeSize, edge_of
+from prism.social.cascade import Cascade, Cascades, CascadeSize
 from prism.social.post import NO_POST, Post, PostKind
+from tests.social.cascade_edges import CascadeEdge, edge_of
 
 
 def post(number: int, *, created: int = 0, parent: Post | None = None) -> Post:

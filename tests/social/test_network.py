@@ -7,11 +7,12 @@ import pytest
 from prism.columns import Columns
 from prism.config import FeedConfig
 from prism.events import PostEvent
-from prism.social.cascade import Cascade, CascadeEdge
+from prism.social.cascade import Cascade
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import PostKind, author_of, post_id
+from tests.social.cascade_edges import CascadeEdge, edges
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
 
@@ -55,14 +56,14 @@ def test_a_like_counts_on_the_post_and_on_its_cascade_and_leaves_no_edge() -> No
     net.like(BO, post.id, 4)
     assert (post.likes, post.engagements) == (1, 1)
     assert net.cascades[post.id] == Cascade(root=post.id, touched=4, engagements=1)
-    assert (net.counts["likes"], list(net.edges())) == (1, [])
+    assert (net.counts["likes"], list(edges(net))) == (1, [])
 
 
 def test_a_reply_joins_the_cascade_and_reaches_the_author_of_the_post() -> None:
     net = network()
     post = net.publish(ADA, 0)
     net.reply(BO, post.id, 4)
-    (edge,) = net.edges()
+    (edge,) = edges(net)
     assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.REPLY)
     reply = net.posts[edge.child]
     assert (reply.author, reply.depth, reply.topics) == (BO, 1, post.topics)
@@ -83,7 +84,7 @@ def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed
     net = network()
     post = net.publish(ADA, 0)
     net.reshare(BO, post.id, 4)
-    (edge,) = net.edges()
+    (edge,) = edges(net)
     assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.RESHARE)
     assert (post.reshares, net.cascades[post.id].posts, net.counts["reshares"]) == (1, 2, 1)
     assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[], [edge.child]]
@@ -95,7 +96,7 @@ def test_a_tree_of_three_levels_leaves_its_edges_oldest_first() -> None:
     net.reshare(BO, root.id, 1)
     net.reply(DI, post_id(BO, 0), 2)
     net.like(BO, post_id(DI, 0), 3)
-    assert [(edge.parent, edge.child) for edge in net.edges()] == [
+    assert [(edge.parent, edge.child) for edge in edges(net)] == [
         (root.id, post_id(BO, 0)),
         (post_id(BO, 0), post_id(DI, 0)),
     ]

@@ -11,6 +11,7 @@ from prism.agents import Source, Update
 from prism.config import FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
 from prism.statechart import AgentState, agents_in_state
+from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
 from tests.tiers import Size
 
@@ -68,7 +69,7 @@ def test_likes_replies_and_reshares_are_the_actions_done(run: Run) -> None:
 def test_totals_agree_with_the_posts_and_cascades_they_sum(run: Run) -> None:
     network, totals = run.world.network, run.world.totals()
     assert len(network.posts) == totals["posts"] + totals["replies"] + totals["reshares"]
-    assert len([*network.edges()]) == totals["replies"] + totals["reshares"]
+    assert len([*edges(network)]) == totals["replies"] + totals["reshares"]
     assert sum(post.likes for post in network.posts.values()) == totals["likes"]
     assert totals["largest_cascade"]["size"] == max(
         network.cascades[post.root].posts for post in network.posts.values()

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from actors.persistence.disk import RealDisk
 from actors.persistence.recovery import recover
 from prism.columns import Columns
-from prism.social.cascade import edge_of
 from prism.social.post import Post, author_of
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE, summary_of
@@ -26,6 +25,7 @@ from tests.actors.real_runs import EMBEDDED, run_of
 from tests.command import prism_alone
 from tests.durability.process_runs import KillableRun, differences, ends
 from tests.paths import real_path
+from tests.social.cascade_edges import edge_of
 
 LIKES_AT_SIGHT = """
 initial: away

@@ -42,12 +42,6 @@ def test_a_spell_is_under_way_from_its_begin_until_its_end() -> None:
     assert spells_at((OUTAGE,), end) == {}
 
 
-def test_the_spells_up_to_a_time_are_those_that_have_begun() -> None:
-    begin, _ = OUTAGE.span(2)
-    assert list(OUTAGE.spans(begin)) == [OUTAGE.span(0), OUTAGE.span(1)]
-    assert list(OUTAGE.spans(begin + 0.1)) == [OUTAGE.span(0), OUTAGE.span(1), OUTAGE.span(2)]
-
-
 @pytest.mark.parametrize(("every", "least", "most"), [(10, 0, 5), (10, 6, 5), (10, 5, 11), (float("inf"), 1, 2)])
 def test_lengths_that_do_not_fit_each_other_are_refused(every: float, least: float, most: float) -> None:
     with pytest.raises(ServerSettingsError, match="0 < LEAST <= MOST <= EVERY"):
