@@ -56,20 +56,6 @@ class Prometheus:
             return [Sample({}, float(data["result"][1]))]
         return [Sample(each["metric"], float(each["value"][1])) for each in data["result"]]
 
-    def firing(self) -> set[tuple[str, str]]:
-        """Return `(alert, instance)` of every alert that fires now."""
-        alerts = self._get("alerts")["alerts"]
-        return {
-            (each["labels"]["alertname"], each["labels"].get("instance", ""))
-            for each in alerts
-            if each["state"] == "firing"
-        }
-
-    def descriptions(self, alert: str) -> dict[str, str]:
-        """Return `{instance: description}` of an alert, where it fires now."""
-        found = [each for each in self._get("alerts")["alerts"] if each["labels"]["alertname"] == alert]
-        return {each["labels"].get("instance", ""): each["annotations"]["description"] for each in found}
-
     def ever_fired(self, window: str) -> dict[tuple[str, str], int]:
         """Return `{(alert, instance): evaluations at which it fired}` over a window such as `30m`."""
         found = self.query(f'count_over_time(ALERTS{{alertstate="firing"}}[{window}])')

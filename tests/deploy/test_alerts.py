@@ -12,7 +12,7 @@ import pytest
 
 from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from deploy.prometheus_process import Prometheus, prometheus
-from tests.deploy.tools import eventually, needs
+from tests.deploy.tools import descriptions, eventually, firing, needs
 from tests.deploy.watched_runs import WatchedRun, slow_disk, watched_run
 from tests.paths import ROOT
 
@@ -56,7 +56,7 @@ class Watch:
 
     def has_fired(self, alert: str, run: WatchedRun) -> bool:
         """Return whether the alert fires for this run."""
-        return (alert, run.target) in self.server.firing()
+        return (alert, run.target) in firing(self.server)
 
     def expect(self, alert: str, run: WatchedRun) -> None:
         """Wait until the alert fires for this run."""
@@ -147,7 +147,7 @@ def test_a_run_waits_for_a_server_that_does_not_answer_and_for_one_that_is_away(
         away.__exit__(None, None, None)
         watch.expect("PrismWaitingForOracle", waits)
         watch.expect("PrismWaitingForOracle", left)
-        said = watch.server.descriptions("PrismWaitingForOracle")
+        said = descriptions(watch.server, "PrismWaitingForOracle")
         assert said[waits.target].endswith("The server is there, and an answer takes long.")
         assert said[left.target].endswith("The server is away: connection_error.")
         assert not watch.has_fired("PrismRunStalled", waits)

@@ -12,7 +12,7 @@ from subprocess import Popen
 import pytest
 
 from deploy.prometheus_process import Prometheus, prometheus
-from tests.deploy.tools import eventually, lasting_port, needs
+from tests.deploy.tools import eventually, firing, lasting_port, needs
 from tests.deploy.watched_runs import options, prism
 from tests.paths import ROOT
 
@@ -125,7 +125,7 @@ def test_no_alert_fires_over_ten_healthy_runs_of_each_kind_and_one_does_when_a_r
         with last.start(*last.begin(0, LONG)) as process:
             eventually(last.is_seen, "a scrape of a run that is under way")
             process.kill()
-            eventually(lambda: ("PrismRunGone", last.target) in server.firing(), "PrismRunGone")
+            eventually(lambda: ("PrismRunGone", last.target) in firing(server), "PrismRunGone")
         fired = {(alert, target) for alert, target in server.ever_fired("2h") if alert not in OF_MACHINE}
         reasons = server.query("last_over_time(prism_run_ended[2h]) == 1")
         assert fired == {("PrismRunGone", last.target)}, [each.labels for each in reasons]

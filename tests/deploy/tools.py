@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
+from deploy.prometheus_process import Prometheus
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
@@ -83,3 +84,19 @@ def eventually(look: Callable[[], _Found], what: str, deadline_s: float = HANG_S
             pytest.fail(f"{what}: not within {deadline_s:g} s")
         pause.wait(POLL_S)
     return found
+
+
+def firing(server: Prometheus) -> set[tuple[str, str]]:
+    """Return `(alert, instance)` of every alert that fires now."""
+    alerts = server._get("alerts")["alerts"]
+    return {
+        (each["labels"]["alertname"], each["labels"].get("instance", ""))
+        for each in alerts
+        if each["state"] == "firing"
+    }
+
+
+def descriptions(server: Prometheus, alert: str) -> dict[str, str]:
+    """Return `{instance: description}` of an alert, where it fires now."""
+    found = [each for each in server._get("alerts")["alerts"] if each["labels"]["alertname"] == alert]
+    return {each["labels"].get("instance", ""): each["annotations"]["description"] for each in found}
