@@ -97,7 +97,7 @@ class MetricsClient:
         """Return the end of the run in words.
 
         Args:
-            reason: one of `actors.core.ends.ENDS`, or of another version.
+            reason: one of `actors.core.ends.ENDS`.
             ticks: committed.
             detail: of the reason; may be empty.
         """

@@ -79,11 +79,6 @@ class Connections:
         self._threads = [Thread(target=self._run, name="metrics", daemon=True)]
         self._threads += [Thread(target=self._make, name="metrics page", daemon=True) for _ in range(ANSWERED_AT_ONCE)]
 
-    @property
-    def are_open(self) -> bool:
-        """True if a client is connected."""
-        return bool(self._waiting or self._answered)
-
     def start(self) -> None:
         """Accept connections from now on."""
         for each in (self._listener, self._wakes, self._waker):

@@ -17,7 +17,7 @@ from actors.core.frames import DECODE_ERRORS
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import chained_payloads
-from prism.columns import Column, Columns
+from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
 FORMAT = 2
@@ -160,11 +160,6 @@ def _read(disk: Disk, name: str, take: Callable[[list[Column]], object]) -> Head
     if head is None or count != taken:
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return head
-
-
-def columns_of(checkpoint: Checkpoint) -> Columns:
-    """Return the world's columns, to be restored."""
-    return Columns(checkpoint.columns)
 
 
 def _head(name: str, start: int, payload: bytes) -> Head:

@@ -10,10 +10,11 @@ import anyio
 import msgspec
 
 from actors.core.errors import ForeignCheckpointError
-from actors.persistence.checkpoint import Checkpoint, Position, columns_of
+from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.run_store import RunStore
 from actors.runtime.simulation import Simulation
+from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
 
@@ -92,7 +93,7 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     """
     if checkpoint is None:
         return
-    columns, problem = columns_of(checkpoint), ""
+    columns, problem = Columns(checkpoint.columns), ""
     try:
         simulation.restore(checkpoint.state, columns)
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:

@@ -20,14 +20,13 @@ from actors.persistence.checkpoint import (
     Retention,
     checkpoint_name,
     checkpoint_names,
-    columns_of,
     read_checkpoint,
     read_position,
     tick_of,
 )
 from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.persistence.framed_files import read_frames
-from prism.columns import PIECE
+from prism.columns import PIECE, Columns
 from tests.actors.persistence.files import checkpoint_at
 from tests.crash.disk import SimulatedDisk
 
@@ -54,7 +53,7 @@ def test_a_checkpoint_is_read_back(values: int) -> None:
     checkpoint = checkpoint_at(7, 100, values=values)
     found = read_checkpoint(written(checkpoint), checkpoint.name)
     assert (found.position, found.state) == (checkpoint.position, checkpoint.state)
-    columns = columns_of(found)
+    columns = Columns(found.columns)
     assert columns.values("numbers", int) == list(range(values))
     assert columns.values("names", str) == ["a", "b"]
     assert columns.unread == []
@@ -134,7 +133,7 @@ def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None
             assert disk.size(draft_of(checkpoint)) > before
     draft.write(disk)
     draft.put_in_place(disk, LATEST)
-    assert columns_of(read_checkpoint(disk, checkpoint.name)).values("numbers", int) == list(range(2 * PIECE))
+    assert Columns(read_checkpoint(disk, checkpoint.name).columns).values("numbers", int) == list(range(2 * PIECE))
 
 
 def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:

@@ -131,7 +131,7 @@ def test_a_client_that_does_not_take_its_answer_is_dropped(
         slow.recv(1)  # a byte or the end: it has been accepted
 
         def is_dropped() -> bool:
-            return not server._connections.are_open
+            return not (server._connections._waiting or server._connections._answered)
 
         assert until(is_dropped)
         assert len(everything(slow)) < 20_000_000
