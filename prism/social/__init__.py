@@ -9,10 +9,4 @@ from prism.social.persona import Persona
 from prism.social.post import Post, PostView
 from prism.social.profiles import Profile
 
-__all__ = [
-    "Cascade",
-    "Persona",
-    "Post",
-    "PostView",
-    "Profile",
-]
+__all__ = ["Cascade", "Persona", "Post", "PostView", "Profile"]
