@@ -41,9 +41,6 @@ from prism.llm.spending import cost_usd, metered
 from prism.sharing import Judged
 from prism.statechart import ATTEMPT, Oracle
 
-SHADOW_PART = 4
-"""One in so many calls at once may be a shadow call, and always one."""
-
 AT_ONCE = 64
 """Answers that are computed before the event loop gets a turn: about 5 ms."""
 
@@ -122,9 +119,7 @@ class OracleActor:
         self._is_stopping = False
         self._calls: anyio.abc.TaskGroup | None = None
         """The tasks of the calls under way, while the actor runs."""
-        self._room, self.changed = asyncio.Event(), asyncio.Event()
-        """`changed` is set when there may be a gap for a shadow call, which clears it."""
-        self.shadows_in_flight = 0
+        self._room = asyncio.Event()
 
     @property
     def queue_depth(self) -> int:
@@ -160,33 +155,7 @@ class OracleActor:
         return {name: (getattr(used, name) or 0.0, most) for name, most in caps_of(self._config).items()}
 
     def _used(self) -> Used:
-        return Used(self.statistics.calls + self.statistics.shadow_calls, self.tokens, self.cost_usd)
-
-    def shadow_refusal(self) -> str | None:
-        """Return why a shadow call is not made at all, in a word; None if it may be made."""
-        return self.admission.shadow_refusal()
-
-    def shadow_delay(self, now: float) -> float:
-        """Return the seconds until a shadow call may start; infinite if something has to change first."""
-        if self._waiting or self.shadows_in_flight >= max(1, self.admission.limit.limit // SHADOW_PART):
-            return math.inf
-        return self.admission.shadow_delay(self._under_way, now)
-
-    def begin_shadow(self) -> None:
-        """Note that a shadow call starts."""
-        self.admission.begin_shadow(anyio.current_time())
-        self.shadows_in_flight += 1
-
-    def end_shadow(self) -> None:
-        """Note that a shadow call has ended."""
-        self.shadows_in_flight -= 1
-        self.changed.set()
-        if self._calls is not None:
-            self._start_calls(self._calls)
-
-    @property
-    def _under_way(self) -> int:
-        return self._calling + self.shadows_in_flight
+        return Used(self.statistics.calls, self.tokens, self.cost_usd)
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """Return its counts.
@@ -447,7 +416,7 @@ class OracleActor:
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
         waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None:
-            if self.oracle.waits and (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
+            if self.oracle.waits and (delay := admission.room_delay(waiting, self._calling, now)) > 0.0:
                 self._wake_after(delay, calls)
                 break
             if (refusal := admission.refusal(waiting, now)) is not None:
@@ -467,8 +436,6 @@ class OracleActor:
         self._begin(begun, calls)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
-        if not self._waiting:
-            self.changed.set()
 
     def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
         if self._timer is not None:
