@@ -73,6 +73,10 @@ COMMANDS = {
         "actors.cli.repair:repair",
         "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
     ),
+    "shadow": Named(
+        "actors.cli.shadow:shadow_command",
+        "Ask an oracle about turns of the run in the directory RUN that rules settled, and compare the two.",
+    ),
     "distil": Named(
         "actors.cli.distil:distil_command",
         "Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.",

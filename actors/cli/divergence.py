@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.runs.summary import ShadowSummary
+from actors.runs.shadow import ShadowSummary
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 
+NOTHING_TO_ASK = "none, because no rule settled a turn on which the oracle could be asked, or the share is too small"
 NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
 
 
@@ -30,9 +31,9 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
 
 
 def shadow_table(shadow: ShadowSummary) -> RenderableType:
-    """Return the same for shadow questions, and what became of them."""
+    """Return the distances of an oracle from rules, and what came of the questions."""
     told = [each for each in shadow.divergence if each.questions]
-    outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or "none"
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or NOTHING_TO_ASK
     agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
     line = Text(f"  shadow questions: {outcomes}" + (f"; as the rule did: {agreed:.1%}" if told else ""))
     table = [_table("distance of the oracle from rules, on shadow questions, in bits", told, RULE)] if told else []

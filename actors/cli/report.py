@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.divergence import divergence_table, shadow_table
+from actors.cli.divergence import divergence_table
 from actors.cli.sharing import sharing_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
@@ -72,8 +72,6 @@ def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
     distances = divergence_table(summary.divergence, summary.embedded_note)
     if distances is not None:
         yield distances
-    if summary.shadow is not None:
-        yield shadow_table(summary.shadow)
     if summary.sharing is not None:
         yield sharing_table(summary.sharing)
     if summary.llm is not None:

@@ -8,7 +8,6 @@
 | Intervened | engine | journal | this was done to the world from outside |
 | PostEvent, FeedShown | engine | journal | this took place in the world |
 | Decided | oracle | engine | this is what the agent would do |
-| Shadowed | shadow | engine | this is what the oracle would have done in place of a rule |
 
 Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter
 the run's digest as they are: encoded once.
@@ -82,27 +81,6 @@ class Retried(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
     spent: Spending = ()
 
 
-class Shadowed(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
-    """The outcome of a shadow question: what the oracle would have chosen where a rule did. Nothing follows from it.
-
-    Args:
-        asked: the tick of the question; `trigger`: its trigger.
-        state: the option chosen; empty without an answer.
-        reason: why there is no answer; empty otherwise.
-        latency_s: the time of the call; `spent`: the calls to a model that it took.
-        method: how the oracle found it.
-    """
-
-    asked: int
-    agent: int
-    trigger: str
-    state: str = ""
-    reason: str = ""
-    latency_s: float = 0.0
-    spent: Spending = ()
-    method: str = ""
-
-
 class Codec:
     """Encoders and decoders for one domain's messages.
 
@@ -115,7 +93,6 @@ class Codec:
         self.encode = msgspec.msgpack.Encoder().encode
         self.trigger = msgspec.msgpack.Decoder(Trigger[context_type]).decode
         self.question = msgspec.msgpack.Decoder(Question[context_type]).decode
-        self.shadowed = msgspec.msgpack.Decoder(Shadowed).decode
         self.decided = msgspec.msgpack.Decoder(Decided).decode
         self._answers = msgspec.msgpack.Decoder(list[Update[effect_type] | Question[context_type]]).decode
         messages = Update[effect_type] | Question[context_type] | Intervened | Event

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from actors.core.mailbox import Mailbox, MailboxStatistics
-from actors.core.messages import Decided, Shadowed
+from actors.core.messages import Decided
 from actors.core.snapshot import RunSnapshot
 from prism.agents import Question
 from prism.llm.question_id import Asked
@@ -159,10 +159,6 @@ class Answers(Protocol):
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
         """Return the answer that came when this question was first asked; None if it must be asked now."""
-        return None
-
-    def recorded_shadow(self, question: Question[Any]) -> Shadowed | None:  # noqa: ARG002  # nothing was asked before
-        """Return the outcome of this shadow question when it was first asked; None if it must be asked now."""
         return None
 
     def judgements(self) -> Sequence[Judged]:

@@ -20,9 +20,6 @@ FAILURES = (*REASONS, "deadline", "not_an_option", OracleError.reason, "error")
 FALLBACK_REASONS = (*FAILURES, "breaker_open", "spent", "late")
 """The reasons of fallbacks: the call failed, there was no call, or the answer came too late in `realtime`."""
 
-SHADOW_OUTCOMES = ("answered", "failed", "late", "away", "spent")
-"""The outcomes of shadow questions while a run goes on."""
-
 CALL_OUTCOMES = (USEFUL, *REASONS, "cancelled", "error")
 """The outcomes of calls to a model; `error` for those that a custom oracle makes up."""
 
@@ -74,7 +71,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         interventions: `{kind: interventions carried out}`, for every kind.
         divergence: `{(trigger, alternative): bits}`: distance of the oracle's choices from those of a simpler decider,
             for every trigger with rows meant for the oracle; 0 before the first choice.
-        shadows: `{outcome: shadow questions}`, for every outcome.
         sharing: `{part of a question that shares: questions with an answer}`, for every part.
         sharing_bits: mean divergence of audits from what was shared; 0 before the first.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
@@ -112,7 +108,6 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[HostState, ...]
     interventions: Mapping[str, int]
     divergence: Mapping[tuple[str, str], float]
-    shadows: Mapping[str, int]
     sharing: Mapping[str, int]
     sharing_bits: float
     mailboxes: Mapping[str, MailboxStatistics]

@@ -52,20 +52,6 @@ class CountersState(msgspec.Struct, frozen=True, kw_only=True):
     questions: int = 0
 
 
-class ShadowState(msgspec.Struct, frozen=True, kw_only=True):
-    """The shadow questions.
-
-    Args:
-        choices: the oracle's choices beside those of the rules.
-        outcomes: `{outcome: shadow questions}`.
-        asked: `(what the rule did, the question)` of those without an outcome.
-    """
-
-    choices: CountsState = ()
-    outcomes: dict[str, int] = {}
-    asked: tuple[tuple[str, bytes], ...] = ()
-
-
 class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
     """The supervisor's state: all crashes, `{actor: ticks of its recent crashes}`, and the quarantined agents."""
 
@@ -102,7 +88,6 @@ class OracleState(msgspec.Struct, frozen=True, kw_only=True):
 
     answered: int = 0
     calls: int = 0
-    shadow_calls: int = 0
     coalesced: int = 0
     fallbacks: dict[str, int] = {}
     retries: dict[str, int] = {}
@@ -123,5 +108,4 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     counters: CountersState = CountersState()
     supervisor: SupervisorState = SupervisorState()
     oracle: OracleState = OracleState()
-    shadow: ShadowState = ShadowState()
     guards: dict[str, int] = {}

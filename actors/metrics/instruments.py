@@ -349,12 +349,6 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("trigger", "against"),
     ),
     _counter(
-        "prism_shadow_questions_total",
-        _each(lambda now: now.run.shadows),
-        "Choices of rules that were put to the oracle without consequences, by what came of it.",
-        ("outcome",),
-    ),
-    _counter(
         "prism_oracle_shared_questions_total",
         _each(lambda now: now.run.sharing),
         "Questions that share judgements and have an answer, by their part.",

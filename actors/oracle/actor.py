@@ -24,11 +24,12 @@ from msgspec.structs import replace
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec, Decided, QuestionName, Retried
+from actors.core.messages import Codec, QuestionName, Retried
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
+from actors.oracle.delivery import SENT_AT_ONCE, Delivery, Route
 from actors.oracle.events import Used, caps_of
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
@@ -38,17 +39,10 @@ from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.llm.question_id import ASKED, Asked, TraceIds
 from prism.llm.spending import cost_usd, metered
-from prism.sharing import Judged
 from prism.statechart import ATTEMPT, Oracle
-
-SHADOW_PART = 4
-"""One in so many calls at once may be a shadow call, and always one."""
 
 AT_ONCE = 64
 """Answers that are computed before the event loop gets a turn: about 5 ms."""
-
-SENT_AT_ONCE = 512
-"""Answers that are sent before the event loop gets a turn, where they were computed all at once."""
 
 AWAITED_EVERY_S = 0.1
 """The time between two looks at whether the tick can end, while a run is to stop."""
@@ -99,11 +93,13 @@ class OracleActor:
         self.admission = Admission(config, oracle, self._used, on_spent, ticks)
         self._prices = prices or PricesConfig()
         self._asker = asker
-        self._codec, self._engine = codec, engine
+        self._codec = codec
         self._config = config
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
-        self._is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
+        is_unlimited = config.rate_per_s is None and not caps_of(config) and sharing is None
+        self._computes = is_unlimited and not (oracle.waits or oracle.replays or self._has_keys)
+        """True if questions need no queue and no call: the oracle computes its answers, and there is no limit."""
         self._priority, self._ticks = priority, ticks
         self._is_awaited = is_awaited
         self._observer = observer or Observer()
@@ -111,20 +107,25 @@ class OracleActor:
         self._process = secrets.token_hex(3)
         """It keeps the requests of two processes apart, and nothing else depends on it."""
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
-        self._open: dict[QuestionName, WaitingQuestion] = {}
-        """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: identical questions that wait for its answer}`."""
-        self._share = FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt)
+        self._delivery = Delivery(
+            codec,
+            engine,
+            self._answers,
+            self.statistics,
+            share=FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt),
+            observer=self._observer,
+            sharing=sharing,
+            ids=self._ids,
+        )
         self._calling = 0
         self._has_ended = False
         self._timer: asyncio.TimerHandle | None = None
         self._is_stopping = False
         self._calls: anyio.abc.TaskGroup | None = None
         """The tasks of the calls under way, while the actor runs."""
-        self._room, self.changed = asyncio.Event(), asyncio.Event()
-        """`changed` is set when there may be a gap for a shadow call, which clears it."""
-        self.shadows_in_flight = 0
+        self._room = asyncio.Event()
 
     @property
     def queue_depth(self) -> int:
@@ -160,33 +161,7 @@ class OracleActor:
         return {name: (getattr(used, name) or 0.0, most) for name, most in caps_of(self._config).items()}
 
     def _used(self) -> Used:
-        return Used(self.statistics.calls + self.statistics.shadow_calls, self.tokens, self.cost_usd)
-
-    def shadow_refusal(self) -> str | None:
-        """Return why a shadow call is not made at all, in a word; None if it may be made."""
-        return self.admission.shadow_refusal()
-
-    def shadow_delay(self, now: float) -> float:
-        """Return the seconds until a shadow call may start; infinite if something has to change first."""
-        if self._waiting or self.shadows_in_flight >= max(1, self.admission.limit.limit // SHADOW_PART):
-            return math.inf
-        return self.admission.shadow_delay(self._under_way, now)
-
-    def begin_shadow(self) -> None:
-        """Note that a shadow call starts."""
-        self.admission.begin_shadow(anyio.current_time())
-        self.shadows_in_flight += 1
-
-    def end_shadow(self) -> None:
-        """Note that a shadow call has ended."""
-        self.shadows_in_flight -= 1
-        self.changed.set()
-        if self._calls is not None:
-            self._start_calls(self._calls)
-
-    @property
-    def _under_way(self) -> int:
-        return self._calling + self.shadows_in_flight
+        return Used(self.statistics.calls, self.tokens, self.cost_usd)
 
     def state(self, is_open: Callable[[QuestionName], bool]) -> OracleState:
         """Return its counts.
@@ -239,9 +214,9 @@ class OracleActor:
                 self._calls = calls
                 if self._is_stopping:
                     calls.start_soon(self._give_up_waiting)
-                self._accept(list(self._open.values()), calls)
+                self._accept(list(self._delivery.open.values()))
                 while batch := await mailbox.receive_all():
-                    await self._receive(batch, calls)
+                    await self._receive(batch)
         except BaseExceptionGroup as group:
             for kind in (OracleUnavailableError, JournalError):
                 if (error := first_error(group, kind)) is not None:
@@ -254,171 +229,117 @@ class OracleActor:
             self._has_ended = True
             self.statistics.report(anyio.current_time())
 
-    async def _receive(self, batch: list[bytes], calls: anyio.abc.TaskGroup) -> None:
+    @property
+    def _tasks(self) -> anyio.abc.TaskGroup:
+        """The tasks that end with the actor, which runs."""
+        if self._calls is None:
+            raise RuntimeError("the oracle actor does not run")
+        return self._calls
+
+    async def _receive(self, batch: list[bytes]) -> None:
         """Accept a batch of questions; while the queue is full, read no more, so that the mailbox fills and refuses."""
         now = anyio.current_time()
         arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
         # They are open before the domain or the oracle sees any of them: a crash over one must not lose the others.
-        self._open.update({waiting.name: waiting for waiting in arrived})
-        if self._is_unlimited and not (self.oracle.waits or self.oracle.replays or self._has_keys):
-            arrived = await self._compute_all(arrived, calls)
-        if self.sharing is None:
-            self._accept(arrived, calls)
+        self._delivery.open.update({waiting.name: waiting for waiting in arrived})
+        if self._computes:
+            await self._compute_all(self._unrecorded(arrived))
+        elif self.sharing is None:
+            self._accept(arrived)
         else:
             for tick, of_tick in groupby(arrived, key=attrgetter("question.tick")):
                 await self.sharing.begin_tick(tick)
-                self._accept(list(of_tick), calls)
+                self._accept(list(of_tick))
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()
 
-    async def _compute_all(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> list[WaitingQuestion]:
-        """Answer the questions to an oracle that computes, with no limit to keep: they need no queue and no call.
-
-        Returns:
-            Those that need more, because they have a recorded answer.
-        """
-        left, new = list[WaitingQuestion](), list[WaitingQuestion]()
-        for waiting in arrived:
-            if (recorded := self._answers.recorded_answer(waiting.question)) is not None:
-                self.statistics.count_recorded(recorded)
-                left.append(waiting._replace(decided=recorded))
-            else:
-                new.append(waiting)
+    async def _compute_all(self, new: list[WaitingQuestion]) -> None:
+        """Answer questions to an oracle that computes: all at once if it can, or one after the other."""
         begun = anyio.current_time()
         states = answers_at_once(self.oracle, [waiting.question for waiting in new]) if len(new) > 1 else None
         if states is None:
-            await self._compute_each(new, calls)
-            return left
-        each_s = (anyio.current_time() - begun) / max(1, len(new))
+            await self._compute_each(new)
+            return
+        each_s = (anyio.current_time() - begun) / len(new)
         for start in range(0, len(new), SENT_AT_ONCE):
-            part = slice(start, start + SENT_AT_ONCE)
-            answers = [Answer(state, self.oracle.source, method=self.oracle.method) for state in states[part]]
-            await self._send_computed(new[part], answers, begun, each_s)
+            part = new[start : start + SENT_AT_ONCE]
+            self._observe_computed(part, begun, each_s)
+            found = states[start : start + SENT_AT_ONCE]
+            answers = [Answer(state, self.oracle.source, method=self.oracle.method) for state in found]
+            await self._delivery.settle(Route.COMPUTED, part, answers)
             await asyncio.sleep(0)
-        return left
 
-    async def _compute_each(self, new: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
-        """Answer questions one after the other."""
-        for count, waiting in enumerate(new):
-            begun = anyio.current_time()
-            answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, math.inf)
-            if answer.reason:
-                self.statistics.count_call(waiting.name)
-                self._calling += 1
-                await self._settle(waiting, self.admission.begin(waiting, 1, begun, waited=False), answer, calls)
-                continue
-            await self._send_computed([waiting], [answer], begun, anyio.current_time() - begun)
-            if count % AT_ONCE == AT_ONCE - 1:
-                await asyncio.sleep(0)
+    async def _compute_each(self, new: list[WaitingQuestion]) -> None:
+        for start in range(0, len(new), AT_ONCE):
+            part, answers = list[WaitingQuestion](), list[Answer]()
+            for waiting in new[start : start + AT_ONCE]:
+                begun = anyio.current_time()
+                answer = await call_oracle(self.oracle, self._asker(waiting.question), waiting.question, math.inf)
+                if answer.reason:
+                    self.statistics.count_call(waiting.name)
+                    self._calling += 1
+                    await self._end_call(waiting, self.admission.begin(waiting, 1, begun, waited=False), answer)
+                    continue
+                self._observe_computed([waiting], begun, anyio.current_time() - begun)
+                part.append(waiting)
+                answers.append(answer)
+            await self._delivery.settle(Route.COMPUTED, part, answers)
+            await asyncio.sleep(0)
 
-    async def _send_computed(
-        self, part: Sequence[WaitingQuestion], answers: Sequence[Answer], begun: float, each_s: float
-    ) -> None:
-        """Record answers that were computed, and send them; each took `each_s`."""
-        now, statistics, observer = anyio.current_time(), self.statistics, self._observer
-        decisions = [waiting.decide(answer, now) for waiting, answer in zip(part, answers, strict=True)]
-        records = [self._codec.encode(decided) for decided in decisions]
-        await self._answers.keep(*records)
-        for waiting, answer, decided, record in zip(part, answers, decisions, records, strict=True):
-            observer.asked(begun - waiting.arrived)
-            observer.answered("", each_s, decided.asked)
-            observer.decided(waiting.question, decided, None)
-            if self._engine.put(record):
-                statistics.count_computed(decided)
-                self._open.pop(waiting.name, None)
-                continue
-            statistics.count_call(waiting.name)
-            statistics.count_answer(decided, now)
-            self._share.add(answer)
-            self._open[waiting.name] = waiting._replace(decided=decided)
-            await self._engine.send(record)
-            self._close(waiting)
+    def _observe_computed(self, part: Sequence[WaitingQuestion], begun: float, each_s: float) -> None:
+        for waiting in part:
+            self._observer.asked(begun - waiting.arrived)
+            self._observer.answered("", each_s, waiting.question.tick)
 
-    def _accept(self, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup) -> None:
+    def _accept(self, arrived: list[WaitingQuestion]) -> None:
         """Send recorded answers again, replay answers from a tape, and queue the questions that must be asked."""
-        if self.sharing is not None:
-            arrived = self._accept_shared(self.sharing, arrived, calls)
+        arrived = self._unrecorded(arrived) if self.sharing is None else self._accept_shared(self.sharing, arrived)
         for waiting in arrived:
-            if (decided := self._recorded(waiting)) is not None:
-                calls.start_soon(self._send, waiting, decided)
-            elif self.oracle.replays:
-                calls.start_soon(self._replay, waiting, calls)
+            if self.oracle.replays:
+                self._tasks.start_soon(self._replay, waiting)
             else:
                 self._queue(waiting)
-        self._start_calls(calls)
+        self._start_calls()
 
-    def _recorded(self, waiting: WaitingQuestion) -> Decided | None:
-        """Return the recorded answer to a question; None if it must be asked now."""
-        decided = waiting.decided  # the actor crashed before it was sent; it is in the log, so it stays valid
-        if decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
-            self.statistics.count_recorded(decided)
-        if decided is not None:
-            self._open[waiting.name] = waiting._replace(decided=decided)
-        return decided
+    def _unrecorded(self, arrived: list[WaitingQuestion]) -> list[WaitingQuestion]:
+        """Send the answers that are recorded, and return the other questions."""
+        left, recorded = list[WaitingQuestion](), list[WaitingQuestion]()
+        for each in arrived:
+            waiting = self._delivery.recorded(each)
+            (left if waiting.decided is None else recorded).append(waiting)
+        if recorded:
+            self._tasks.start_soon(self._delivery.settle, Route.RECORDED, recorded)
+        return left
 
-    def _accept_shared(
-        self, sharing: Sharing, arrived: list[WaitingQuestion], calls: anyio.abc.TaskGroup
-    ) -> list[WaitingQuestion]:
+    def _accept_shared(self, sharing: Sharing, arrived: list[WaitingQuestion]) -> list[WaitingQuestion]:
         """Give each question its place, and answer those whose judgement is known. Return those that must be asked."""
-        left, known, upcoming = list[WaitingQuestion](), list[tuple[WaitingQuestion, Answer]](), deque(arrived)
+        left, recorded, shared = list[WaitingQuestion](), list[WaitingQuestion](), list[WaitingQuestion]()
+        answers, upcoming, delivery = list[Answer](), deque(arrived), self._delivery
         while upcoming:
-            waiting = sharing.placed(upcoming.popleft())
-            self._open[waiting.name] = waiting
-            if (decided := self._recorded(waiting)) is not None:
-                self._count_shared(waiting, decided)
-                calls.start_soon(self._send, waiting, decided)
-                if waiting.decided is None:  # else it was settled before the actor crashed
-                    upcoming.extendleft(reversed(self._note_outcome(waiting, None, failed=bool(decided.reason))))
+            before = sharing.placed(upcoming.popleft())
+            delivery.open[before.name] = before
+            waiting = delivery.recorded(before)
+            if (decided := waiting.decided) is not None:
+                delivery.count_shared(waiting, decided)
+                recorded.append(waiting)
+                if before.decided is None:  # else it was settled before the actor crashed
+                    upcoming.extendleft(reversed(delivery.note_outcome(waiting, None, failed=bool(decided.reason))))
             elif sharing.must_wait(waiting):
                 continue
             elif (answer := sharing.known(waiting)) is not None:
-                known.append((waiting, answer))
-                upcoming.extendleft(reversed(self._note_outcome(waiting, None, failed=False)))
+                shared.append(waiting)
+                answers.append(answer)
+                upcoming.extendleft(reversed(delivery.note_outcome(waiting, None, failed=False)))
             else:
                 left.append(waiting)
-        if known:
-            calls.start_soon(self._deliver_all, known)
+        if recorded:
+            self._tasks.start_soon(delivery.settle, Route.RECORDED, recorded)
+        if shared:
+            self._tasks.start_soon(delivery.settle, Route.SHARED, shared, answers)
         return left
 
-    def _note_outcome(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
-        """Note the outcome of a question that shares, and return the open questions that need no longer wait for it.
-
-        It is called in the turn in which the outcome is decided: a crash of the actor finds all of it, or nothing.
-        """
-        if self.sharing is None:
-            return []
-        released = self.sharing.settle(waiting, judged, failed=failed)
-        self._open.update({each.name: each for each in released})
-        return released
-
-    def _count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
-        if self.sharing is not None and not decided.reason:
-            self.sharing.count(waiting)
-
-    async def _deliver_all(self, known: list[tuple[WaitingQuestion, Answer]]) -> None:
-        """Record and send answers that were drawn from known judgements."""
-        now, encoded = anyio.current_time(), list[tuple[WaitingQuestion, bytes]]()
-        for waiting, answer in known:
-            decided = waiting.decide(answer, now)
-            self.statistics.count_answer(decided, now)
-            self._observer.decided(waiting.question, decided, None)
-            self._share.add(answer)
-            self._count_shared(waiting, decided)
-            self._open[waiting.name] = waiting._replace(decided=decided)
-            encoded.append((waiting, self._codec.encode(decided)))
-        await self._answers.keep(*(each for _, each in encoded))
-        for count, (waiting, record) in enumerate(encoded):
-            await self._engine.send(record)
-            self._close(waiting)
-            if count % AT_ONCE == AT_ONCE - 1:
-                await asyncio.sleep(0)
-
-    async def _send(self, waiting: WaitingQuestion, decided: Decided) -> None:
-        await self._engine.send(self._codec.encode(decided))
-        self._close(waiting)
-
-    async def _replay(self, waiting: WaitingQuestion, calls: anyio.abc.TaskGroup) -> None:
+    async def _replay(self, waiting: WaitingQuestion) -> None:
         question = waiting.question
         recorded = await self.oracle.recorded_fallback(self._codec.encode(question))
         if recorded is not None:
@@ -426,7 +347,7 @@ class OracleActor:
             answer = fallback(question, Source(source), reason)
         else:
             answer = await self._ask(waiting, math.inf)
-        await self._deliver(waiting, answer, calls)
+        await self._deliver(waiting, answer)
 
     def _queue(self, waiting: WaitingQuestion) -> None:
         """Queue a question, or let it wait for the answer to an identical one, where the oracle lets them share it."""
@@ -442,19 +363,19 @@ class OracleActor:
             self._followers[waiting.key] = []
         self._waiting.put(waiting, self._priority, waiting.kind)
 
-    def _start_calls(self, calls: anyio.abc.TaskGroup) -> None:
+    def _start_calls(self) -> None:
         """Start every call that may start now, and set a timer for the next one."""
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
         waited = admission.take_rate_wait()
         while (waiting := self._waiting.first()) is not None:
-            if self.oracle.waits and (delay := admission.room_delay(waiting, self._under_way, now)) > 0.0:
-                self._wake_after(delay, calls)
+            if self.oracle.waits and (delay := admission.room_delay(waiting, self._calling, now)) > 0.0:
+                self._wake_after(delay)
                 break
             if (refusal := admission.refusal(waiting, now)) is not None:
-                calls.start_soon(self._deliver, self._waiting.pop(), refusal, calls)
+                self._tasks.start_soon(self._deliver, self._waiting.pop(), refusal)
                 continue
             if (delay := admission.delay(now)) > 0.0:
-                self._wake_after(admission.wake_s(waiting, delay, now), calls)
+                self._wake_after(admission.wake_s(waiting, delay, now))
                 admission.note_rate_wait()
                 break
             self._waiting.pop()
@@ -464,40 +385,38 @@ class OracleActor:
             self.statistics.concurrency_max = max(self.statistics.concurrency_max, self._calling + 1)
             self._calling += self.oracle.waits  # answers that are computed come one after the other
             begun.append((waiting, call))
-        self._begin(begun, calls)
+        self._begin(begun)
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
-        if not self._waiting:
-            self.changed.set()
 
-    def _wake_after(self, delay_s: float, calls: anyio.abc.TaskGroup) -> None:
+    def _wake_after(self, delay_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         if delay_s < math.inf:  # else the end of a call comes first
-            self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls, calls)
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._start_calls)
 
-    def _begin(self, begun: list[tuple[WaitingQuestion, Call]], calls: anyio.abc.TaskGroup) -> None:
+    def _begin(self, begun: list[tuple[WaitingQuestion, Call]]) -> None:
         if not self.oracle.waits and begun:
-            calls.start_soon(self._compute, begun, calls)
+            self._tasks.start_soon(self._compute, begun)
             return
         for waiting, call in begun:
-            calls.start_soon(self._call, waiting, call, calls)
+            self._tasks.start_soon(self._call, waiting, call)
 
-    async def _compute(self, begun: list[tuple[WaitingQuestion, Call]], calls: anyio.abc.TaskGroup) -> None:
+    async def _compute(self, begun: list[tuple[WaitingQuestion, Call]]) -> None:
         """Ask an oracle that computes its answers one question after the other: a task for each would cost as much."""
         for waiting, call in begun:
             self._calling += 1
-            await self._call(waiting, call, calls)
+            await self._call(waiting, call)
 
-    async def _call(self, waiting: WaitingQuestion, call: Call, calls: anyio.abc.TaskGroup) -> None:
+    async def _call(self, waiting: WaitingQuestion, call: Call) -> None:
         """Ask the oracle, and report the call to the limits and the observer."""
         self._observer.asked(call.begun - waiting.arrived)
         ATTEMPT.set(waiting.unreadable)  # of this task alone
         if self.oracle.waits:
             self._name_calls(waiting)
-        await self._settle(waiting, call, await self._ask(waiting, call.within_s), calls)
+        await self._end_call(waiting, call, await self._ask(waiting, call.within_s))
 
-    async def _settle(self, waiting: WaitingQuestion, call: Call, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
+    async def _end_call(self, waiting: WaitingQuestion, call: Call, answer: Answer) -> None:
         """Deliver the answer of a call that has ended, or ask again."""
         question, now = waiting.question, anyio.current_time()
         self._observer.answered(answer.reason, now - call.begun, question.tick)
@@ -510,23 +429,20 @@ class OracleActor:
             await self._forget(waiting, answer)
             raise
         if not answer.reason:
-            await self._deliver(waiting, answer, calls)
+            await self._deliver(waiting, answer)
             return
         waiting = self.admission.counted(waiting, answer)
         pause_s = self.admission.retry_pause_s(waiting, answer, now)
         if pause_s is None:
-            await self._give_up(waiting, answer, calls)
+            await self._give_up(waiting, answer)
         else:
-            await self._retry(waiting, answer, pause_s, calls)
-
-    def _id(self, question: Question[Any]) -> str:
-        return self._ids.question(question.tick, question.agent, self._codec.encode(question))
+            await self._retry(waiting, answer, pause_s)
 
     def _name_calls(self, waiting: WaitingQuestion) -> None:
         """Let the requests and the log lines of this task carry the id of its question."""
         question = waiting.question
         asked = Asked(
-            self._id(question),
+            self._delivery.id_of(question),
             self._ids.trace(question.tick),
             waiting.tries + 1,
             self._process,
@@ -548,37 +464,35 @@ class OracleActor:
             finally:
                 self.statistics.count_spent(waiting.name, ledger.total)
 
-    async def _give_up(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
+    async def _give_up(self, waiting: WaitingQuestion, answer: Answer) -> None:
         """Deliver a fallback, unless there is none, or the run waits for the server and no wait can help."""
         must_stop = self.admission.must_stop(answer)
         if must_stop or not self.oracle.falls_back:
             await self._forget(waiting, answer)  # what stays on a tape as failed would fail a resumed run, too
         if must_stop:
             raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
-        await self._deliver(waiting, answer, calls)
+        await self._deliver(waiting, answer)
 
-    async def _retry(
-        self, waiting: WaitingQuestion, answer: Answer, pause_s: float, calls: anyio.abc.TaskGroup
-    ) -> None:
+    async def _retry(self, waiting: WaitingQuestion, answer: Answer, pause_s: float) -> None:
         """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
-        self._open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
+        self._delivery.open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
         agent, tick, trigger = waiting.name
         await self._answers.keep(self._codec.encode(Retried(tick, agent, trigger, answer.reason, spent)))
         self.statistics.count_written(spent, answer.reason)
         await self._forget(waiting, answer)
-        self._start_calls(calls)
+        self._start_calls()
         await anyio.sleep(pause_s)
         put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
         put(waiting, self._priority, waiting.kind)
-        self._start_calls(calls)
+        self._start_calls()
 
     async def _forget(self, waiting: WaitingQuestion, answer: Answer) -> None:
         question = waiting.question
         await self.oracle.before_retry(self._asker(question), question.trigger, question.context, answer.reason)
 
-    async def _deliver(self, waiting: WaitingQuestion, answer: Answer, calls: anyio.abc.TaskGroup) -> None:
-        """Record and send the answer to a question and to those identical to it, and start further calls."""
+    async def _deliver(self, waiting: WaitingQuestion, answer: Answer) -> None:
+        """Settle a question and those identical to it, and accept those that have waited for it."""
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail)
@@ -587,31 +501,7 @@ class OracleActor:
             for follower in followers:  # they arrived later, so their deadlines may not have passed
                 self._queue(follower)
             followers = []
-        now = anyio.current_time()
-        judged = None if self.sharing is None else self.sharing.judged(waiting, answer)
-        released: list[WaitingQuestion] = []
-        for same in (waiting, *followers):
-            if answer.reason:
-                await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
-            decided = same.decide(answer, now, self.statistics.take_unlogged(same.name))
-            name = self._id(same.question) if answer.reason else ""
-            self.statistics.count_answer(decided, now, answer.detail, name)
-            self._observer.decided(same.question, decided, None if same is waiting else waiting.question)
-            self._share.add(answer)
-            self._count_shared(same, decided)
-            self._open[same.name] = same._replace(decided=decided)
-            released += self._note_outcome(same, judged, failed=bool(answer.reason))
-            record = self._codec.encode(decided)
-            await self._answers.keep(*([record] if judged is None else [self._codec.encode(judged), record]))
-            self.statistics.count_written(decided.spent)
-            await self._send(same, decided)
-        self._accept(released, calls)
-
-    def _close(self, waiting: WaitingQuestion) -> None:
-        """Forget an answered question, unless one of the same name has been asked since its answer was sent."""
-        name = waiting.name
-        self.statistics.close(name)
-        if self.sharing is not None:
-            self.sharing.close(name)
-        if self._open.get(name, waiting).question is waiting.question:
-            self._open.pop(name, None)
+        batch = [waiting, *followers]
+        for same in batch if answer.reason else ():
+            await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
+        self._accept(await self._delivery.settle(Route.CALLED, batch, [answer] * len(batch)))

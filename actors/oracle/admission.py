@@ -16,7 +16,7 @@ from actors.oracle import retry
 from actors.oracle.call import Answer, fallback
 from actors.oracle.circuit_breaker import WAITED, CircuitBreaker
 from actors.oracle.concurrency_limit import limit_of
-from actors.oracle.events import AdmissionEvents, Used, caps_of
+from actors.oracle.events import AdmissionEvents, Used
 from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import LearnedRate, TokenBucket
@@ -183,27 +183,6 @@ class Admission:
             within_s = max(within_s, self._deadline_s)
         return Call(now, within_s, under_way, is_probe)
 
-    def shadow_refusal(self) -> str | None:
-        """Return why a call without consequences is not made at all: `away` or `spent`; None if it may be made."""
-        if not self.breaker.is_closed:
-            return "away"
-        return "spent" if self._is_spent or self._has_half_spent(self._used()) else None
-
-    def shadow_delay(self, calls: int, now: float) -> float:
-        """Return the seconds until such a call may start; infinite if another one has to end first.
-
-        Args:
-            calls: calls under way, those included.
-        """
-        if calls >= self.limit.limit:
-            return math.inf
-        return max(self._bucket.delay(now), self.learned_rate.delay(now))
-
-    def begin_shadow(self, now: float) -> None:
-        """Note that such a call starts. It counts for the rates, and says nothing about the server."""
-        self._bucket.take(now)
-        self.learned_rate.take(now, waited=False)
-
     def ended(self, call: Call, answer: Answer, now: float) -> None:
         """Note that a call has ended.
 
@@ -288,10 +267,6 @@ class Admission:
             or (config.max_tokens is not None and used.tokens >= config.max_tokens)
             or self._has_reached_usd(used)
         )
-
-    def _has_half_spent(self, used: Used) -> bool:
-        """Return whether half of a spend cap is used: what is left is for questions with consequences."""
-        return any(2.0 * (getattr(used, name) or 0.0) >= most for name, most in caps_of(self._config).items())
 
     def _has_reached_usd(self, used: Used) -> bool:
         most_usd = self._config.max_usd

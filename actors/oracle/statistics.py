@@ -63,8 +63,6 @@ class OracleCounters:
         self.answered = 0
         self.calls = 0
         """Calls to the oracle."""
-        self.shadow_calls = 0
-        """Calls for shadow questions, which count for the spend caps."""
         self.coalesced = 0
         """Questions that shared the answer of an identical one."""
         self.fallbacks: Counter[str] = Counter()
@@ -193,7 +191,6 @@ class OracleCounters:
         return OracleState(
             answered=self.answered - open_counts["answered", ""],
             calls=self.calls - open_counts["calls", ""],
-            shadow_calls=self.shadow_calls,
             coalesced=self.coalesced - open_counts["coalesced", ""],
             fallbacks={reason: count for reason, count in fallbacks.items() if count},
             retries=dict(self.retries),
@@ -206,7 +203,7 @@ class OracleCounters:
         """Set the counts to those of a checkpoint."""
         self.answered, self.calls, self.coalesced = state.answered, state.calls, state.coalesced
         self.fallbacks, self.retries = Counter(state.fallbacks), Counter(state.retries)
-        self.methods, self.shadow_calls = Counter(state.methods), state.shadow_calls
+        self.methods = Counter(state.methods)
         self.tokens_before = state.tokens
         self.spent, self.spent_written = Ledger(state.spent), Ledger(state.spent)
         self.retries_written = Counter(state.retries)

@@ -16,7 +16,7 @@ from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.agents import DECIDED
-from prism.divergence import EMBEDDED, FIRST_OPTION, Distance, Divergence
+from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 from prism.palette import BLUE, SOURCES, VERMILION
 from prism.social.realised import feed_warning
 
@@ -37,7 +37,7 @@ _METHOD_WORDS = {
 }
 WIDE = 100.0
 """The ratio of the longest latency to the shortest from which the axis is logarithmic."""
-_AGAINST = {FIRST_OPTION: "the first option", EMBEDDED: "the embedded choice"}
+_AGAINST = {FIRST_OPTION: "the first option", EMBEDDED: "the embedded choice", RULE: "the rules"}
 
 
 def decision_charts(groups: Sequence[RunGroup]) -> list[Chart]:
@@ -247,10 +247,20 @@ def divergence_charts(groups: Sequence[RunGroup]) -> list[Chart]:
         for each in group.first.summary.divergence
         if each.questions and each.against
     ]
-    return [_divergence(told, groups)] if told else []
+    ruled = [
+        (group.first, each)
+        for group in groups
+        if group.first.shadow is not None
+        for each in group.first.shadow.divergence
+        if each.questions and each.against
+    ]
+    charts = [_divergence("How far the oracle is from simpler deciders", told, groups)] if told else []
+    if ruled:
+        charts.append(_divergence("How far the oracle is from rules, on turns that they settled", ruled, groups))
+    return charts
 
 
-def _divergence(told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[RunGroup]) -> Chart:
+def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[RunGroup]) -> Chart:
     lines: list[tuple[str, str, Distance, int]] = []
     for run, each in told:
         name = f"{each.trigger} ({each.state})" if len(told) > len(groups) else each.trigger
@@ -260,7 +270,7 @@ def _divergence(told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[R
     drawn = figure(height=56 + 36 * len(shown))
     axes = drawn.subplots()
     for row, (name, against, distance, _) in enumerate(shown):
-        shade, mark = (BLUE, "o") if against == FIRST_OPTION else (VERMILION, "D")
+        shade, mark = (VERMILION, "D") if against == EMBEDDED else (BLUE, "o")
         text = f"{name} from {_AGAINST.get(against, against)}"
         axes.text(0, row - 0.36, text if len(text) < 52 else f"{text[:51]}…", color=TEXT, fontsize=SMALL, va="center")
         axes.plot([distance.low, distance.high], [row, row], color=shade, linewidth=3, alpha=0.5)
@@ -273,7 +283,7 @@ def _divergence(told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[R
     label(axes, "bits: 0 the same choices, 1 none in common", grid="x")
     name, against, distance, questions = lines[0]
     first = told[0][0]
-    note = "" if first.summary is None else first.summary.embedded_note
+    note = _note(first, against)
     reading = (
         f"On {plural(questions, 'question')} of {name}, the choices are {distance.bits:.3f} bits "
         f"({distance.low:.3f} to {distance.high:.3f}) from {_AGAINST.get(against, against)}."
@@ -284,7 +294,14 @@ def _divergence(told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[R
         for name, against, each, asked in lines
     ]
     columns = ("trigger", "distance from", "bits", "95% from", "to", "questions")
-    return Chart("How far the oracle is from simpler deciders", drawn, reading, Table(columns, rows, frozenset({0, 1})))
+    return Chart(title, drawn, reading, Table(columns, rows, frozenset({0, 1})))
+
+
+def _note(run: RunRecord, against: str) -> str:
+    """Return what to know of a distance; empty if there is nothing."""
+    if against == RULE:
+        return "" if run.shadow is None else f"`prism shadow` has asked: {run.shadow.oracle}"
+    return "" if run.summary is None else run.summary.embedded_note
 
 
 def feed_charts(groups: Sequence[RunGroup]) -> list[Chart]:

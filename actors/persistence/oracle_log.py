@@ -10,14 +10,14 @@ however often it was killed.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import msgspec
 
 from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, encode_frame
-from actors.core.messages import Decided, QuestionName, Retried, Shadowed
+from actors.core.messages import Decided, QuestionName, Retried
 from actors.core.state import Effort
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import check_magic, read_frames, reading
@@ -42,7 +42,7 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
     question: bytes = b""
 
 
-LogRecord = LoggedAnswer | Retried | Shadowed | Judged
+LogRecord = LoggedAnswer | Retried | Judged
 
 _decode = msgspec.msgpack.Decoder(LogRecord).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -54,19 +54,14 @@ def question_hash(question: Question[Any]) -> bytes:
 
 
 def encode_answer(record: bytes) -> bytes:
-    """Return the frame of an encoded `Decided`, `Retried`, `Shadowed` or `Judged`."""
+    """Return the frame of an encoded `Decided`, `Retried` or `Judged`."""
     return encode_frame(ORIGIN, record)
 
 
-def read_answers(
-    disk: Disk, offset: int = FIRST_ANSWER, on_shadow: Callable[[Shadowed], None] = lambda _: None
-) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
+def read_answers(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LoggedAnswer, int] | Damage]:
     """Yield `(answer, offset after it)` from an offset on; the last item is the damage, if any.
 
     An answer names all calls that it took, those before a `Retried` included.
-
-    Args:
-        on_shadow: called with the outcomes of shadow questions on the way.
     """
     unanswered: dict[QuestionName, Ledger] = {}
     for found in read_records(disk, offset):
@@ -76,9 +71,6 @@ def read_answers(
         record, end = found
         name = (record.agent, record.asked, record.trigger)
         if isinstance(record, Judged):
-            continue
-        if isinstance(record, Shadowed):
-            on_shadow(record)
             continue
         if isinstance(record, Retried):
             unanswered.setdefault(name, Ledger()).add(record.spent)
@@ -124,29 +116,17 @@ class RecordedAnswers:
     """
 
     def __init__(self, disk: Disk, offset: int, end: int) -> None:
-        self._shadows: dict[QuestionName, Shadowed] = {}
         self._disk = disk
-        self._records = read_answers(disk, offset, self._add_shadow)
+        self._records = read_answers(disk, offset)
         self._end = end
         self._at = offset
         self._newest = -1
-        """The latest tick of a question, a shadow question too, whose answer has been read."""
+        """The latest tick of a question whose answer has been read."""
         self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
-
-    def _add_shadow(self, shadowed: Shadowed) -> None:
-        self._shadows[shadowed.agent, shadowed.asked, shadowed.trigger] = shadowed
-        self._newest = max(self._newest, shadowed.asked)
 
     def judgements(self) -> list[Judged]:
         """Return every judgement of the log, those before the first offset included."""
         return read_judgements(self._disk, self._end)
-
-    def take_shadow(self, question: Question[Any]) -> Shadowed | None:
-        """Remove and return the outcome of a shadow question; None if none was recorded."""
-        name = (question.agent, question.tick, question.trigger)
-        while name not in self._shadows and self._read_next():
-            pass
-        return self._shadows.pop(name, None)
 
     def take(self, question: Question[Any]) -> Decided | None:
         """Remove and return the answer to a question; None if none was recorded."""

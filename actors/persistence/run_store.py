@@ -24,7 +24,7 @@ import anyio
 
 from actors.core.errors import RESUME, JournalError
 from actors.core.events import CheckpointWritten, emit
-from actors.core.messages import Decided, Shadowed
+from actors.core.messages import Decided
 from actors.core.ports import Observer, Record
 from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCounters, in_thread
 from actors.persistence.checkpoint import LATEST, Position, Retention
@@ -230,10 +230,6 @@ class RunStore(Record):
                     f"{question.tick}, on which tick {effect} of the journal depends; a part of it is lost"
                 )
         return decided
-
-    def recorded_shadow(self, question: Question[Any]) -> Shadowed | None:
-        """Return the outcome of a shadow question that was recorded before the resume; None if there is none."""
-        return self._recorded_answers.take_shadow(question)
 
     def judgements(self) -> Sequence[Judged]:
         """Return the judgements that were recorded before the resume."""

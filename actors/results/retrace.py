@@ -25,7 +25,6 @@ from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import Header, answers_of
 from actors.persistence.oracle_log import RecordedAnswers
-from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import Recovered, recover
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
@@ -287,20 +286,6 @@ def _values_of(guard: object, agent: StatefulAgent[Any], context: Any) -> dict[s
     return found
 
 
-class _TracedReplay(Replay):
-    """A replay that passes each tick on once it has been compared."""
-
-    def __init__(
-        self, recorded: RecordedTicks, answers: RecordedAnswers, on_tick: Callable[[int, bytes], None]
-    ) -> None:
-        super().__init__(recorded, answers)
-        self._on_tick = on_tick
-
-    async def commit(self, tick: int, frame: bytes) -> None:
-        await super().commit(tick, frame)
-        self._on_tick(tick, frame)
-
-
 async def retrace(
     run: OpenRun,
     trace: Trace,
@@ -340,11 +325,11 @@ async def _retrace(
         trace.attach(simulation)
         on_begin(simulation)
 
-    def commit(tick: int, frame: bytes) -> None:
+    async def commit(tick: int, frame: bytes) -> None:
         trace.committed(running[-1].domain, frame)
         on_commit(running[-1], tick, frame)
 
-    record = _TracedReplay(recovered.recorded, recorded_answers(run, recovered), commit)
+    record = Replay(recovered.recorded, recorded_answers(run, recovered), commit)
     return await do_again(run, recovered, until, record, begin)
 
 

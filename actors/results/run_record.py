@@ -21,6 +21,7 @@ from actors.runs.listing import ListedRun, RunStatus, list_run
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import RoundsTable, read_rows, rounds_of
+from actors.runs.shadow import ShadowSummary, read_shadow
 from actors.runs.summary import Summary
 from prism.config import Config
 from prism.drawing import Outline, outline
@@ -55,6 +56,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         course: what its journal says.
         oracle: what the oracle's log says; None without calls to a model.
         chart: the chart with what the run did on it; None if it cannot be read, for the reason in `chart_problem`.
+        shadow: what `prism shadow` has found; None if nobody has asked.
         audience: the people of a social run; the reason, if they cannot be read again; None if nobody has asked.
     """
 
@@ -68,6 +70,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     oracle: OracleTrace | None
     chart: Outline | None
     chart_problem: str
+    shadow: ShadowSummary | None = None
     audience: Audience | str | None = None
 
     @property
@@ -116,6 +119,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         oracle=_oracle(path),
         chart=None if chart is None else outline(chart, course.activity),
         chart_problem=problem,
+        shadow=read_shadow(directory, listed.digest),
     )
 
 

@@ -81,8 +81,8 @@ async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
 def position_of(simulation: Simulation, store: RunStore) -> Position:
     """Return the place of a simulation's checkpoint in the other files."""
     tick, engine = simulation.engine.tick, simulation.engine
-    ticks = [each for each in (engine.open_questions.oldest(), simulation.shadows.oldest()) if each is not None]
-    return store.position(tick, engine.digest.link, min(ticks, default=tick))
+    oldest = engine.open_questions.oldest()
+    return store.position(tick, engine.digest.link, tick if oldest is None else oldest)
 
 
 def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:

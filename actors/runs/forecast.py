@@ -303,7 +303,7 @@ def _rehearsal_of(config: Config) -> Config:
     if population.profiles is None and population.graph.path is None:
         most = AGENTS_MAX_SHARING if config.oracle.sharing == "archetype" else AGENTS_MAX
         population = replace(population, size=min(population.size, most))
-    oracle = OracleConfig(choice=config.oracle.choice, shadow=config.oracle.shadow)
+    oracle = OracleConfig(choice=config.oracle.choice)
     return replace(
         config,
         simulation=replace(simulation, ticks=length),

@@ -164,7 +164,7 @@ def _shortened(config: Config, size: int | None) -> Config:
     simulation, population = config.simulation, config.population
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
     asked = config.oracle
-    oracle = OracleConfig(choice=asked.choice, shadow=asked.shadow)
+    oracle = OracleConfig(choice=asked.choice)
     if (
         asked.sharing == "archetype" and asked.backend == "choice"
     ):  # the embedded oracle has judgements, or none may share

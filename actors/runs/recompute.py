@@ -44,7 +44,6 @@ NOT_COMPARED = frozenset(
         "decisions_by_method",
         "fallbacks_by_reason",
         "crashes",
-        "shadow",
         # of the processes of the run, and how it ended
         "resumes",
         "ticks_replayed",

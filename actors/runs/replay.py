@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,6 +33,12 @@ from prism.errors import PrismError
 from prism.sharing.records import Judged
 from prism.statechart import Oracle
 
+OnFrame = Callable[[int, bytes], Awaitable[None]]
+
+
+async def ignore(tick: int, frame: bytes) -> None:
+    """Do nothing with the frame of a tick."""
+
 
 class Part(NamedTuple):
     """A part of a run with one configuration: up to the tick of a fork, or to the end."""
@@ -47,11 +53,13 @@ class Replay(Record):
     Args:
         recorded: the ticks.
         answers: the answers; an embedded oracle computes again those that are not recorded.
+        on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
     """
 
-    def __init__(self, recorded: RecordedTicks, answers: RecordedAnswers) -> None:
+    def __init__(self, recorded: RecordedTicks, answers: RecordedAnswers, on_frame: OnFrame = ignore) -> None:
         self._recorded = recorded
         self._answers = answers
+        self._on_frame = on_frame
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
         """Return the agents whose decisions came too late in this tick."""
@@ -82,6 +90,7 @@ class Replay(Record):
             raise JournalError(f"tick {tick} is not in the journal")
         if self._recorded.must_read_on:
             await in_thread(self._recorded.read_on)
+        await self._on_frame(tick, frame)
 
 
 async def replay(
@@ -90,6 +99,7 @@ async def replay(
     on_begin: Callable[[Simulation], None] = lambda _: None,
     on_tick: Callable[[Simulation], None] = lambda _: None,
     *,
+    on_frame: OnFrame = ignore,
     from_nearest: bool = False,
 ) -> Simulation:
     """Run every tick of a journal again, compare it, and return the simulation after the last.
@@ -99,6 +109,7 @@ async def replay(
         from_nearest: begin at the nearest checkpoint instead of tick 0, unless other code than this has run the ticks.
         on_begin: called with the simulation of each part before it runs.
         on_tick: called with it after each tick.
+        on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
 
     Raises:
         DivergedError: a tick has another result.
@@ -107,7 +118,8 @@ async def replay(
         JournalError: the journal cannot be read.
     """
     # One tick at least is done again, so that the world is as this code and these settings make it.
-    prepared = await to_thread.run_sync(_prepare, directory, until, until - 1 if from_nearest and until else 0)
+    before = until - 1 if from_nearest and until else 0
+    prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame)
     try:
         simulation = await run_parts(
             prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick, start=prepared.start
@@ -136,7 +148,7 @@ class _Prepared(NamedTuple):
     start: Checkpoint | None
 
 
-def _prepare(directory: RunDirectory, until: int | None, before: int = 0) -> _Prepared:
+def _prepare(directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame) -> _Prepared:
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
@@ -151,8 +163,8 @@ def _prepare(directory: RunDirectory, until: int | None, before: int = 0) -> _Pr
     built = build_domain(config)
     now = refuse_unless_compatible(directory.path, recovered.header, manifest, config, built, accept_settings=True)
     if recovered.checkpoint is not None and changed_code(manifest, now):
-        return _prepare(directory, until)  # what other code has made is done again from the start
-    record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end))
+        return _prepare(directory, until, 0, on_frame)  # what other code has made is done again from the start
+    record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end), on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     parts = [part for part in parts_of(directory, config, ticks) if part.until > begun]
     return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)
@@ -183,16 +195,15 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     """
     simulation: Simulation | None = None
     for part in parts:
-        # Another oracle's answers are no part of what the run has shared.
-        settings = part.config.oracle if own_oracle is None else part.config.oracle.unshared
-        # What shadow questions had for an outcome is no part of the journal, so a replay asks none.
-        unshadowed = msgspec.structs.replace(part.config, oracle=msgspec.structs.replace(settings, shadow=0.0))
+        settings = part.config
+        if own_oracle is not None:  # its answers are no part of what the run has shared
+            settings = msgspec.structs.replace(settings, oracle=settings.oracle.unshared)
         of_part = domain if part.config is config else build_domain(part.config).domain
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":
             oracle = absent_oracle(part.config, of_part)
         before = simulation
-        simulation = Simulation(unshadowed, of_part, oracle, record)
+        simulation = Simulation(settings, of_part, oracle, record)
         simulation.ticks = part.until
         if before is not None:
             await copy_state(before, simulation)

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
-from actors.runtime.shadows import UNFINISHED, Shadows
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.divergence import Divergence
@@ -18,22 +17,6 @@ from prism.llm.statistics import statistics_of
 from prism.sharing.summary import SharingSummary
 
 STOPPED = "stopped"
-
-
-class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The comparison of rules with the oracle, on turns that rules have settled.
-
-    Args:
-        share: the share of those turns that were asked about.
-        questions: shadow questions; `outcomes`: `{answered, or why there is no answer: questions}`.
-        divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.
-            `agreement` is the share of questions on which the oracle chose what the rule did.
-    """
-
-    share: float
-    questions: int
-    outcomes: dict[str, int]
-    divergence: list[Divergence]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +46,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
         sharing: the judgements that questions have shared; None without `oracle.sharing`.
-        shadow: what the oracle would have chosen where rules did; None without `oracle.shadow`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
         resumes: times that the run was resumed.
@@ -101,7 +83,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     divergence: list[Divergence]
     oracle_is_embedded: bool
     oracle_is_distilled: bool
-    shadow: ShadowSummary | None
     sharing: SharingSummary | None
     latency_s_p50: float
     latency_s_p95: float
@@ -209,7 +190,6 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
         "oracle_is_distilled": simulation.config.oracle.distilled is not None,
-        "shadow": _shadow(simulation.shadows) if simulation.shadows.share else None,
         "sharing": _sharing(simulation),
     }
 
@@ -217,16 +197,6 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
 def _sharing(simulation: Simulation) -> SharingSummary | None:
     sharing = simulation.oracle.sharing
     return None if sharing is None else sharing.summary(simulation.config.oracle.sharing, simulation.engine.tick)
-
-
-def _shadow(shadows: Shadows) -> ShadowSummary:
-    outcomes = {**shadows.outcomes, UNFINISHED: shadows.unfinished}
-    return ShadowSummary(
-        share=shadows.share,
-        questions=sum(outcomes.values()),
-        outcomes={name: count for name, count in sorted(outcomes.items()) if count},
-        divergence=shadows.choices.divergences(),
-    )
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

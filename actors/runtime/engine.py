@@ -30,7 +30,6 @@ from actors.runtime.activation import Activation
 from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
-from actors.runtime.shadows import Shadows
 from prism.agents import Question, Trigger
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
@@ -86,7 +85,6 @@ class EngineActor:
         recorder: records what is committed.
         observer: is told of every tick.
         reference: returns what the embedded choice says to a question.
-        shadows: asks about turns that rules have settled.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -101,7 +99,6 @@ class EngineActor:
         recorder: Recorder | None = None,
         observer: Observer | None = None,
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
-        shadows: Shadows | None = None,
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
@@ -116,7 +113,6 @@ class EngineActor:
         self._agents = agents
         self.open_questions = OpenQuestions(codec, oracle, reference)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
-        self.shadows = shadows
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
         self._pace = Pace(config.run)
@@ -265,14 +261,7 @@ class EngineActor:
             await asyncio.sleep(0)  # no answer to wait for, but the loop must get its turn, or it would miss a stop
         if self.on_triggers is not None:
             self.on_triggers(triggers)
-        if self.shadows is not None and self.shadows.share:
-            triggers = list(triggers)  # as they are now: they are looked at again after the commit
-        answers = await self._agents.exchange(tick, triggers)
-        self._commit(answers)
-        if self.shadows is not None and self.shadows.share:
-            self.shadows.watch(triggers, answers.each())
-            if self.shadows.is_full and self.shadows.is_embedded:
-                await self.shadows.finish()
+        self._commit(await self._agents.exchange(tick, triggers))
 
     def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""

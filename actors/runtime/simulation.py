@@ -7,7 +7,6 @@ cancelled, because cancelled tasks stay in reference cycles until the garbage co
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -21,17 +20,15 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec
 from actors.core.phase import Phase
 from actors.core.ports import Observer, Record, Unrecorded
-from actors.core.snapshot import SHADOW_OUTCOMES, RunSnapshot
+from actors.core.snapshot import RunSnapshot
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
-from actors.oracle.shadow import ShadowActor
 from actors.oracle.sharing import Sharing, roles_of
 from actors.runtime.activation import activation_of
 from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
-from actors.runtime.shadows import Shadows, options_of
 from actors.runtime.snapshot import (
     by_failure,
     calls_by_outcome,
@@ -44,7 +41,7 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
-from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Reference
+from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
 from prism.domain import Domain, HasReference, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
@@ -53,9 +50,6 @@ from prism.sharing.settings import sharing_table
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
-
-SHADOW_PATIENCE_S = 10.0
-"""The longest wait for shadow questions at the end of a run."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -117,10 +111,8 @@ class Simulation:
         self._questions = self._observer.mailbox("oracle", config.oracle.queue_size)
         self.counters = Counters(domain.chart, domain.size)
         reference, ask = reference_of(domain), config.statechart.oracle_enabled
-        share = config.oracle.shadow if ask else 0.0
         oracle, seed = oracle or domain.oracle(), config.simulation.seed
-        self.shadows = Shadows(share, seed, domain.chart, self._codec, reference, is_embedded=not oracle.waits)
-        self._compared = _compared(domain, has_shadow=share > 0.0)
+        self._compared = _compared(domain)
         inbox = self._observer.mailbox("engine", config.run.mailbox_capacity)
         intensity = RestartIntensity(config.run.restart_intensity, config.run.restart_period_ticks)
         self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=ask)
@@ -149,7 +141,6 @@ class Simulation:
             recorder=self._record,
             observer=self._observer,
             reference=reference,
-            shadows=self.shadows,
         )
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
@@ -159,7 +150,7 @@ class Simulation:
             self.domain.asker,
             self._codec,
             self.engine.decisions,
-            _limits(self.config),
+            limits_of(self.config),
             answers=self._record,
             priority=self.domain.priority,
             on_spent=self._stop_spent,
@@ -179,7 +170,6 @@ class Simulation:
         self.counters.restore(state.counters)
         self.supervisor.restore(state.supervisor)
         self.oracle.restore(state.oracle)
-        self.shadows.restore(state.shadow)
         self._guards_before = dict(state.guards)
 
     def state(self) -> RunState:
@@ -189,7 +179,6 @@ class Simulation:
             counters=self.counters.state(),
             supervisor=self.supervisor.state(),
             oracle=self.oracle.state(self.engine.open_questions.is_open),
-            shadow=self.shadows.state(),
             guards=self.guard_errors(),
         )
 
@@ -242,7 +231,6 @@ class Simulation:
             hosts=hosts_of(oracle.oracle),
             interventions=engine.interventions(),
             divergence=self._divergence(),
-            shadows={outcome: self.shadows.outcomes[outcome] for outcome in SHADOW_OUTCOMES},
             sharing=roles_of(oracle.sharing),
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
             mailboxes=mailboxes,
@@ -250,8 +238,7 @@ class Simulation:
 
     def _divergence(self) -> dict[tuple[str, str], float]:
         """Return the distances of the oracle's choices so far, in bits, with a 0 for each that is not known yet."""
-        shadows = self.shadows.choices.bits()
-        found = self.engine.open_questions.choices.bits() | {name: shadows[name] for name in shadows if RULE in name}
+        found = self.engine.open_questions.choices.bits()
         return {name: found.get(name, 0.0) for name in self._compared}
 
     @property
@@ -296,29 +283,15 @@ class Simulation:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
             services.start_soon(self._observer.run)
-            if self.shadows.share:
-                services.start_soon(self._make_shadow_actor().run, self.shadows.questions)
             async with anyio.create_task_group() as agents:
                 with collector_paused():
                     self.agents.begin(agents)
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(self.domain.size), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
-                    await self._finish_shadows()
                 self.engine.stop()
                 self.agents.end()
             services.cancel_scope.cancel()
-
-    def _make_shadow_actor(self) -> ShadowActor:
-        deadline_s = self.config.oracle.deadline_s
-        domain, answers = self.domain, self.shadows.answers
-        return ShadowActor(self.oracle, domain.asker, self._codec, answers, self._record, deadline_s)
-
-    async def _finish_shadows(self) -> None:
-        """Wait for the outcomes of shadow questions: of a model for a while, and not if the run is to stop."""
-        patience_s = SHADOW_PATIENCE_S if self.oracle.oracle.waits else math.inf
-        with anyio.move_on_after(0.0 if self.engine.is_stopping else patience_s):
-            await self.shadows.finish()
 
     def stop(self) -> None:
         """Finish the tick, then end. If that would wait for a server that is away, the tick is given up."""
@@ -379,15 +352,14 @@ class Simulation:
         on_tick(tick)
 
 
-def _compared(domain: Domain, *, has_shadow: bool) -> list[tuple[str, str]]:
+def _compared(domain: Domain) -> list[tuple[str, str]]:
     """Return every `(trigger, alternative)` for which the oracle's choices are compared while the run goes on."""
     alternatives = [FIRST_OPTION]
     alternatives += [EMBEDDED] if isinstance(domain, HasReference) else []
-    alternatives += [RULE] if has_shadow else []
-    triggers = sorted({trigger for _, trigger in options_of(domain.chart)})
+    triggers = sorted({trigger for _, trigger in domain.chart.question_kinds()})
     return [(trigger, alternative) for trigger in triggers for alternative in alternatives]
 
 
-def _limits(config: Config) -> OracleConfig:
+def limits_of(config: Config) -> OracleConfig:
     """Return the oracle's limits. Several hosts adapt a limit each, below a fixed one for all together."""
     return msgspec.structs.replace(config.oracle, concurrency="fixed") if config.llm.hosts else config.oracle

@@ -9,7 +9,7 @@ from threading import Lock
 import msgspec
 
 from actors.core.frames import Damage
-from actors.core.messages import Retried, Shadowed
+from actors.core.messages import Retried
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, read_records
 from prism.config import PricesConfig
@@ -112,7 +112,7 @@ class OracleCourse:
             if isinstance(found, Damage):
                 return
             record, self._end = found
-            if isinstance(record, Shadowed | Judged):
+            if isinstance(record, Judged):
                 continue
             self._ledger.add(record.spent)
             if isinstance(record, Retried):

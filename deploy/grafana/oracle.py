@@ -109,12 +109,6 @@ ORACLE = Layout(
                 look=Look(width=24),
             ),
             stacked(
-                "Shadow questions",
-                "Choices of rules a second that were put to the oracle for comparison. Nothing without oracle.shadow.",
-                "ops",
-                Query(total(rate("prism_shadow_questions_total"), "outcome"), "{{outcome}}"),
-            ),
-            stacked(
                 "Shared judgements",
                 "Answers a second that share judgements, by their part. See docs/sharing.md.",
                 "ops",

@@ -244,12 +244,6 @@ def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Itera
             keys=("oracle.when_spent", "oracle.max_calls", "oracle.max_tokens", "simulation.domain"),
             problem="an economy has no fallback once the cap is reached: expected when_spent stop, got fallback",
         )
-    if oracle.shadow:
-        yield Conflict(
-            keys=("oracle.shadow", "simulation.domain"),
-            problem="an economy puts every choice to its oracle, so no rule can be compared with it: "
-            f"expected shadow 0, got {oracle.shadow:g}",
-        )
 
 
 def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: RunConfig) -> Iterator[Conflict]:

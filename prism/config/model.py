@@ -603,13 +603,6 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     queue_size: Annotated[
         int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue; the engine holds the others")
     ] = 10_000
-    shadow: Annotated[
-        Share,
-        Meta(
-            description="share of the choices settled by rules that are put to the oracle too, without consequences: "
-            "docs/oracle.md"
-        ),
-    ] = 0.0
     sharing: Annotated[
         Literal["none", "exact", "archetype"],
         Meta(

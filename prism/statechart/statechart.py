@@ -147,6 +147,15 @@ class Statechart(Generic[S]):
         options = self._choice(rows, meant).targets if meant else ()
         return options if len(options) > 1 else ()
 
+    def question_kinds(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Return `{(state, trigger): question_options}` of those that have some."""
+        found = {}
+        for state in self.states:
+            for trigger in self.valid_triggers(state):
+                if options := self.question_options(state, trigger):
+                    found[state.value, trigger] = tuple(option.value for option in options)
+        return found
+
     def candidates(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
         """Return every enabled row, in order."""
         rows = self.rows(agent.state, trigger)

@@ -55,13 +55,6 @@ CONFLICTS = {
             "fallback"
         ),
     ),
-    "no rules to compare": (
-        "{simulation: {domain: economy}, oracle: {shadow: 0.02}}",
-        (
-            "oracle.shadow: an economy puts every choice to its oracle, so no rule can be compared with it: expected "
-            "shadow 0, got 0.02"
-        ),
-    ),
     "round too short for people": (
         "simulation: {ticks_per_round: 3}",
         (

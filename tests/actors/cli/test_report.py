@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from actors.cli.report import render
-from actors.runs.summary import ShadowSummary, Summary, summarise
-from prism.divergence import EMBEDDED, RULE, Distance
+from actors.runs.summary import Summary, summarise
+from prism.divergence import EMBEDDED, Distance
 from prism.llm import OracleStatistics
 from tests.actors.social_runs import SMALL, run
 from tests.schedules import run_scheduled
@@ -116,17 +116,3 @@ def test_a_trigger_with_questions_in_several_states_has_a_line_for_each(week: Su
 
 def test_without_choices_there_is_no_table(week: Summary) -> None:
     assert not any("in bits" in line for line in shown(msgspec.structs.replace(week, divergence=[]), 80))
-
-
-def test_shadow_questions_have_a_table_and_a_line(week: Summary) -> None:
-    (one,) = week.divergence
-    far = Distance(bits=0.125, low=0.0625, high=1.0)
-    ruled = msgspec.structs.replace(one, questions=1_000, agreement=0.713, against={RULE: far, EMBEDDED: far})
-    shadow = ShadowSummary(share=0.02, questions=1_003, outcomes={"answered": 1_000, "late": 3}, divergence=[ruled])
-    lines = shown(msgspec.structs.replace(week, shadow=shadow), 80)
-    assert "  shadow questions: answered 1,000, late 3; as the rule did: 71.3%" in lines
-    assert any(line.endswith("1,000  0.125 [0.062, 1.000]  0.125 [0.062, 1.000]") for line in lines)
-    none = ShadowSummary(share=0.02, questions=2, outcomes={"away": 2}, divergence=[])
-    lines = shown(msgspec.structs.replace(week, shadow=none), 80)
-    assert "  shadow questions: away 2" in lines
-    assert not any("from rule" in line for line in lines)

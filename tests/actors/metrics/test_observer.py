@@ -12,7 +12,7 @@ from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
-from prism.divergence import EMBEDDED, FIRST_OPTION, RULE
+from prism.divergence import EMBEDDED, FIRST_OPTION
 from prism.llm import HostState, OracleStatistics
 from prism.llm.statistics import CallCounters
 from prism.social.chart import SOCIAL_CHART
@@ -65,7 +65,6 @@ EXPECTED = {
     "prism_oracle_outage_seconds": "reason",
     "prism_oracle_retries_total": "reason",
     "prism_choice_divergence": "trigger,against",
-    "prism_shadow_questions_total": "outcome",
     "prism_oracle_shared_questions_total": "part",
     "prism_oracle_sharing_divergence": "",
     "prism_oracle_breaker_state": "state",
@@ -179,19 +178,12 @@ def test_the_pairs_of_states_are_those_of_the_chart() -> None:
 
 
 def test_the_distance_of_choices_is_that_of_the_summary() -> None:
-    config = msgspec.structs.replace(SMALL, oracle=msgspec.structs.replace(SMALL.oracle, shadow=0.5))
-    watched = Watched(config)
+    watched = Watched(SMALL)
     shown = finished(watched)
-    summary = summarise(watched.simulation, 0.0)
-    (found,) = summary.divergence
-    assert summary.shadow is not None
-    (ruled,) = summary.shadow.divergence
+    (found,) = summarise(watched.simulation, 0.0).divergence
     for against in (FIRST_OPTION, EMBEDDED):
         value = shown.value("prism_choice_divergence", trigger="decides", against=against)
-        assert value == found.against[against].bits
-    value = shown.value("prism_choice_divergence", trigger="decides", against=RULE)
-    assert value == ruled.against[RULE].bits > 0.0
-    assert shown.value("prism_shadow_questions_total", outcome="answered") == summary.shadow.questions > 0
+        assert value == found.against[against].bits > 0.0
 
 
 def test_what_is_shared_is_counted_by_part_and_its_error_is_that_of_the_audits() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.core.frames import ORIGIN, Damage, encode_frame
-from actors.core.messages import Decided, Shadowed
+from actors.core.messages import Decided
 from actors.persistence.oracle_log import (
     ANSWERS,
     MAGIC,
@@ -50,15 +50,6 @@ def test_every_question_finds_its_answers_whatever_the_order(names: list[tuple[i
     newest = max((tick for tick, _ in names), default=-1)
     assert answers_known.is_used_up(newest + 1)
     assert not names or not answers_known.is_used_up(newest)
-
-
-def test_outcomes_of_shadow_questions_are_kept_until_they_are_no_longer_asked_for() -> None:
-    disk = logged(decided(3, 1))
-    disk.append(ANSWERS, encode_answer(msgspec.msgpack.encode(Shadowed(9, 2, "decides", "scrolling"))))
-    answers_known = known(disk)
-    assert answers_known.take(question(4, 1)) is None  # reads the log to its end
-    assert not answers_known.is_used_up(9)
-    assert answers_known.is_used_up(10)
 
 
 def test_an_answer_is_known_once() -> None:

@@ -39,7 +39,6 @@ VARIED: Final[dict[str, object]] = {
     "oracle.max_concurrency": 1,
     "oracle.when_spent": "stop",
     "oracle.queue_size": 1,
-    "oracle.shadow": 0.5,
     "run.activation": "on_demand",
     "run.mailbox_capacity": 1,
     "run.tick_s": 0.002,

@@ -95,10 +95,9 @@ def test_every_shipped_configuration_is_compared() -> None:
         with_deliberation(0),
         with_deliberation(4),
         with_simulation(with_deliberation(2), seed=5),
-        with_oracle(shadow=0.5),
         with_oracle(queue_size=1, max_concurrency=1),
     ],
-    ids=["at once", "four ticks", "another seed", "shadows", "one question at a time"],
+    ids=["at once", "four ticks", "another seed", "one question at a time"],
 )
 def test_slow_answers_in_any_schedule_change_nothing(settings: Config, size: Size) -> None:
     reference = digest_of(settings)

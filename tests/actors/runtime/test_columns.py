@@ -84,7 +84,7 @@ def random_settings(seed: int) -> Settings:
         "population": people,
         "feed": feed,
         "interventions": draw.sample(INTERVENTIONS, choose([0, 2, 4])),
-        "oracle": {"shadow": choose([0.0, 0.0, 0.3]), "deadline_s": 1e6},
+        "oracle": {"deadline_s": 1e6},
         "run": {"record_feeds": choose([True, False])},
     }
 

@@ -1,0 +1,65 @@
+"""`prism shadow`: asks an oracle about turns that rules settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import click
+import msgspec
+from rich.console import Console
+
+from actors.cli.divergence import shadow_table
+from actors.cli.options import RUN, set_option, with_log_options
+from actors.cli.run_command import with_progress
+from actors.runs.directory import RunDirectory
+from actors.runs.lock import locked
+from actors.runs.shadow import SHADOW, shadow
+
+
+def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
+    """Return the share. A range of click's would let nan pass."""
+    if not 0.0 < share <= 1.0:
+        raise click.BadParameter(f"{share:g} is not in the range 0<x<=1.")
+    return share
+
+
+@click.command(name="shadow")
+@RUN
+@click.option(
+    "--share",
+    type=float,
+    callback=_check_share,
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="Ask about this share of the turns that a rule settled; above 0, at most 1.",
+)
+@set_option("oracle.backend=ollama")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and show no progress.")
+@with_log_options
+def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
+    """Ask an oracle about turns of the run in the directory RUN that rules settled, and compare the two.
+
+    Would the oracle have done what the rule did? RUN is replayed and stays as it is. A turn qualifies if other rows of
+    its state and trigger are meant for the oracle. The same turns are asked about each time.
+
+    \b
+      prism shadow runs/default-001
+      prism shadow runs/default-001 --share 0.01 --set oracle.backend=ollama --set oracle.max_calls=500
+
+    The oracle is that of the run, unless --set names another; its limits and caps hold for these calls by themselves.
+    A call that fails is not made again. A model's answers are kept in RUN/shadow.sqlite as they arrive: after Ctrl-C
+    the same command goes on with them, and asks only for what has no answer. The figures are in RUN/shadow.json.
+    """
+    directory = RunDirectory(path)
+    directory.manifest()
+    with locked(path):
+        found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        return
+    Console().print(shadow_table(found))
+    click.echo(f"oracle: {found.oracle}; figures in {path / SHADOW}")

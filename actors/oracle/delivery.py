@@ -1,0 +1,191 @@
+"""The delivery of answers: each is counted, recorded and sent to the engine, and its question is open until then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from enum import Enum, auto, unique
+from typing import Any
+
+import anyio
+
+from actors.core.mailbox import Mailbox
+from actors.core.messages import Codec, Decided, QuestionName
+from actors.core.ports import Answers, Observer
+from actors.oracle.call import Answer
+from actors.oracle.queue import WaitingQuestion
+from actors.oracle.sharing import Sharing
+from actors.oracle.statistics import FallbackShare, OracleCounters
+from prism.agents import Question
+from prism.llm.question_id import TraceIds
+from prism.sharing import Judged
+
+SENT_AT_ONCE = 512
+"""Answers that are sent before the event loop gets a turn."""
+
+
+@unique
+class Route(Enum):
+    """The way of a question to its answer.
+
+    `RECORDED`: it was answered before a resume, or before the actor crashed. `COMPUTED`: by an oracle without limits
+    that computes its answers. `SHARED`: drawn from a known judgement. `CALLED`: a call to the oracle, or its fallback.
+    """
+
+    RECORDED = auto()
+    COMPUTED = auto()
+    SHARED = auto()
+    CALLED = auto()
+
+
+class Delivery:
+    """The way of answers to the engine.
+
+    Args:
+        codec: the domain's messages.
+        engine: the mailbox that answers are sent to.
+        answers: keeps every answer, and has those that were recorded before a resume.
+        statistics: counts them; `share`: counts fallbacks among the latest.
+        observer: is told of every answer.
+        sharing: the questions that share judgements; None if none do.
+        ids: the ids of questions.
+    """
+
+    def __init__(  # noqa: PLR0913  # each of its neighbours once
+        self,
+        codec: Codec,
+        engine: Mailbox[bytes],
+        answers: Answers,
+        statistics: OracleCounters,
+        *,
+        share: FallbackShare,
+        observer: Observer,
+        sharing: Sharing | None,
+        ids: TraceIds,
+    ) -> None:
+        self.open: dict[QuestionName, WaitingQuestion] = {}
+        """`{name: question}` from its arrival until its answer is sent; it survives a crash of the actor."""
+        self._codec = codec
+        self._engine = engine
+        self._answers = answers
+        self._statistics = statistics
+        self._share = share
+        self._observer = observer
+        self._sharing = sharing
+        self._ids = ids
+
+    def id_of(self, question: Question[Any]) -> str:
+        """Return the id of a question, for the model's server and the log."""
+        return self._ids.question(question.tick, question.agent, self._codec.encode(question))
+
+    def recorded(self, waiting: WaitingQuestion) -> WaitingQuestion:
+        """Return a question with its recorded answer, if it has one."""
+        # A decided one is that of an actor that crashed before it was sent; it is in the log, so it stays valid.
+        if waiting.decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
+            self._statistics.count_recorded(decided)
+            self.open[waiting.name] = waiting = waiting._replace(decided=decided)
+        return waiting
+
+    async def settle(
+        self, route: Route, batch: Sequence[WaitingQuestion], answers: Sequence[Answer] = ()
+    ) -> list[WaitingQuestion]:
+        """Count, record and send the answers to questions, in their order.
+
+        Args:
+            answers: those to the questions; recorded ones have theirs. Of a call the first question was asked, and the
+                others are identical to it.
+
+        Returns:
+            The open questions that need no longer wait for one of these.
+        """
+        released = list[WaitingQuestion]()
+        if route is Route.RECORDED:
+            decisions = [waiting.decided for waiting in batch if waiting.decided is not None]
+            records = [self._codec.encode(decided) for decided in decisions]
+        else:
+            decisions, judged, released = self._decide(route, batch, answers)
+            records = [self._codec.encode(decided) for decided in decisions]
+            await self._answers.keep(*map(self._codec.encode, judged), *records)
+            if route is Route.CALLED:
+                for decided in decisions:
+                    self._statistics.count_written(decided.spent)
+        await self._send(route, batch, decisions, records)
+        return released
+
+    def _decide(
+        self, route: Route, batch: Sequence[WaitingQuestion], answers: Sequence[Answer]
+    ) -> tuple[list[Decided], list[Judged], list[WaitingQuestion]]:
+        """Return the decisions, the new judgement, if there is one, and the open questions that waited for it.
+
+        All that follows from the answers is noted here, in one turn: an actor that crashes later has noted all of it,
+        and sends them again. Computed answers are not noted, because they would be computed again.
+        """
+        now, asked = anyio.current_time(), batch[0] if route is Route.CALLED else None
+        if route is Route.COMPUTED:
+            computed = [waiting.decide(answer, now) for waiting, answer in zip(batch, answers, strict=True)]
+            for waiting, decided in zip(batch, computed, strict=True):
+                self._observer.decided(waiting.question, decided, None)
+            return computed, [], []
+        judged = None if self._sharing is None or asked is None else self._sharing.judged(asked, answers[0])
+        decisions, released = list[Decided](), list[WaitingQuestion]()
+        for waiting, answer in zip(batch, answers, strict=True):
+            decided = waiting.decide(answer, now, self._statistics.take_unlogged(waiting.name))
+            self._note(waiting, answer, decided, now)
+            identical = None if asked is None or asked is waiting else asked.question
+            self._observer.decided(waiting.question, decided, identical)
+            if asked is not None:
+                released += self.note_outcome(waiting, judged, failed=bool(answer.reason))
+            decisions.append(decided)
+        return decisions, [] if judged is None else [judged], released
+
+    def _note(self, waiting: WaitingQuestion, answer: Answer, decided: Decided, now: float) -> None:
+        """Count an answer, which its open question has from now on."""
+        name = self.id_of(waiting.question) if answer.reason else ""
+        self._statistics.count_answer(decided, now, answer.detail, name)
+        self._share.add(answer)
+        self.count_shared(waiting, decided)
+        self.open[waiting.name] = waiting._replace(decided=decided)
+
+    def note_outcome(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
+        """Note the outcome of a question that shares, and return the open questions that need no longer wait for it.
+
+        It is called in the turn in which the outcome is decided: a crash of the actor finds all of it, or nothing.
+        """
+        if self._sharing is None:
+            return []
+        released = self._sharing.settle(waiting, judged, failed=failed)
+        self.open.update({each.name: each for each in released})
+        return released
+
+    def count_shared(self, waiting: WaitingQuestion, decided: Decided) -> None:
+        """Count a question that shares and got an answer of the oracle."""
+        if self._sharing is not None and not decided.reason:
+            self._sharing.count(waiting)
+
+    async def _send(
+        self, route: Route, batch: Sequence[WaitingQuestion], decisions: Sequence[Decided], records: Sequence[bytes]
+    ) -> None:
+        """Send answers to the engine. A question is open until the engine has its answer."""
+        is_computed, put, count_computed = route is Route.COMPUTED, self._engine.put, self._statistics.count_computed
+        for count, (waiting, decided, record) in enumerate(zip(batch, decisions, records, strict=True)):
+            if is_computed and put(record):
+                count_computed(decided)  # in the turn in which the engine gets it
+                self.open.pop(waiting.name, None)
+                continue
+            if is_computed:
+                self._statistics.count_call(waiting.name)
+                self._statistics.count_answer(decided, anyio.current_time())
+                self.open[waiting.name] = waiting._replace(decided=decided)
+            await self._engine.send(record)
+            self._close(waiting)
+            if count % SENT_AT_ONCE == SENT_AT_ONCE - 1:
+                await asyncio.sleep(0)
+
+    def _close(self, waiting: WaitingQuestion) -> None:
+        """Forget an answered question, unless one of the same name has been asked since its answer was sent."""
+        name = waiting.name
+        self._statistics.close(name)
+        if self._sharing is not None:
+            self._sharing.close(name)
+        if self.open.get(name, waiting).question is waiting.question:
+            self.open.pop(name, None)

@@ -1,0 +1,99 @@
+"""Single calls: an oracle is asked each question once, within its limits. A call that fails is not made again.
+
+They are for questions that no run waits for. While the server is away they wait as those of a run do, and where a run
+takes fallbacks meanwhile, they are not asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from actors.oracle.admission import Admission, Call
+from actors.oracle.call import Answer, call_oracle
+from actors.oracle.events import Used
+from actors.oracle.queue import WaitingQuestion
+from prism.agents import Question, StatefulAgent
+from prism.config import OracleConfig, PricesConfig
+from prism.llm.spending import Ledger, cost_usd, metered
+from prism.statechart import Oracle
+
+
+class SingleCalls:
+    """The calls for some questions.
+
+    Args:
+        oracle: the oracle that is asked.
+        config: its limits; the spend caps hold for these calls alone.
+        prices: of the model's tokens.
+        tasks: the tasks of the calls under way.
+    """
+
+    def __init__(self, oracle: Oracle[Any], config: OracleConfig, prices: PricesConfig, tasks: TaskGroup) -> None:
+        self._oracle = oracle
+        self._prices = prices
+        self._tasks = tasks
+        self._admission = Admission(config, oracle, self._used, on_spent=lambda: None)
+        self._calls = self._under_way = 0
+        self._spent = Ledger()
+        self._ended = asyncio.Event()
+        """Set when a call ends: then another may start."""
+
+    def _used(self) -> Used:
+        return Used(self._calls, self._oracle.tokens, cost_usd(self._spent, self._prices))
+
+    async def ask(
+        self, agent: StatefulAgent[Any], question: Question[Any], on_answer: Callable[[Answer], None]
+    ) -> None:
+        """Start the call for a question as soon as the limits allow it. An answer that is computed comes at once.
+
+        Args:
+            on_answer: called with what came of it; a fallback has its reason.
+        """
+        admitted = await self._admitted(question)
+        if isinstance(admitted, Answer):
+            on_answer(admitted)
+        elif self._oracle.waits:
+            self._tasks.start_soon(self._call, agent, question, admitted, on_answer)
+        else:
+            await self._call(agent, question, admitted, on_answer)
+
+    async def _admitted(self, question: Question[Any]) -> Call | Answer:
+        """Wait until a call may start, and return it; or return the fallback of a question that is not asked."""
+        waited = False
+        while True:
+            now, self._ended = anyio.current_time(), asyncio.Event()
+            waiting = WaitingQuestion(question, now)  # the deadline is for the call alone
+            if (refusal := self._admission.refusal(waiting, now)) is not None:
+                return refusal
+            room_s, rate_s = self._admission.room_delay(waiting, self._under_way, now), self._admission.delay(now)
+            if max(room_s, rate_s) <= 0.0:
+                self._calls += 1
+                self._under_way += 1
+                return self._admission.begin(waiting, self._under_way, now, waited=waited)
+            waited = room_s <= 0.0
+            with anyio.move_on_after(max(room_s, rate_s)):
+                await self._ended.wait()
+
+    async def _call(
+        self, agent: StatefulAgent[Any], question: Question[Any], call: Call, on_answer: Callable[[Answer], None]
+    ) -> None:
+        """Ask the oracle.
+
+        Raises:
+            OracleOutageError: the server has been away for longer than a run waits.
+            OracleUnavailableError: there is no oracle to ask.
+        """
+        with metered() as ledger:
+            answer = await call_oracle(self._oracle, agent, question, call.within_s)
+        self._spent.add(ledger.total)
+        self._under_way -= 1
+        self._ended.set()
+        if answer.reason:  # whoever asks anew does not get this failure from a tape
+            await self._oracle.before_retry(agent, question.trigger, question.context, answer.reason)
+        on_answer(answer)
+        self._admission.ended(call, answer, anyio.current_time())

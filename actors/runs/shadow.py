@@ -1,0 +1,253 @@
+"""Shadow questions: turns of a run that a rule settled, put to the oracle afterwards, for comparison only.
+
+A turn can be one of them if its state and trigger have questions, by the chart, and a rule settled it all the same. A
+hash says which of those are asked about. The run is replayed tick by tick, and the questions of a tick are asked once
+it has come out as recorded. The run itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError, first_error
+from actors.core.files import read_regular
+from actors.core.frames import HEAD
+from actors.core.messages import Codec, name_of_question
+from actors.factory.domains import build_domain
+from actors.factory.oracle_backends import open_oracle
+from actors.oracle.call import Answer
+from actors.oracle.single_calls import SingleCalls
+from actors.persistence.journal import answers_of
+from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, RunDirectory
+from actors.runs.listing import list_run
+from actors.runs.replay import replay
+from actors.runs.resume import read_resolved
+from actors.runtime.simulation import Simulation, limits_of
+from prism.agents import Question, Source, Trigger, Update
+from prism.config import Config
+from prism.divergence import RULE, ComparedChoices, Divergence, Reference
+from prism.domain import Domain, reference_of
+from prism.errors import OracleOutageError, OracleUnavailableError
+from prism.rng import Draw, uniform
+
+SHADOW = "shadow.json"
+"""The file with the figures, in the run's directory."""
+
+SHADOW_TAPE = "shadow.sqlite"
+"""The tape of a model's answers, in the run's directory: no answer is paid twice."""
+
+ANSWERED, FAILED, AWAY, SPENT = "answered", "failed", "away", "spent"
+_OUTCOMES = {"": ANSWERED, "breaker_open": AWAY, "spent": SPENT}
+"""`{reason of an answer: outcome}`; any other reason is that of a call that failed."""
+
+_ASKED = ("oracle.", "llm.")
+"""The settings that say who is asked, and how."""
+_OWN = ("oracle.tape", "oracle.tape_path")
+"""Those of them that the command sets."""
+
+
+class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparison of rules with an oracle, on turns that rules have settled.
+
+    Args:
+        digest: of the run.
+        oracle: the oracle in words.
+        share: the share of those turns that were asked about.
+        questions: shadow questions; `outcomes`: `{answered, or why there is no answer: questions}`.
+        divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.
+            `agreement` is the share of questions on which the oracle chose what the rule did.
+    """
+
+    digest: str
+    oracle: str
+    share: float
+    questions: int
+    outcomes: dict[str, int]
+    divergence: list[Divergence]
+
+
+class SettledTurns:
+    """The settled turns that are asked about, found while their run is replayed.
+
+    Args:
+        share: the share of them, from 0 to 1.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._options: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._turns: dict[int, list[Trigger[Any]]] = {}
+        """`{agent: its triggers in the tick under way}`, of the agents that are asked about in this tick."""
+
+    def attach(self, simulation: Simulation) -> None:
+        """Look at the turns of a simulation that is about to run."""
+        domain, seed = simulation.domain, simulation.config.simulation.seed
+        self._codec = Codec(domain.context_type, domain.effect_type)
+        self._options = domain.chart.question_kinds()
+
+        def note(triggers: Sequence[Trigger[Any]]) -> None:
+            for trigger in triggers:
+                if uniform(seed, trigger.agent, trigger.tick, Draw.SHADOW) < self._share:
+                    self._turns.setdefault(trigger.agent, []).append(trigger)
+
+        simulation.engine.on_triggers = note
+
+    def take(self, frame: bytes) -> Iterator[tuple[Question[Any], str]]:
+        """Yield a question on each of them in the tick of a frame, and the state that the rule chose."""
+        turns, self._turns = self._turns, {}
+        if not turns:
+            return
+        waiting = {agent: iter(triggers) for agent, triggers in turns.items()}
+        for answer in self._codec.array(answers_of(frame[HEAD.size :])):
+            if not isinstance(answer, Update | Question) or answer.agent not in waiting:
+                continue
+            trigger = next(waiting[answer.agent])  # an agent answers its triggers in their order, each once
+            if isinstance(answer, Question) or answer.source != Source.RULE:
+                continue
+            state, name = answer.from_state, answer.trigger
+            if (options := self._options.get((state, name))) is not None:
+                yield Question(answer.tick, answer.agent, name, state, options, trigger.context), answer.to_state
+
+
+class _Comparison:
+    """The choices of an oracle beside those of the rules, while its answers arrive.
+
+    Args:
+        turns: the settled turns that are asked about.
+        first: the first tick that is looked at.
+    """
+
+    def __init__(self, turns: SettledTurns, calls: SingleCalls, first: int) -> None:
+        self._turns = turns
+        self._calls = calls
+        self._first = first
+        self._domain: Domain | None = None
+        self._choices = ComparedChoices(RULE)
+        self._outcomes = Counter[str]()
+
+    def attach(self, simulation: Simulation) -> None:
+        """Look at a simulation that is about to run."""
+        self._domain = simulation.domain
+        self._turns.attach(simulation)
+
+    async def ask(self, tick: int, frame: bytes) -> None:
+        """Ask about a tick that has come out as recorded."""
+        for question, ruled in self._turns.take(frame):
+            if tick >= self._first and self._domain is not None:
+                count = partial(self._count, question, ruled, reference_of(self._domain))
+                await self._calls.ask(self._domain.asker(question), question, count)
+                await anyio.lowlevel.checkpoint()
+
+    def _count(
+        self, question: Question[Any], ruled: str, reference: Callable[[Question[Any]], Reference], answer: Answer
+    ) -> None:
+        self._outcomes[_OUTCOMES.get(answer.reason, FAILED)] += 1
+        if answer.reason:
+            self._choices.add_fallback(question.trigger, question.state)
+            return
+        name, chosen = name_of_question(question), answer.state
+        self._choices.add(
+            name, question.state, question.options, chosen=chosen, other=ruled, reference=reference(question)
+        )
+
+    def summary(self, digest: str, oracle: str, share: float) -> ShadowSummary:
+        """Return the figures, once every call has ended."""
+        return ShadowSummary(
+            digest=digest,
+            oracle=oracle,
+            share=share,
+            questions=self._outcomes.total(),
+            outcomes=dict(sorted(self._outcomes.items())),
+            divergence=self._choices.divergences(),
+        )
+
+
+async def shadow(
+    directory: RunDirectory,
+    share: float,
+    overrides: Sequence[str] = (),
+    on_begin: Callable[[Simulation], None] = lambda _: None,
+) -> ShadowSummary:
+    """Replay a run, ask an oracle about turns that rules settled, and write what came of it. The caller holds its lock.
+
+    Of a fork only the ticks after the fork are looked at.
+
+    Args:
+        share: the share of those turns that are asked about, from 0 to 1.
+        overrides: `a.b=value` each: settings of the oracle and the model.
+        on_begin: called with each simulation that runs.
+
+    Raises:
+        RunDirectoryError: it is no run, or has ticks to go, or a setting is not one of the oracle.
+        ConfigError: a setting is wrong.
+        OracleUnavailableError: the oracle cannot be asked, or stayed away.
+        DivergedError: a tick has another result.
+    """
+    config = await to_thread.run_sync(_asked, directory, overrides)
+    domain = (await to_thread.run_sync(build_domain, config)).domain
+    forks = directory.manifest().forks
+    try:
+        async with open_oracle(config, domain, directory.path) as opened, anyio.create_task_group() as tasks:
+            calls = SingleCalls(opened.oracle, limits_of(config), config.llm.prices, tasks)
+            comparison = _Comparison(SettledTurns(share), calls, forks[-1].tick if forks else 0)
+
+            def begin(simulation: Simulation) -> None:
+                comparison.attach(simulation)
+                on_begin(simulation)
+
+            simulation = await replay(directory, on_begin=begin, on_frame=comparison.ask)
+    except BaseExceptionGroup as group:
+        if (outage := first_error(group, OracleOutageError)) is not None:
+            raise _away(directory, outage) from None
+        raise
+    found = comparison.summary(simulation.engine.digest.hexdigest(), opened.description, share)
+    await to_thread.run_sync(directory.write, SHADOW, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    return found
+
+
+def _away(directory: RunDirectory, outage: OracleOutageError) -> OracleUnavailableError:
+    return OracleUnavailableError(
+        f"the oracle has not answered for {outage.waited_s:.0f} s ({outage.failure}); its answers so far are in "
+        f"{directory.path / SHADOW_TAPE}: `prism shadow {directory.path}` goes on with them once it is back"
+    )
+
+
+def _asked(directory: RunDirectory, overrides: Sequence[str]) -> Config:
+    """Return the settings of the oracle that is asked.
+
+    Raises:
+        RunDirectoryError: the run has ticks to go, or a setting is not one of the oracle.
+        ConfigError: a setting is wrong.
+    """
+    for key in (override.partition("=")[0].strip() for override in overrides):
+        if not key.startswith(_ASKED) or key in _OWN:
+            whose = f"an answer is kept in {SHADOW_TAPE}" if key in _OWN else "the turns are those of the recorded run"
+            raise RunDirectoryError(f"{directory.path}: {key} cannot be set here: {whose}")
+    config = read_resolved(directory.path / CONFIG, overrides)
+    listed = list_run(directory.path)
+    if listed.ticks < listed.length:
+        raise RunDirectoryError(
+            f"{directory.path}: has {listed.ticks:,} of {listed.length:,} ticks; finish it first: "
+            f"prism resume {directory.path}"
+        )
+    oracle = config.oracle.unshared
+    if oracle.backend != "choice":
+        oracle = msgspec.structs.replace(oracle, tape="record", tape_path=str(directory.path / SHADOW_TAPE))
+    return msgspec.structs.replace(config, oracle=oracle)
+
+
+def read_shadow(directory: RunDirectory, digest: str) -> ShadowSummary | None:
+    """Return the figures that belong to a run of this digest; None if there are none."""
+    try:
+        found = msgspec.json.decode(read_regular(directory.path / SHADOW, RECORD_BYTES_MAX), type=ShadowSummary)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found if found.digest == digest else None

@@ -1,0 +1,248 @@
+"""`prism shadow`: turns that rules have settled are put to an oracle afterwards, and the run stays as it is."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.runs.directory import RunDirectory
+from actors.runs.lock import locked
+from actors.runs.shadow import read_shadow
+from prism.config import load_config
+from prism.divergence import EMBEDDED, RULE
+from prism.rng import Draw, uniform
+from tests.command import Ended, prism_alone, run_prism
+
+pytestmark = pytest.mark.long
+
+SEED = 11
+SOCIAL = f"""
+simulation: {{rounds: 3, ticks_per_round: 12, seed: {SEED}}}
+population: {{size: 32, posts_per_session: 0.5, ambiguity: 0.5, activity: {{mean: 0.9, sigma: 0.2}}}}
+metrics: {{enabled: false}}
+"""
+ECONOMY = """
+simulation: {domain: economy, rounds: 4, ticks_per_round: 1, seed: 3, tick_seconds: 7889400}
+economy: {nations: [Ada, Bo, Cy], strengths: [3, 2, 1], macro: {gap_shock: 0.8, inflation_shock: 1.0}}
+metrics: {enabled: false}
+"""
+
+Command = Callable[..., Ended]
+
+
+def run_of(place: Path, text: str, *arguments: str) -> Path:
+    (place / "study.yaml").write_text(text)
+    ended = prism_alone("run", str(place / "study.yaml"), "-q", "--out", str(place / "made"), *arguments)
+    assert ended.code == 0, ended.err
+    return place / "made"
+
+
+@pytest.fixture(scope="module")
+def social(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of thirty-two lively and undecided people. Tests use copies of it."""
+    return run_of(tmp_path_factory.mktemp("social"), SOCIAL)
+
+
+@pytest.fixture
+def command(
+    social: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Return a function that runs the command line in a directory with a copy of the social run, named `run`."""
+    shutil.copytree(social, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+def figures(ended: Ended) -> dict[str, Any]:
+    assert ended.code == 0, ended.err
+    found: dict[str, Any] = json.loads(ended.out)
+    return found
+
+
+def test_the_oracle_is_asked_about_every_turn_that_a_rule_settled(command: Command) -> None:
+    settled = settled_turns(Path("run"))
+    assert len(settled) > 30
+    found = figures(command("shadow", "run", "--share", "1", "--json"))
+    assert found["outcomes"] == {"answered": len(settled)}
+    (ruled,) = found["divergence"]
+    assert (ruled["trigger"], ruled["state"], ruled["questions"]) == ("decides", "evaluating", len(settled))
+    assert ruled["against"].keys() == {RULE, EMBEDDED}
+    states = ("composing", "engaging_like", "engaging_reshare", "scrolling")
+    assert ruled["choices"][RULE] == {state: settled_to(settled, state) for state in states}
+    assert ruled["choices"][RULE]["engaging_like"] == 0  # no rule likes
+
+
+def settled_turns(run: Path) -> list[tuple[int, int, str]]:
+    """Return agent, tick and new state of each turn on `decides` that a rule settled, by the exported table."""
+    ended = prism_alone(
+        "export", str(run), "--to", "csv", "--tables", "transitions", "--out", "tables", "--force", "-q"
+    )
+    assert ended.code == 0, ended.err
+    with Path("tables/transitions.csv").open(newline="") as table:
+        return [
+            (int(row["agent"]), int(row["tick"]), row["to_state"])
+            for row in csv.DictReader(table)
+            if (row["trigger"], row["from_state"], row["source"]) == ("decides", "evaluating", "rule")
+        ]
+
+
+def settled_to(settled: list[tuple[int, int, str]], state: str) -> float:
+    return sum(1.0 for *_, to in settled if to == state)
+
+
+def test_a_hash_of_the_seed_picks_the_share(command: Command) -> None:
+    settled = settled_turns(Path("run"))
+    asked = [each for each in settled if uniform(SEED, each[0], each[1], Draw.SHADOW) < 0.5]
+    assert abs(len(asked) - len(settled) / 2) < 3 * math.sqrt(len(settled) / 4)
+    half = figures(command("shadow", "run", "--share", "0.5", "--json"))
+    assert (half["share"], half["questions"]) == (0.5, len(asked))
+    (ruled,) = half["divergence"]
+    assert ruled["choices"][RULE]["scrolling"] == settled_to(asked, "scrolling")
+    assert figures(command("shadow", "run", "--share", "0.5", "--json")) == half
+
+
+def test_the_run_stays_as_it_is_and_the_figures_lie_beside_it(command: Command) -> None:
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    printed = figures(command("shadow", "run", "--share", "0.5", "--json"))
+    after = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    assert after.keys() - before.keys() == {"shadow.json"}
+    assert {name: after[name] for name in before} == before
+    assert json.loads(after["shadow.json"]) == printed
+    assert printed["digest"] == json.loads(before["summary.json"])["digest"]
+    found = read_shadow(RunDirectory(Path("run")), printed["digest"])
+    assert found is not None
+    assert found.questions == printed["questions"]
+    assert read_shadow(RunDirectory(Path("run")), "0" * 32) is None
+    assert command("verify", "run").code == 0
+
+
+def test_people_see_a_table(command: Command) -> None:
+    ended = command("shadow", "run", "--share", "0.5")
+    assert ended.code == 0
+    found = json.loads(Path("run/shadow.json").read_text())
+    (ruled,) = found["divergence"]
+    distance = ruled["against"][RULE]
+    assert f"{distance['bits']:.3f} [{distance['low']:.3f}, {distance['high']:.3f}]" in ended.out
+    assert f"shadow questions: answered {ruled['questions']}; as the rule did: {ruled['agreement']:.1%}" in ended.out
+    assert "no server" in ended.out
+    assert "run/shadow.json" in ended.out
+
+
+def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> None:
+    title, page = "from rules, on turns that they settled", Path("page.html")
+    assert command("report", "run", "--out", str(page)).code == 0
+    assert title not in page.read_text()
+    found = figures(command("shadow", "run", "--share", "0.5", "--json"))
+    assert command("report", "run", "--out", str(page), "--force").code == 0
+    (ruled,) = found["divergence"]
+    told = f"On {ruled['questions']} questions of decides, the choices are {ruled['against'][RULE]['bits']:.3f} bits"
+    assert title in page.read_text()
+    assert told in page.read_text()
+    Path("run/shadow.json").write_text(json.dumps({**found, "digest": "0" * 32}))
+    assert command("report", "run", "--out", str(page), "--force").code == 0
+    assert title not in page.read_text()
+
+
+@pytest.mark.parametrize("way", ["resident", "columns"])
+def test_the_figures_do_not_depend_on_how_turns_were_taken(way: str, command: Command, tmp_path: Path) -> None:
+    run = run_of(tmp_path, SOCIAL, "--set", f"run.activation={way}")
+    there = figures(command("shadow", str(run), "--share", "0.3", "--json"))
+    assert figures(command("shadow", "run", "--share", "0.3", "--json")) == there
+
+
+def test_another_choice_can_be_asked(command: Command) -> None:
+    usual = figures(command("shadow", "run", "--share", "1", "--json"))
+    other = figures(command("shadow", "run", "--share", "1", "--json", "--set", "oracle.choice.scale=9"))
+    assert other["questions"] == usual["questions"]
+    assert other["divergence"][0]["choices"]["oracle"] != usual["divergence"][0]["choices"]["oracle"]
+    assert other["divergence"][0]["choices"][RULE] == usual["divergence"][0]["choices"][RULE]
+
+
+def test_past_a_cap_nothing_is_asked(command: Command) -> None:
+    whole = figures(command("shadow", "run", "--share", "1", "--json"))["questions"]
+    capped = figures(command("shadow", "run", "--share", "1", "--json", "--set", "oracle.max_calls=10"))
+    assert capped["outcomes"] == {"answered": 10, "spent": whole - 10}
+    assert capped["divergence"][0]["fallbacks"] == whole - 10
+
+
+def test_of_a_fork_its_own_ticks_are_looked_at(command: Command) -> None:
+    ended = command("fork", "run", "--at", "20", "--set", "feed.algorithm=chronological", "--out", "future", "--quiet")
+    assert ended.code == 0, ended.err
+    settled = [each for each in settled_turns(Path("future")) if each[1] >= 20]
+    assert figures(command("shadow", "future", "--share", "1", "--json"))["questions"] == len(settled) > 10
+
+
+def test_an_economy_has_no_such_turns_and_says_so(tmp_path: Path, command: Command) -> None:
+    run = run_of(tmp_path, ECONOMY)
+    found = figures(command("shadow", str(run), "--share", "1", "--json"))
+    assert (found["questions"], found["outcomes"], found["divergence"]) == (0, {}, [])
+    told = " ".join(command("shadow", str(run)).out.split())
+    assert "shadow questions: none, because no rule settled a turn on which the oracle could be asked" in told
+
+
+@pytest.mark.parametrize("share", ["0", "-0.1", "1.5", "nan", "many"])
+def test_a_share_out_of_range_is_refused(share: str, command: Command) -> None:
+    ended = command("shadow", "run", "--share", share)
+    assert ended.code == 2
+    assert "--share" in ended.err
+    assert not Path("run/shadow.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "code", "told"),
+    [
+        ("population.size=10", 2, "population.size cannot be set here: the turns are those of the recorded run"),
+        ("oracle.tape=off", 2, "oracle.tape cannot be set here: an answer is kept in shadow.sqlite"),
+        ("oracle.deadline_s=-1", 3, "oracle.deadline_s"),
+        ("oracle.shadow=0.5", 3, "oracle.shadow"),
+    ],
+)
+def test_a_wrong_setting_is_refused(setting: str, code: int, told: str, command: Command) -> None:
+    ended = command("shadow", "run", "--set", setting)
+    assert ended.code == code
+    assert told in ended.err
+    assert not Path("run/shadow.json").exists()
+
+
+def test_what_is_no_run_is_refused_and_gets_no_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, told in (("empty", "is no run's directory"), ("nowhere", "no such directory")):
+        ended = command("shadow", path)
+        assert ended.code == 2
+        assert told in ended.err
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_an_unfinished_run_is_to_be_finished_first(command: Command, tmp_path: Path) -> None:
+    ended = command("fork", "run", "--at", "20", "--out", "future", "--prepare")
+    assert ended.code == 0, ended.err
+    ended = command("shadow", "future")
+    assert (ended.code, ended.err) == (
+        2,
+        "prism: future: has 20 of 36 ticks; finish it first: prism resume future\n",
+    )
+    assert not (tmp_path / "future" / "shadow.json").exists()
+
+
+def test_a_run_in_use_is_left_alone(command: Command) -> None:
+    with locked(Path("run")):
+        ended = command("shadow", "run")
+    assert ended.code == 2
+    assert "is in use" in ended.err
+
+
+def test_a_journal_that_comes_out_otherwise_ends_the_command(command: Command) -> None:
+    config = Path("run/config.yaml")
+    before = load_config(config.read_text(), "config.yaml", environment={})
+    config.write_text(config.read_text().replace(f"ambiguity: {before.population.ambiguity}", "ambiguity: 0.4"))
+    ended = command("shadow", "run")
+    assert ended.code == 2
+    assert "population.ambiguity" in ended.err
+    assert not Path("run/shadow.json").exists()

@@ -1,0 +1,45 @@
+"""The questions that a chart's rows are meant for, and their options, as the chart knows them beforehand."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.economy.chart import ECONOMY_CHART
+from prism.social.chart import SOCIAL_CHART
+from prism.statechart import AgentState, Statechart, Transition
+
+SCROLLING, EVALUATING, COMPOSING = AgentState.SCROLLING, AgentState.EVALUATING, AgentState.COMPOSING
+
+
+def test_the_options_are_those_of_the_rows_for_the_oracle() -> None:
+    four = ("scrolling", "engaging_like", "engaging_reshare", "composing")
+    assert SOCIAL_CHART.question_options(EVALUATING, "decides") == four
+    assert SOCIAL_CHART.question_options(COMPOSING, "compose_done") == ()
+    assert SOCIAL_CHART.question_options(AgentState.IDLE, "decides") == ()
+    assert SOCIAL_CHART.question_kinds() == {("evaluating", "decides"): four}
+
+
+def test_one_option_alone_is_no_question_with_fixed_options() -> None:
+    assert ECONOMY_CHART.question_kinds() == {("proposed", "review"): ("rejected", "accepted")}
+
+
+@pytest.mark.parametrize("oracle", [None, True])
+def test_a_row_without_a_target_offers_all_targets_of_its_trigger(oracle: bool | None) -> None:
+    rows = [
+        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: False),
+        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
+        Transition("decides", EVALUATING, None, oracle=oracle),
+    ]
+    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
+    # As in a question, the most passive option comes first.
+    assert chart.question_options(EVALUATING, "decides") == (SCROLLING, COMPOSING)
+    assert chart.question_kinds() == {("evaluating", "decides"): ("scrolling", "composing")}
+
+
+def test_questions_that_only_overlapping_guards_make_have_no_options_beforehand() -> None:
+    rows = [
+        Transition("decides", EVALUATING, COMPOSING, guard=lambda *_: True),
+        Transition("decides", EVALUATING, SCROLLING, guard=lambda *_: True),
+    ]
+    chart = Statechart(states=(EVALUATING, COMPOSING, SCROLLING), initial=EVALUATING, transitions=rows)
+    assert chart.question_kinds() == {}
