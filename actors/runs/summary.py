@@ -62,7 +62,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
-        sharing: the judgements that questions have shared; None without `oracle.sharing`.
+        sharing: the judgements that questions have shared; None without `oracle.sharing.by`.
         shadow: what the oracle would have chosen where rules did; None without `oracle.shadow`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
@@ -208,7 +208,7 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
     return {
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
-        "oracle_is_distilled": simulation.config.oracle.distilled is not None,
+        "oracle_is_distilled": simulation.config.oracle.sharing.distilled is not None,
         "shadow": _shadow(simulation.shadows) if simulation.shadows.share else None,
         "sharing": _sharing(simulation),
     }
@@ -216,7 +216,7 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
 
 def _sharing(simulation: Simulation) -> SharingSummary | None:
     sharing = simulation.oracle.sharing
-    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing, simulation.engine.tick)
+    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing.by, simulation.engine.tick)
 
 
 def _shadow(shadows: Shadows) -> ShadowSummary:

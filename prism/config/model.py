@@ -544,6 +544,70 @@ class BudgetConfig(Section, frozen=True, kw_only=True):
     ] = None
 
 
+class SharingConfig(Section, frozen=True, kw_only=True):
+    """The judgements that several people's questions share, and the checks of the error of sharing: docs/sharing.md."""
+
+    by: Annotated[
+        Literal["none", "exact", "archetype"],
+        Meta(
+            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
+            "in the fields of `archetype`; `none`: every question is asked by itself"
+        ),
+    ] = "none"
+    archetype: Annotated[
+        dict[str, str],
+        Meta(
+            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
+            "by default the fields of the chart's guards and of the embedded choice"
+        ),
+    ] = msgspec.field(default_factory=dict)
+    audit: Annotated[
+        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
+    ] = 0.02
+    horizon_ticks: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(description="ticks after which an archetype is asked again; none is never"),
+    ] = None
+    tolerance_bits: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="divergence above which an archetype is split, where its audits are sure",
+        ),
+    ] = 0.01
+    samples: Annotated[
+        int,
+        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
+    ] = 8
+    surrogate: Annotated[
+        bool,
+        Meta(
+            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
+            "needs `pip install 'prism-sim[sharing]'`"
+        ),
+    ] = False
+    distilled: Annotated[
+        str | None,
+        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `oracle.choice`"),
+    ] = None
+    budget: BudgetConfig = BudgetConfig()
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name == "archetype" and isinstance(value, Mapping):
+            for field, groups in value.items():
+                if not isinstance(groups, str):
+                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
+                    raise cls.refused(f"archetype.{field}", problem)
+        return super().taken(name, value)
+
+
 class OracleConfig(Section, frozen=True, kw_only=True):
     """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
@@ -610,71 +674,16 @@ class OracleConfig(Section, frozen=True, kw_only=True):
             "docs/oracle.md"
         ),
     ] = 0.0
-    sharing: Annotated[
-        Literal["none", "exact", "archetype"],
-        Meta(
-            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
-            "in the fields of `archetype`: docs/sharing.md"
-        ),
-    ] = "none"
-    archetype: Annotated[
-        dict[str, str],
-        Meta(
-            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
-            "by default the fields of the chart's guards and of the embedded choice"
-        ),
-    ] = msgspec.field(default_factory=dict)
-    audit: Annotated[
-        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
-    ] = 0.02
-    sharing_horizon: Annotated[
-        Annotated[int, Meta(ge=2)] | None,
-        Meta(description="ticks after which an archetype is asked again; none is never"),
-    ] = None
-    sharing_tolerance: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1.0,
-            description="divergence in bits above which an archetype is split, where its audits are sure",
-        ),
-    ] = 0.01
-    sharing_samples: Annotated[
-        int,
-        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
-    ] = 8
-    surrogate: Annotated[
-        bool,
-        Meta(
-            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
-            "needs `pip install 'prism-sim[sharing]'`"
-        ),
-    ] = False
-    budget: BudgetConfig = BudgetConfig()
-    distilled: Annotated[
-        str | None,
-        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `choice`"),
-    ] = None
+    sharing: SharingConfig = SharingConfig()
     choice: ChoiceConfig = ChoiceConfig()
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
-        if name == "archetype" and isinstance(value, Mapping):
-            for field, groups in value.items():
-                if not isinstance(groups, str):
-                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
-                    raise cls.refused(f"archetype.{field}", problem)
-        return super().taken(name, value)
 
     @property
     def unshared(self) -> Self:
         """These settings, with each question asked by itself: without sharing, and all that needs it."""
-        return msgspec.structs.replace(self, sharing="none", archetype={}, surrogate=False, budget=BudgetConfig())
+        unshared = msgspec.structs.replace(
+            self.sharing, by="none", archetype={}, surrogate=False, budget=BudgetConfig()
+        )
+        return msgspec.structs.replace(self, sharing=unshared)
 
 
 class PricesConfig(Section, frozen=True, kw_only=True):
