@@ -26,11 +26,11 @@ from prism.sharing.distilled import DistilledQuestion
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def distil_command(path: Path, *, out: Path, force: bool) -> None:
-    """Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.
+    """Fit an oracle without a model to what a model said in a run.
 
-    The run has shared judgements: oracle.sharing.by. The file has a multinomial logit for each kind of question, its
-    coefficients, and how far it is from judgements that it does not know. A run with oracle.sharing.distilled: FILE
-    asks it in place of a model.
+    RUN is the directory of a run with shared judgements (oracle.sharing.by). FILE gets a multinomial logit for each
+    kind of question, its coefficients, and how far it is from judgements that it does not know. A run with
+    oracle.sharing.distilled: FILE asks it in place of a model.
     """
     if out.exists() and not force:
         raise click.UsageError(f"{printable(str(out))} exists; --force replaces it")

@@ -3,7 +3,14 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import Setting, settings, starter_yaml
+from prism.config.describe import (
+    FIRST,
+    FIRST_HEADER,
+    STARTER_HEADER,
+    Setting,
+    settings,
+    starter_yaml,
+)
 from prism.config.document import LENGTH_MAX
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
@@ -35,7 +42,10 @@ from prism.config.model import (
 from prism.config.section import Section
 
 __all__ = [
+    "FIRST",
+    "FIRST_HEADER",
     "LENGTH_MAX",
+    "STARTER_HEADER",
     "ActivityConfig",
     "AttributeConfig",
     "BacktestConfig",

@@ -46,8 +46,12 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
             "configuration, else in the working directory"
         ),
     ] = None
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
-    rounds: Annotated[int, Meta(ge=1, le=10**9, description="number of rounds")] = 50
+    seed: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it: the same seed gives the same run")
+    ] = 42
+    rounds: Annotated[
+        int, Meta(ge=1, le=10**9, description="length of the run in rounds of simulation.ticks_per_round ticks")
+    ] = 50
     ticks_per_round: Annotated[
         int,
         Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick"),
@@ -144,7 +148,10 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
-        Meta(description="generator, or `profiles` for the follow lists in the profile file; a path overrides it"),
+        Meta(
+            description="who follows whom: a generator, or `profiles`, the follow lists in the profile file; `path` "
+            "overrides it"
+        ),
     ] = "barabasi_albert"
     path: Annotated[
         str | None,
@@ -285,7 +292,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
     size: Annotated[
-        int, Meta(ge=1, le=10**7, description="number of people in a generated graph; a graph file has its own")
+        int, Meta(ge=1, le=10**7, description="number of people; a graph file has its own (population.graph.path)")
     ] = 1000
     profiles: Annotated[
         str | None,
@@ -312,7 +319,11 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Share, Meta(description="standard deviation of the engagement threshold over people")
     ] = 0.08
     ambiguity: Annotated[
-        Share, Meta(description="width of the band around the threshold in which the oracle is asked")
+        Share,
+        Meta(
+            description="width of the band of relevance, around the engagement threshold, in which the oracle decides; "
+            "the wider, the more questions"
+        ),
     ] = 0.1
     posts_per_session: Annotated[
         Share, Meta(description="probability that a person who comes online publishes an original post")
@@ -382,7 +393,8 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
 
     algorithm: Annotated[
-        Literal["chronological", "hot", "interest", "random"], Meta(description="ranking of the candidates")
+        Literal["chronological", "hot", "interest", "random"],
+        Meta(description="ranking of the posts for each reader: docs/feeds.md"),
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
     out_of_network: Annotated[
@@ -613,7 +625,10 @@ class OracleConfig(Section, frozen=True, kw_only=True):
 
     backend: Annotated[
         Literal["choice", "ollama", "openai"],
-        Meta(description="`choice`: embedded, no server; the others ask the model in `llm`"),
+        Meta(
+            description="who decides ambiguous choices: `choice`, a built-in formula, without a server; the others ask "
+            "the model in `llm`"
+        ),
     ] = "choice"
     mode: Annotated[
         Literal["pace", "realtime"],
@@ -713,7 +728,12 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
         Meta(description="shares of the calls, one for each of llm.hosts; by default they are equal"),
     ] = ()
-    model: Annotated[str, Meta(min_length=1, description="name of the model, as the server lists it")] = "llama3.2"
+    model: Annotated[
+        str,
+        Meta(
+            min_length=1, description="name of the model, as the server lists it; not used with oracle.backend choice"
+        ),
+    ] = "llama3.2"
     temperature: Annotated[
         float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions share one answer")
     ] = 0.7
