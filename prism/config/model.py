@@ -711,6 +711,47 @@ class PricesConfig(Section, frozen=True, kw_only=True):
     ] = None
 
 
+class RequestConfig(Section, frozen=True, kw_only=True):
+    """The user's own part of every request to the model's server: docs/llm-clients.md."""
+
+    path: Annotated[
+        str | None,
+        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
+    ] = None
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
+    ] = msgspec.field(default_factory=dict)
+    query: Annotated[
+        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
+    ] = msgspec.field(default_factory=dict)
+    extra_body: Annotated[
+        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in REQUEST_SETTINGS:
+            self.taken(name, getattr(self, name))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or no request can carry it.
+        """
+        if name in REQUEST_SETTINGS:
+            texts = as_texts(name, value)
+            refusal = untaken(name, texts)
+            value = super().taken(name, texts) if refusal is None else None
+            refusal = refusal or refusal_of(name, value)
+            if refusal is not None:
+                raise cls.refused(refusal.place, refusal.problem)
+            return value
+        return super().taken(name, value)
+
+
 class LLMConfig(Section, frozen=True, kw_only=True):
     """The language model behind the oracle: its server and its sampling. See docs/llm-clients.md."""
 
@@ -771,42 +812,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),
     ] = "auto"
     prices: PricesConfig = PricesConfig()
-    path: Annotated[
-        str | None,
-        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
-    ] = None
-    headers: Annotated[
-        dict[str, str],
-        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
-    ] = msgspec.field(default_factory=dict)
-    query: Annotated[
-        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
-    ] = msgspec.field(default_factory=dict)
-    extra_body: Annotated[
-        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
-    ] = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in REQUEST_SETTINGS:
-            self.taken(name, getattr(self, name))
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or no request can carry it.
-        """
-        if name in REQUEST_SETTINGS:
-            texts = as_texts(name, value)
-            refusal = untaken(name, texts)
-            value = super().taken(name, texts) if refusal is None else None
-            refusal = refusal or refusal_of(name, value)
-            if refusal is not None:
-                raise cls.refused(refusal.place, refusal.problem)
-            return value
-        return super().taken(name, value)
+    request: RequestConfig = RequestConfig()
 
     @property
     def addresses(self) -> tuple[str, ...]:
