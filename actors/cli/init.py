@@ -65,7 +65,7 @@ def init(  # one for each option
     if sum(chosen is not None for chosen in (domain, example, template)) > 1:
         raise click.UsageError("--domain, --example and --template exclude each other: each has its own domain")
     if has_all and (example or template):
-        raise click.UsageError("--all writes every setting of a domain: it goes with --domain, not with another option")
+        raise click.UsageError("--all writes every setting of a domain; an example or a package is written as it is")
     if template is not None:
         target = directory or Path(TEMPLATE_PACKAGE)
         _write_files(target, template_files(target, _package_name(target)), target / TEMPLATE_CONFIG)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from prism.config import FIRST, FIRST_HEADER, STARTER_HEADER, starter_yaml
+from prism.config import FIRST_SETTINGS, STARTER_HEADER, starter_yaml
 
 LINE = re.compile(r"( *)(\w+):(?: (.*))?")
 
@@ -53,12 +53,16 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
         return f"{indent}# not the default, {default}: {why}\n{indent}{name}: {value}"
 
 
+_PEOPLE = """\
+1,000 people on a feed, and the settings that a first study changes, each at its default. There are more settings:
+`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default."""
+
 _ECONOMY = """\
 An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:
 with `--set oracle.backend=ollama` a language model plays the nations. Equations and sources: docs/economy.md."""
 
 TEMPLATES = {
-    "social": Template(about="1,000 people on a feed", first=frozenset(FIRST), head=FIRST_HEADER),
+    "social": Template(about="1,000 people on a feed", first=frozenset(FIRST_SETTINGS), head=_PEOPLE),
     "economy": Template(
         about="five nations that set an interest rate together, for forty quarters",
         first=frozenset(

@@ -4,8 +4,7 @@ from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
 from prism.config.describe import (
-    FIRST,
-    FIRST_HEADER,
+    FIRST_SETTINGS,
     STARTER_HEADER,
     Setting,
     settings,
@@ -43,8 +42,7 @@ from prism.config.model import (
 from prism.config.section import Section
 
 __all__ = [
-    "FIRST",
-    "FIRST_HEADER",
+    "FIRST_SETTINGS",
     "LENGTH_MAX",
     "STARTER_HEADER",
     "ActivityConfig",

@@ -15,7 +15,7 @@ from msgspec import inspect
 from prism.config.config import Config
 from prism.expectations import item_type_of, type_text
 
-FIRST: Final = (
+FIRST_SETTINGS: Final = (
     "simulation.seed",
     "simulation.rounds",
     "population.size",
@@ -35,9 +35,6 @@ STARTER_WIDTH = 120
 STARTER_HEADER = """\
 Every setting of a PRISM run, at its default. Delete what you do not change: an absent key keeps its default.
 `null` is how YAML writes none."""
-FIRST_HEADER = """\
-1,000 people on a feed, and the settings that a first study changes, each at its default. There are more settings:
-`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default."""
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 from msgspec import inspect
 
-from prism.config import FIRST, AttributeConfig, InterventionConfig, PublishConfig, settings
+from prism.config import FIRST_SETTINGS, AttributeConfig, InterventionConfig, PublishConfig, settings
 from prism.config.describe import unwrap, yaml_text
 from prism.expectations import type_text
 from tests.paths import ROOT
@@ -36,7 +36,7 @@ def _between(text: str, begin: str, tables: str, end: str) -> str:
 
 def first_markdown() -> str:
     """Return the table of the settings that a first study changes."""
-    first = [setting for setting in settings() if setting.path in FIRST]
+    first = [setting for setting in settings() if setting.path in FIRST_SETTINGS]
     rows = [_row(f"`{s.path}`", s.type, f"`{s.default}`", s.description) for s in first]
     return "\n".join([_row("setting", "type", "default", "meaning"), _row("---", "---", "---", "---"), *rows]) + "\n"
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from prism.config import FIRST, Config, Setting, load_config, settings, starter_yaml
+from prism.config import FIRST_SETTINGS, Config, Setting, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from prism.expectations import type_text
 from tests.config.refresh_docs import DOCUMENT, settings_markdown, with_tables
@@ -85,7 +85,7 @@ feed:
 
 
 def test_the_first_settings_are_settings_in_the_order_of_all() -> None:
-    assert [setting.path for setting in settings() if setting.path in FIRST] == [*FIRST]
+    assert [setting.path for setting in settings() if setting.path in FIRST_SETTINGS] == [*FIRST_SETTINGS]
 
 
 def test_the_starter_file_fits_the_screen_and_explains_each_setting() -> None:

@@ -15,7 +15,7 @@ from actors.calibration.plan import make_calibration_plan
 from actors.experiments.plan import make_plan
 from actors.factory.domains import DOMAINS
 from actors.factory.shipped import examples, studies
-from prism.config import FIRST, Config, load_config, settings
+from prism.config import FIRST_SETTINGS, Config, load_config, settings
 from prism.config.describe import STARTER_WIDTH
 from tests.command import Prism
 from tests.paths import ROOT, real_path
@@ -52,8 +52,8 @@ def paths_in(text: str) -> list[str]:
 def test_init_writes_the_dozen_settings_that_a_first_study_changes(prism: Prism) -> None:
     prism("init", "study")
     text = Path("study/prism.yaml").read_text()
-    assert paths_in(text) == [*FIRST]
-    assert len(FIRST) == 12
+    assert paths_in(text) == [*FIRST_SETTINGS]
+    assert len(FIRST_SETTINGS) == 12
     assert load_config(text) == Config()
     assert "`prism init --all DIR` writes them all" in text
     assert "docs/configuration.md" in text
