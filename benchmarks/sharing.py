@@ -42,13 +42,13 @@ ATTRIBUTES: Final = {
     "region": {"type": "text", "values": ["north", "south", "coast"], "prompt": True},
 }
 WAYS: Final[dict[str, dict[str, Any]]] = {
-    "none": {"sharing": "none"},
-    "exact": {"sharing": "exact"},
-    "archetype": {"sharing": "archetype", "audit": 0.0},
-    "archetype, audit": {"sharing": "archetype", "sharing_tolerance": 1.0},
-    "archetype, audit, split": {"sharing": "archetype"},
-    "surrogate": {"sharing": "archetype", "surrogate": True},
-    "surrogate, budget": {"sharing": "archetype", "surrogate": True, "budget.calls": 0},
+    "none": {"by": "none"},
+    "exact": {"by": "exact"},
+    "archetype": {"by": "archetype", "audit": 0.0},
+    "archetype, audit": {"by": "archetype", "tolerance_bits": 1.0},
+    "archetype, audit, split": {"by": "archetype"},
+    "surrogate": {"by": "archetype", "surrogate": True},
+    "surrogate, budget": {"by": "archetype", "surrogate": True, "budget.calls": 0},
 }
 KEY: Final = {"topic_match": "2 bins", "followed": "exact", "region": "exact", "ideology": "3 bins", "likes": "log2"}
 """The key of archetypes. Age is left out, so that there is something to find."""
@@ -120,7 +120,7 @@ def config_of(
     people: int, ticks: int, seed: int, url: str, oracle: dict[str, Any], more: dict[str, Any] | None = None
 ) -> Config:
     """Return the configuration of a run; `more` are further settings."""
-    archetype = {"archetype": KEY} if oracle["sharing"] == "archetype" else {}
+    archetype = {"archetype": KEY} if oracle["by"] == "archetype" else {}
     return load_config(
         overrides={
             "simulation.seed": seed,
@@ -133,7 +133,7 @@ def config_of(
             "oracle.max_concurrency": 16,
             "llm.host": url,
             "llm.method": "probabilities",
-            **{f"oracle.{name}": value for name, value in {**oracle, **archetype}.items()},
+            **{f"oracle.sharing.{name}": value for name, value in {**oracle, **archetype}.items()},
             **(more or {}),
         }
     )
@@ -212,7 +212,7 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
 
 def settings_of(oracle: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of a way, with the audit and the budget that were asked for."""
-    filled = {"audit": args.audit, **oracle} if oracle["sharing"] == "archetype" else dict(oracle)
+    filled = {"audit": args.audit, **oracle} if oracle["by"] == "archetype" else dict(oracle)
     if "budget.calls" in filled:
         filled["budget.calls"] = args.budget
     return filled

@@ -92,7 +92,7 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
 @pytest.mark.process
 def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
-        "population: {size: 300}\nsimulation: {rounds: 4}\noracle: {sharing: archetype}\n"
+        "population: {size: 300}\nsimulation: {rounds: 4}\noracle: {sharing: {by: archetype}}\n"
     )
     assert run(installed, "run", "own.yaml", "--out", "shared", cwd=tmp_path).returncode == 0
     assert run(installed, "init", "study", "--example", "experiments/feed", cwd=tmp_path).returncode == 0
@@ -102,8 +102,8 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
         ("experiments", ("experiment", "study/experiment.yaml")),
         ("export", ("export", "shared", "--to", "parquet")),
         ("sharing", ("distil", "shared", "--out", "oracle.yaml")),
-        ("sharing", ("run", "own.yaml", "--set", "oracle.surrogate=true", "--out", "fitted")),
-        ("sharing", ("validate", "own.yaml", "--set", "oracle.surrogate=true")),
+        ("sharing", ("run", "own.yaml", "--set", "oracle.sharing.surrogate=true", "--out", "fitted")),
+        ("sharing", ("validate", "own.yaml", "--set", "oracle.sharing.surrogate=true")),
     ):
         ended = run(installed, *arguments, cwd=tmp_path)
         told = ended.stderr.strip().splitlines()

@@ -32,92 +32,59 @@ Exit codes:
 FAILED, CRASHED = "command_failed", "command_crashed"
 """The names of the JSON objects that end a command which does not succeed."""
 
-COMMANDS = {
-    "init": Named(
-        "actors.cli.init:init", "Write DIR/prism.yaml: every setting with its value, its range and what it means."
-    ),
-    "validate": Named(
-        "actors.cli.validate:validate", "Check CONFIG and every file it names, and say what would be run."
-    ),
-    "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
-    "resume": Named("actors.cli.resume:resume", "Resume the run in the directory RUN where its files end."),
-    "chart": Named(
-        "actors.cli.chart:chart",
-        "Draw the chart of CONFIG, or of a run: as Mermaid text, for Graphviz, as an SVG picture, or as SCXML.",
-    ),
-    "runs": Named(
-        "actors.cli.runs:runs",
-        "List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.",
-    ),
-    "view": Named(
-        "actors.cli.view:view",
-        "Serve a page on which the runs in a directory (default: runs), one run, or an experiment can be looked at.",
-    ),
-    "watch": Named("actors.cli.watch:watch", "Show runs that other processes execute, by their metrics."),
-    "replay": Named(
-        "actors.cli.replay:replay",
-        "Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.",
-    ),
-    "explain": Named(
-        "actors.cli.explain:explain", "Explain a decision of the run in the directory RUN, and what led to it."
-    ),
-    "verify": Named(
-        "actors.cli.verify:verify",
-        "Check every file in the directory RUN: its CRCs and hashes, and that the files agree.",
-    ),
-    "fork": Named(
-        "actors.cli.fork:fork",
-        "Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.",
-    ),
-    "repair": Named(
-        "actors.cli.repair:repair",
-        "Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.",
-    ),
-    "shadow": Named(
-        "actors.cli.shadow:shadow_command",
-        "Ask an oracle about turns of the run in the directory RUN that rules settled, and compare the two.",
-    ),
-    "distil": Named(
-        "actors.cli.distil:distil_command",
-        "Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.",
-    ),
-    "export": Named(
-        "actors.cli.export:export_command",
-        "Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.",
-    ),
-    "backtest": Named(
-        "actors.cli.backtest:backtest_command", "Compare the policy rule of CONFIG with the interest rates of history."
-    ),
-    "validate-world": Named(
-        "actors.cli.validate_world:validate_world",
-        "Compare the runs in the directories RUN with stylised facts of the real world.",
-    ),
-    "report": Named(
-        "actors.cli.report_page:report",
-        "Write one HTML file about the runs in the directories RUN: pictures, tables, and how to make them again.",
-    ),
-    "experiment": Named(
-        "actors.cli.experiment:experiment",
-        "Run the conditions of the experiment in FILE under every seed, and compare them.",
-    ),
-    "calibrate": Named(
-        "actors.cli.calibrate:calibrate",
-        "Fit parameters of a configuration to data, as FILE says, and find out what the fit is worth.",
-    ),
-    "doctor": Named(
-        "actors.cli.doctor:doctor", "Show what is installed, what this machine has, and whether the oracle answers."
-    ),
-    "testing": Named(
-        "actors.cli.testing:testing",
-        "Try a configuration without a model: a server that answers, waits and fails as told.",
-    ),
+SECTIONS = {
+    "Run and look": {
+        "init": Named("actors.cli.init:init", "Write a configuration to start from: DIR/prism.yaml."),
+        "run": Named("actors.cli.run:run", "Run the simulation that CONFIG describes."),
+        "resume": Named("actors.cli.resume:resume", "Continue a run that ended early, or make a run longer."),
+        "view": Named("actors.cli.view:view", "Serve a local web page that shows runs and experiments."),
+        "report": Named("actors.cli.report_page:report", "Write one HTML file about runs: pictures and tables."),
+        "explain": Named("actors.cli.explain:explain", "Explain a decision of a run, and what led to it."),
+        "export": Named(
+            "actors.cli.export:export_command", "Write what happened in runs as CSV, Parquet or SQLite tables."
+        ),
+    },
+    "Study": {
+        "experiment": Named(
+            "actors.cli.experiment:experiment", "Run several conditions under the same seeds, and compare them."
+        ),
+        "fork": Named("actors.cli.fork:fork", "Run another future of a run: the same past, then other settings."),
+        "calibrate": Named("actors.cli.calibrate:calibrate", "Fit settings to data, and say what the fit is worth."),
+        "validate-world": Named(
+            "actors.cli.validate_world:validate_world", "Compare runs with figures of the real world."
+        ),
+        "shadow": Named(
+            "actors.cli.shadow:shadow_command", "Ask an oracle about turns that rules settled, and compare the two."
+        ),
+        "distil": Named(
+            "actors.cli.distil:distil_command", "Fit an oracle without a model to what a model said in a run."
+        ),
+    },
+    "Care": {
+        "runs": Named("actors.cli.runs:runs", "List the runs in a directory, with their state."),
+        "watch": Named("actors.cli.watch:watch", "Show the progress of runs of other processes."),
+        "doctor": Named("actors.cli.doctor:doctor", "Show what is installed, and whether the oracle answers."),
+        "verify": Named("actors.cli.verify:verify", "Check every file of a run, and that the files agree."),
+        "replay": Named("actors.cli.replay:replay", "Do a run again without a model, and compare every tick."),
+        "repair": Named("actors.cli.repair:repair", "Do a run again from its first lost answer, and ask what failed."),
+    },
+    "More": {
+        "validate": Named(
+            "actors.cli.validate:validate", "Check a configuration and its files, and say what would be run."
+        ),
+        "chart": Named("actors.cli.chart:chart", "Draw or check the statechart of a configuration or a run."),
+        "backtest": Named(
+            "actors.cli.backtest:backtest_command", "Compare an economy's policy rule with historical interest rates."
+        ),
+        "testing": Named("actors.cli.testing:testing", "Serve a stand-in for a language model, to try a run with."),
+    },
 }
-"""The commands in the order in which the help lists them."""
+"""The commands, in the sections and the order in which the help lists them."""
 
 
 @click.group(
     cls=LazyGroup,
-    named=COMMANDS,
+    sections=SECTIONS,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -125,14 +92,16 @@ COMMANDS = {
 def cli() -> None:
     """Simulate populations of agents that choose like people.
 
-    Every agent follows a statechart by rule; only a genuinely ambiguous choice is put to an oracle. The same
-    configuration and seed give the same run, whatever the machine does meanwhile.
+    Agents follow rules, drawn as a statechart. Only an ambiguous choice is put to an oracle: a formula, or a language
+    model. The same configuration and seed give the same run.
 
     \b
     Start here:
-      prism init my-study             write a commented configuration
-      prism validate my-study/prism.yaml
-      prism run my-study/prism.yaml
+      prism init my-study               write a configuration
+      prism run my-study/prism.yaml     run it
+      prism view                        look at it
+
+    `prism COMMAND --help` explains a command, with its options.
     """
 
 

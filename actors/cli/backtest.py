@@ -57,11 +57,11 @@ def backtest_command(
     *,
     quiet: bool,
 ) -> None:
-    """Compare the policy rule of CONFIG with the interest rates of history.
+    """Compare an economy's policy rule with historical interest rates.
 
-    Without CONFIG it is prism.yaml of this directory, or else the economy that comes with PRISM.
-    Reads the quarterly file at economy.initial.path. The rule's rate is set against the 3-month Treasury bill rate, and
-    against the forecast that nothing changes, which one quarter ahead is hard to beat; see docs/economy.md.
+    Without CONFIG it is prism.yaml of this directory, or else the economy that comes with PRISM. It reads the quarterly
+    file at economy.initial.path. The rule's rate is set against the 3-month Treasury bill rate, and against the
+    forecast that nothing changes, which one quarter ahead is hard to beat; see docs/economy.md.
 
     \b
     Written to the directory:

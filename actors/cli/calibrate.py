@@ -43,14 +43,16 @@ OUT_OPTION = out_option("calibration", OUT)
 
 @click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")
 def calibrate() -> None:
-    """Fit parameters of a configuration to data, as FILE says, and find out what the fit is worth.
+    """Fit settings to data, and say what the fit is worth.
 
     \b
       prism calibrate plan fit.yaml     what would be run, and how long it takes
       prism calibrate fit.yaml          run it, or go on with it where it was interrupted
 
+    FILE says which settings are fitted, and to what; docs/calibrate.md has its keys.
+
     A fit is reported only with its noise floor, the recovery of known truths, the identifiability of each parameter, a
-    check on what was not fitted, and a holdout. docs/calibrate.md has the keys of FILE.
+    check on what was not fitted, and a holdout.
 
     \b
     Written to the directory:

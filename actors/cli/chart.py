@@ -52,7 +52,9 @@ def chart(  # noqa: PLR0913  # an argument for each option
     coverage: Path | None,
     lints: bool,
 ) -> None:
-    """Draw the chart of CONFIG, or of a run: as Mermaid text, for Graphviz, as an SVG picture, or as SCXML.
+    """Draw or check the statechart of a configuration or a run.
+
+    The drawing is Mermaid text, a text for Graphviz, an SVG picture, or SCXML, as --format says.
 
     Without CONFIG the chart is that of the run; without both, the default one of people on a feed. The drawing goes to
     standard output, or to FILE, whose extension says the format (.mmd, .dot, .svg, .scxml). The format yaml is the

@@ -22,15 +22,15 @@ from prism.sharing.distilled import DistilledQuestion
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     metavar="FILE",
-    help="Write the oracle to this file, for the setting oracle.distilled.",
+    help="Write the oracle to this file, for the setting oracle.sharing.distilled.",
 )
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
 def distil_command(path: Path, *, out: Path, force: bool) -> None:
-    """Fit an embedded oracle to the judgements of a model in the run in the directory RUN, and write it to a file.
+    """Fit an oracle without a model to what a model said in a run.
 
-    The run has shared judgements: oracle.sharing. The file has a multinomial logit for each kind of question, its
-    coefficients, and how far it is from judgements that it does not know. A run with oracle.distilled: FILE asks it in
-    place of a model.
+    RUN is the directory of a run with shared judgements (oracle.sharing.by). FILE gets a multinomial logit for each
+    kind of question, its coefficients, and how far it is from judgements that it does not know. A run with
+    oracle.sharing.distilled: FILE asks it in place of a model.
     """
     if out.exists() and not force:
         raise click.UsageError(f"{printable(str(out))} exists; --force replaces it")
@@ -46,7 +46,7 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
     for question in found.questions:
         click.echo(_line(question))
     name = printable(str(out))
-    click.echo(f"written to {name}; use it with --set oracle.distilled={name} --set oracle.backend=choice")
+    click.echo(f"written to {name}; use it with --set oracle.sharing.distilled={name} --set oracle.backend=choice")
 
 
 def _line(question: DistilledQuestion) -> str:

@@ -48,13 +48,13 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
     help="Override one setting, as in --set oracle.backend=ollama. May be repeated; the last one wins.",
 )
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
-    """Show what is installed, what this machine has, and whether the oracle answers.
+    """Show what is installed, and whether the oracle answers.
 
-    With CONFIG, or --set, the oracle that it names is checked: the server's version, the model, and how long it takes.
-    That of an economy is asked for one policy too, as in a run, and what it proposes is shown; that of a domain of your
-    own, the first question of the run. With oracle.tape=replay
-    it is the tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the
-    calls, tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
+    It also shows what this machine has. With CONFIG, or --set, the oracle that it names is checked: the server's
+    version, the model, and how long it takes. That of an economy is asked for one policy too, as in a run, and what it
+    proposes is shown; that of a domain of your own, the first question of the run. With oracle.tape=replay it is the
+    tape: what is on it, and who was recorded. Exit code 5 means that it does not answer. For a model, the calls,
+    tokens, dollars and hours of the configured run are foretold from a rehearsal without it.
     """
     settings = read_settings(overrides) if config is None else read_config(config, overrides)
     table = Table(show_header=False, box=None)

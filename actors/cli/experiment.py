@@ -49,15 +49,17 @@ METRICS_PORT = click.option(
 
 @click.group(cls=FileGroup, options_metavar="", subcommand_metavar="[plan|run] FILE [OPTIONS]")
 def experiment() -> None:
-    """Run the conditions of the experiment in FILE under every seed, and compare them.
+    """Run several conditions under the same seeds, and compare them.
 
     \b
       prism experiment plan feed.yaml     what would be run, and what it could find
       prism experiment feed.yaml          run it, or go on with it where it was interrupted
 
+    FILE says what the conditions and the seeds are; docs/experiments.md has its keys. `prism init --example
+    experiments/feed` writes one to start from.
+
     A cell is one condition under one seed. It is known by its settings, its input files and its code: a changed or
-    interrupted experiment does again only what is new. Equal seeds are matched pairs. docs/experiments.md has the keys
-    of FILE.
+    interrupted experiment does again only what is new. Equal seeds are matched pairs.
 
     Exit code 4 says that a threshold was missed, 2 that some cells have no result, or wrong usage.
     """

@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines, quarter_lines, what_if_lines
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.display.starting import step_shown
@@ -27,7 +28,7 @@ SHOWN_AFTER_S = 2.0
 """The time after which a re-execution shows its progress."""
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections={"Another answer": ("--what-if", "--ticks", "--ask"), **LOG})
 @RUN
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
@@ -59,7 +60,7 @@ def explain(  # noqa: PLR0913  # one for each option
     ask: bool,
     as_json: bool,
 ) -> None:
-    """Explain a decision of the run in the directory RUN, and what led to it.
+    """Explain a decision of a run, and what led to it.
 
     \b
       prism explain runs/default-001 --agent 17             its path, a line for each turn
@@ -68,8 +69,8 @@ def explain(  # noqa: PLR0913  # one for each option
       prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
       prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
 
-    Turns are worked out again from the nearest checkpoint, and compared with the journal: no model is asked, nothing is
-    written, and a run that is going on is not disturbed.
+    RUN is the run's directory. Turns are worked out again from the nearest checkpoint, and compared with the journal:
+    no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
     _refuse_misfits(agent, tick, post, quarter, is_ranged=first is not None or last is not None)
     if first is not None and last is not None and first > last:

@@ -42,10 +42,10 @@ SHOWN_AFTER_S = 0.5
 def export_command(
     paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool
 ) -> None:
-    """Write what happened in the runs in the directories RUN as tables: CSV, Parquet or SQLite.
+    """Write what happened in runs as CSV, Parquet or SQLite tables.
 
-    docs/tables.md lists the tables and their columns. Several runs go into one file for each table, with a column
-    `run`. A run may be going on: its tables end with its last whole tick.
+    RUN is a run's directory. docs/tables.md lists the tables and their columns. Several runs go into one file for each
+    table, with a column `run`. A run may be going on: its tables end with its last whole tick.
     """
     names = [name.strip() for name in tables.split(",") if name.strip()]
     try:

@@ -20,7 +20,7 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
     oracle, llm = config.oracle, config.llm
     read, written = forecast.prompt_tokens, forecast.completion_tokens
     calls = f"about {_rounded(forecast.calls)}{_cap(oracle.max_calls, forecast.calls, 'max_calls')}"
-    if oracle.sharing == "archetype":
+    if oracle.sharing.by == "archetype":
         calls += f" ({_shared_by(config)}) for about {_rounded(forecast.questions)} questions"
     tokens = (
         f"about {_rounded(read)} in, {_rounded(written)} out{_cap(oracle.max_tokens, read + written, 'max_tokens')}"
@@ -46,11 +46,11 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
 
 def _shared_by(config: Config) -> str:
     """Return what decides how many calls a run makes that shares."""
-    budget, calls = config.oracle.budget, calls_a_judgement(config)
+    budget, calls = config.oracle.sharing.budget, calls_a_judgement(config)
     if budget.calls is not None:
-        return "oracle.budget.calls"
+        return "oracle.sharing.budget.calls"
     if budget.usd is not None:
-        return "oracle.budget.usd"
+        return "oracle.sharing.budget.usd"
     found = "audits, and each archetype of the rehearsal"
     if config.llm.method == "auto" and calls > 1:
         found += f"; {calls} times as many if the server has no probabilities"
@@ -60,7 +60,7 @@ def _shared_by(config: Config) -> str:
 def needed_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     """Return the time, memory and disk that a run takes of this machine, as names and texts."""
     sizes = " and ".join(f"{size:,}" for size in needs.rehearsed)
-    without = "a model, and the fits of the surrogate" if config.oracle.surrogate else "a model"
+    without = "a model, and the fits of the surrogate" if config.oracle.sharing.surrogate else "a model"
     return [
         ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without {without}"),
         ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PREPARE, QUIET, RUN, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections=LOG)
 @RUN
 @click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
 @set_option("feed.algorithm=chronological")
@@ -40,7 +41,7 @@ def fork(  # noqa: PLR0913  # one for each option
     prepare: bool,
     quiet: bool,
 ) -> None:
-    """Run another future of the run in the directory RUN: the same first TICK ticks, then other settings.
+    """Run another future of a run: the same past, then other settings.
 
     What if the feed had been chronological from tick 500?
 
@@ -48,9 +49,10 @@ def fork(  # noqa: PLR0913  # one for each option
       prism fork runs/default-001 --at 500 --set feed.algorithm=chronological --out runs/chronological
       prism fork runs/default-001 --at 500 --intervene news.yaml
 
-    The past is replayed and compared with the journal, and copied into the new directory, which stands on its own. Its
-    manifest names the parent and the digest they have in common. People and time cannot be changed in a fork. If rows
-    of the past are missing in RUN's rounds.csv, the new one begins at the fork.
+    RUN is the run's directory, and TICK the number of ticks in common. The past is replayed and compared with the
+    journal, and copied into the new directory, which stands on its own. Its manifest names the parent and the digest
+    they have in common. People and time cannot be changed in a fork. If rows of the past are missing in RUN's
+    rounds.csv, the new one begins at the fork.
     """
     parent = RunDirectory(path)
     parent.manifest()

@@ -30,6 +30,7 @@ from actors.factory.shipped import (
     help=f"What is simulated. {'; '.join(f'{name}: {template.about}' for name, template in TEMPLATES.items())}."
     f"  [default: {next(iter(TEMPLATES))}]",
 )
+@click.option("--all", "has_all", is_flag=True, help="Write every setting, by section, not only the first ones.")
 @click.option(
     "--example", metavar="NAME", help="Write a configuration or a study that comes with PRISM, with its files."
 )
@@ -41,19 +42,30 @@ from actors.factory.shipped import (
 @click.option(
     "--list", "lists", is_flag=True, help="List the configurations and studies that come with PRISM, and write nothing."
 )
-def init(directory: Path | None, domain: str | None, example: str | None, template: str | None, *, lists: bool) -> None:
-    """Write DIR/prism.yaml: every setting with its value, its range and what it means.
+def init(  # one for each option
+    directory: Path | None, domain: str | None, example: str | None, template: str | None, *, has_all: bool, lists: bool
+) -> None:
+    """Write a configuration to start from: DIR/prism.yaml.
 
-    It runs as it is, without a server. With --example it is a short configuration that comes with PRISM instead, beside
-    the data files it needs, or a study such as experiments/feed beside its configuration. With --template domain it is
-    an installable package with the name of DIR, to change into a domain of your own. DIR is the name of the example,
-    the domain or the package if it is not given. Existing files are left alone.
+    It has the settings that a first study changes, each with its meaning, range and default. It runs as it is, without
+    a server. With --all it has every setting. Existing files are left alone.
+
+    \b
+      prism init my-study                             people on a feed
+      prism init my-rates --domain economy            nations that set an interest rate
+      prism init my-study --example ollama            a short configuration that comes with PRISM
+      prism init my-study --example experiments/feed  an experiment that comes with PRISM
+      prism init my_lights --template domain          a package with a domain of your own
+
+    Examples come with their data files. DIR is the name of the example, the domain or the package if it is not given.
     """
     if lists:
         click.echo(_list())
         return
     if sum(chosen is not None for chosen in (domain, example, template)) > 1:
         raise click.UsageError("--domain, --example and --template exclude each other: each has its own domain")
+    if has_all and (example or template):
+        raise click.UsageError("--all writes every setting of a domain; an example or a package is written as it is")
     if template is not None:
         target = directory or Path(TEMPLATE_PACKAGE)
         _write_files(target, template_files(target, _package_name(target)), target / TEMPLATE_CONFIG)
@@ -61,7 +73,7 @@ def init(directory: Path | None, domain: str | None, example: str | None, templa
     name = example or domain or next(iter(TEMPLATES))
     target = directory or Path(Path(name).name)
     if example is None:
-        _write_files(target, {target / FILE_NAME: TEMPLATES[name].text().encode()}, target / FILE_NAME)
+        _write_files(target, {target / FILE_NAME: TEMPLATES[name].text(has_all=has_all).encode()}, target / FILE_NAME)
         return
     chosen = _example(example)
     files = chosen.files(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -24,13 +25,14 @@ class LazyGroup(click.Group):
     """A group that knows the place and the help line of each command, so that `--help` imports none of them.
 
     Args:
-        named: `{name: its place and its help line}`.
+        sections: `{title: {name: its place and its help line}}`, as the help lists them.
     """
 
-    def __init__(self, *, named: dict[str, Named], **kwargs: Any) -> None:
+    def __init__(self, *, sections: Mapping[str, Mapping[str, Named]], **kwargs: Any) -> None:
+        self.sections = sections
+        self.named = {name: named for commands in sections.values() for name, named in commands.items()}
         # Placeholders: click suggests their names for a name that does not exist.
-        super().__init__(commands={name: click.Command(name) for name in named}, **kwargs)
-        self.named = named
+        super().__init__(commands={name: click.Command(name) for name in self.named}, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """Return the names in the order of the help."""
@@ -45,6 +47,8 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the table of commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, named.short_help) for name, named in self.named.items()])
+        """Write a table of commands for each section, without importing them."""
+        width = max(map(len, self.named))
+        for title, commands in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), named.short_help) for name, named in commands.items()])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.logs.output import say
@@ -16,7 +17,7 @@ from actors.runs.repair import Losses, find_losses, plan_repair
 from actors.runs.repair import repair as branch_off
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections=LOG)
 @RUN
 @SET
 @OUT
@@ -24,11 +25,12 @@ from actors.runs.repair import repair as branch_off
 @QUIET
 @with_log_options
 def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: bool, quiet: bool) -> None:
-    """Run the run in the directory RUN again from the first answer that it has lost, and ask only what failed.
+    """Do a run again from its first lost answer, and ask what failed.
 
-    A lost answer is a choice that was made without the oracle: a fallback, because the server failed, or was away, or
-    a limit was reached. RUN stays as it is. The new directory gets its past up to the first such choice, and every
-    answer that it got. Only what failed is asked again, and what agents ask after another choice than before.
+    RUN is the run's directory. A lost answer is a choice that was made without the oracle: a fallback, because the
+    server failed, or was away, or a limit was reached. RUN stays as it is. The new directory gets its past up to the
+    first such choice, and every answer that it got. Only what failed is asked again, and what agents ask after another
+    choice than before.
 
     \b
       prism repair runs/default-001 --set oracle.on_outage=wait --out runs/repaired

@@ -8,22 +8,24 @@ from pathlib import Path
 import anyio
 import click
 
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import QUIET, RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay as run_again
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections=LOG)
 @RUN
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
 @QUIET
 @with_log_options
 def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
-    """Run the run in the directory RUN again, without a model, and compare it with its journal tick by tick.
+    """Do a run again without a model, and compare every tick.
 
-    The oracle's answers come from oracle.log; those of the embedded oracle are computed again. Nothing is written.
-    The first difference ends it with exit code 1 and one line that names the tick, the agent and the field.
+    RUN is the run's directory. The oracle's answers come from oracle.log; those of the embedded oracle are computed
+    again. Nothing is written. The first difference ends it with exit code 1 and one line that names the tick, the agent
+    and the field.
     """
     simulation = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks), quiet=quiet))
     digest = simulation.engine.digest.hexdigest()

@@ -47,9 +47,10 @@ NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress, only where the file is.")
 def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force: bool, quiet: bool) -> None:
-    """Write one HTML file about the runs in the directories RUN: pictures, tables, and how to make them again.
+    """Write one HTML file about runs: pictures and tables.
 
-    It needs no network and no script, so it can be sent, archived and printed. Runs of one configuration with different
+    RUN is a run's directory. The file needs no network and no script, so it can be sent, archived and printed; it also
+    says how to make the runs again. Runs of one configuration with different
     seeds are drawn as a median and a range; runs of other configurations stand beside them, with the settings that
     differ. A run that is going on, was stopped or was killed is shown up to its last whole tick, and the page says so
     at its top.

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report
 from actors.display.starting import step_shown
@@ -23,7 +24,7 @@ READING = "reading the journal"
 """The step in which a run is taken up where its files end."""
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections={"If it refuses": ("--accept-settings", "--cut-damage"), **LOG})
 @RUN
 @TICKS
 @set_option("metrics.enabled=true")
@@ -40,11 +41,12 @@ def resume(  # one for each option
     cut_damage: bool,
     quiet: bool,
 ) -> None:
-    """Resume the run in the directory RUN where its files end.
+    """Continue a run that ended early, or make a run longer.
 
-    It starts from the latest checkpoint that agrees with the journal, runs the ticks after it again and compares each
-    with the journal, then runs the rest. So a killed run ends with the journal of one that was never killed, and no
-    question that has an answer is asked again. --ticks makes a run longer, also one that is done.
+    RUN is the run's directory. The run starts from the latest checkpoint that agrees with the journal, runs the ticks
+    after it again and compares each with the journal, then runs the rest. So a killed run ends with the journal of one
+    that was never killed, and no question that has an answer is asked again. --ticks makes a run longer, also one that
+    is done.
 
     It refuses, and names the differences, if settings, input files or code are not those that the run began with.
     """

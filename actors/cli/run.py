@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
@@ -19,7 +20,7 @@ from actors.runs.lock import locked
 from prism.errors import OracleUnavailableError
 
 
-@click.command()
+@click.command(cls=SectionedCommand, sections=LOG)
 @with_settings
 @TICKS
 @OUT

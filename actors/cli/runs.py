@@ -30,10 +30,12 @@ RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made 
     help="Show the question with this id, or the header X-Request-Id that a server got, instead of the list.",
 )
 def runs(root: Path, question: str | None) -> None:
-    """List the runs in DIR (default: runs), or the one run that DIR is; or show a question that one of them asked.
+    """List the runs in a directory, with their state.
 
-    A process works on it: starting, recovering, running, waiting_for_oracle, waiting_for_disk, stopping or ended, its
-    phase; the note says since when, and why it waits. Nobody works on it:
+    DIR (default: runs) may also be a single run. With --question it shows a question that one of the runs asked.
+
+    If a process works on a run, its state is its phase: starting, recovering, running, waiting_for_oracle,
+    waiting_for_disk, stopping or ended; the note says since when, and why it waits. If no process works on it:
 
     \b
     done      it has all its ticks; `prism resume --ticks` makes it longer

@@ -51,7 +51,7 @@ def _error(sharing: SharingSummary) -> Iterator[str]:
         yield "  " + (
             "no audits: questions share only with equal prompts, so without an error"
             if sharing.by == "exact"
-            else "no audits: the error of sharing is not known (oracle.audit)"
+            else "no audits: the error of sharing is not known (oracle.sharing.audit)"
         )
         return
     yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"

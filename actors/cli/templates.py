@@ -1,4 +1,4 @@
-"""Templates of configurations, one for each domain: every setting that it has, explained."""
+"""Templates of configurations, one for each domain: its first settings, or all of them, explained."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from prism.config import starter_yaml
+from prism.config import FIRST_SETTINGS, STARTER_HEADER, starter_yaml
 
 LINE = re.compile(r"( *)(\w+):(?: (.*))?")
 
@@ -17,20 +17,24 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         about: what is simulated, in words.
-        head: the comment at the top; None keeps the usual one.
+        first: the settings that a first study changes, besides those in `values`.
+        head: the comment at the top of a file with these, and `head_of_all` of one with all settings.
         values: `{setting: (its value, the reason for it)}`.
         without: sections that have no meaning in this domain.
     """
 
     about: str
-    head: str | None = None
+    first: frozenset[str]
+    head: str
+    head_of_all: str = STARTER_HEADER
     values: dict[str, tuple[str, str]] = {}
     without: frozenset[str] = frozenset()
 
-    def text(self) -> str:
-        """Return the file's text."""
-        head, *sections = starter_yaml().rstrip("\n").split("\n\n")
-        return "\n\n".join([self.head or head, *self._kept(sections)]) + "\n"
+    def text(self, *, has_all: bool) -> str:
+        """Return the file's text, with all settings or the first ones."""
+        only = None if has_all else self.first | self.values.keys()
+        head, *sections = starter_yaml(only, self.head_of_all if has_all else self.head).rstrip("\n").split("\n\n")
+        return "\n\n".join([head, *self._kept(sections)]) + "\n"
 
     def _kept(self, sections: list[str]) -> Iterator[str]:
         path: list[str] = []
@@ -49,16 +53,39 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
         return f"{indent}# not the default, {default}: {why}\n{indent}{name}: {value}"
 
 
+_PEOPLE = """\
+1,000 people on a feed, and the settings that a first study changes, each at its default. There are more settings:
+`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default."""
+
+_ECONOMY = """\
+An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:
+with `--set oracle.backend=ollama` a language model plays the nations. Equations and sources: docs/economy.md."""
+
 TEMPLATES = {
-    "social": Template(about="1,000 people on a feed, every setting at its default"),
+    "social": Template(about="1,000 people on a feed", first=frozenset(FIRST_SETTINGS), head=_PEOPLE),
     "economy": Template(
         about="five nations that set an interest rate together, for forty quarters",
-        head="""\
-# An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:
-# with `--set oracle.backend=ollama` a language model plays the nations. Equations and sources: docs/economy.md.
-#
-# Every setting that an economy has. Delete what you do not change, unless it says that it is not the default: an absent
-# key keeps its default. `null` is how YAML writes none.""",
+        first=frozenset(
+            {
+                "simulation.seed",
+                "oracle.backend",
+                "llm.model",
+                "economy.nations",
+                "economy.strengths",
+                "economy.taylor.inflation_target",
+                "run.question",
+            }
+        ),
+        head=f"""\
+{_ECONOMY}
+
+The settings that a first study changes. There are more: `prism init --domain economy --all DIR` writes them all, and
+docs/configuration.md lists them. An absent key keeps its default.""",
+        head_of_all=f"""\
+{_ECONOMY}
+
+Every setting that an economy has. Delete what you do not change, unless it says that it is not the default: an absent
+key keeps its default. `null` is how YAML writes none.""",
         values={
             "simulation.domain": ("economy", "nations, not people"),
             "simulation.rounds": ("40", "forty quarters"),

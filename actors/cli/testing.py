@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from actors.cli.help_sections import SectionedCommand
 from actors.testing import (
     MEANINGS,
     QUIRKS,
@@ -109,12 +110,26 @@ def _fault(name: str) -> Fault:
         raise click.BadParameter(f"{name!r} is no fault; there are {', '.join(Fault)}") from None
 
 
+SERVE_SECTIONS = {
+    "Speed and limits": (
+        *("--latency", "--p99", "--slope", "--load", "--slots", "--max-queue", "--rate", "--retry-after"),
+        "--max-connections",
+    ),
+    "Faults": ("--faults", "--fault", "--fault-at", "--burst", "--drip", "--spell", "--seed"),
+    "Kind of server": ("--systemone", "--dialect", "--quirk", "--logprobs", "--key", "--live"),
+}
+"""The options of `prism testing serve` below titles."""
+
+
 @click.group()
 def testing() -> None:
-    """Try a configuration without a model: a server that answers, waits and fails as told."""
+    """Serve a stand-in for a language model, to try a run with.
+
+    It answers, waits and fails as told: see `prism testing serve --help`.
+    """
 
 
-@testing.command()
+@testing.command(cls=SectionedCommand, sections=SERVE_SECTIONS)
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; whoever can reach it may ask."
 )

@@ -30,10 +30,11 @@ from prism.config import Config
     "calls, tokens, dollars and hours of a model.",
 )
 def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
-    """Check CONFIG and every file it names, and say what would be run.
+    """Check a configuration and its files, and say what would be run.
 
-    Takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only opened.
-    The last lines name what was not checked; --build checks that too. --forecast takes up to half a minute.
+    Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. The
+    check takes less than a second, whatever the size: people are not made, and a file of more than a megabyte is only
+    opened. The last lines name what was not checked; --build checks that too. --forecast takes up to half a minute.
 
     Prints one line for each input file with its SHA-256. A mistake is one line that names the file, the key and the
     line, and what was expected; the exit code is then 3.

@@ -36,11 +36,11 @@ NOT_SAID = "-"
 @click.option("--json", "json_path", type=click.Path(path_type=Path, dir_okay=False), help="Write the facts here, too.")
 @click.option("--strict", is_flag=True, help="End with exit code 4 if a fact is missed or cannot be judged.")
 def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: Path | None, *, strict: bool) -> None:
-    """Compare the runs in the directories RUN with stylised facts of the real world.
+    """Compare runs with figures of the real world.
 
-    Several runs of one configuration with different seeds are taken together. Each line shows the real figure, that of
-    the runs with its 95% interval (90% of the runs for an economy), how far apart the two distributions are, and
-    whether the limit is met. docs/realism.md explains every fact and its source.
+    RUN is a run's directory. Several runs of one configuration with different seeds are taken together. Each line shows
+    the real figure, that of the runs with its 95% interval (90% of the runs for an economy), how far apart the two
+    distributions are, and whether the limit is met. docs/realism.md explains every fact and its source.
 
     \b
     Files of real figures:

@@ -25,10 +25,11 @@ EXIT_DAMAGED = 1
 @click.option("--quick", is_flag=True, help="Check CRCs and hashes only, and run nothing again.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def verify(path: Path, *, quick: bool, quiet: bool) -> None:
-    """Check every file in the directory RUN: its CRCs and hashes, and that the files agree.
+    """Check every file of a run, and that the files agree.
 
-    Then it runs the run again without a model, as `prism replay` does, and compares each row of rounds.csv and the
-    counts in summary.json. That takes as long as a run with the embedded oracle; --quick leaves it out, and says so.
+    RUN is the run's directory. First the CRCs and hashes in its files are checked. Then the run is done again without a
+    model, as `prism replay` does, to compare each row of rounds.csv and the
+    counts in summary.json. That takes as long as a run with the embedded oracle; --quick leaves this out, and says so.
 
     Prints one line for each file, and for each input file that the run was made of. The exit code is 1 if the content
     of any is not what was written. A torn end, as a crash leaves it, counts as damage here; `prism resume` cuts it off.

@@ -33,11 +33,13 @@ hold runs of other people."""
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 for a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def view(root: Path, host: str, port: int, *, opens: bool) -> None:
-    """Serve a page on which the runs in a directory (default: runs), one run, or an experiment can be looked at.
+    """Serve a local web page that shows runs and experiments.
 
-    It shows the list of runs; of a run its states over time, its people and their ties, its cascades, every agent with
-    its questions, the oracle, and the council of an economy; two runs side by side; and it follows runs that are under
-    way. It only reads, so it is never in a run's way. Ctrl-C ends it.
+    RUN_OR_DIR is a directory with runs (default: runs), one run, or an experiment.
+
+    The page shows the list of runs; of a run its states over time, its people and their ties, its cascades, every agent
+    with its questions, the oracle, and the council of an economy; two runs side by side; and it follows runs that are
+    under way. It only reads, so it is never in a run's way. Ctrl-C ends it.
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """

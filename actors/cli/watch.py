@@ -31,7 +31,7 @@ KEYS_S = 0.2
     "--ca", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE", help="Certificates to trust."
 )
 def watch(names: tuple[str, ...], *, once: bool, user: str | None, ca: Path | None) -> None:
-    """Show runs that other processes execute, by their metrics.
+    """Show the progress of runs of other processes.
 
     URL_OR_RUN is the address of a run's metrics, such as http://127.0.0.1:9464, or its directory. The run must have
     been started with metrics.enabled=true. The space bar stops the display and starts it again, n shows the next of

@@ -104,11 +104,11 @@ def _load(
 
 def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
     """Yield fields and groups of an archetype that people's questions do not have. Other domains must be built."""
-    config, leaf = placed.config, placed.leaves.get("oracle.archetype")
-    if leaf is None or config.oracle.sharing != "archetype" or config.simulation.domain != "social":
+    config, leaf = placed.config, placed.leaves.get("oracle.sharing.archetype")
+    if leaf is None or config.oracle.sharing.by != "archetype" or config.simulation.domain != "social":
         return
     try:
-        declared_groupings(config.oracle.archetype, question_fields(config))
+        declared_groupings(config.oracle.sharing.archetype, question_fields(config))
     except ConfigError as error:
         for each in (error, *error.others):
             yield leaf.refuse(each.problem, str(each.key))

@@ -54,7 +54,7 @@ def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceO
     Raises:
         InputError: the file cannot be read, or is no oracle of this configuration's questions.
     """
-    name = config.oracle.distilled
+    name = config.oracle.sharing.distilled
     if name is None:
         return None, {}
     from prism.sharing.distilled import read_distilled  # noqa: PLC0415  # most runs have none
@@ -64,7 +64,7 @@ def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceO
     try:
         text = source.data.decode()
     except UnicodeDecodeError:
-        raise InputError(name, "expected UTF-8, as `prism distil` writes it", key="oracle.distilled") from None
+        raise InputError(name, "expected UTF-8, as `prism distil` writes it", key="oracle.sharing.distilled") from None
     distilled = read_distilled(text, name)
     return DistilledOracle(config, behaviour, distilled, name), {source.name: source.sha256}
 
@@ -130,11 +130,11 @@ def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
     Raises:
         ConfigError: they cannot, or a package is missing.
     """
-    if config.oracle.sharing == "none":
+    if config.oracle.sharing.by == "none":
         return
-    if config.oracle.surrogate and find_spec("sklearn") is None:
+    if config.oracle.sharing.surrogate and find_spec("sklearn") is None:
         problem = not_installed("a surrogate is fitted with scikit-learn", "sharing")
-        raise ConfigError("configuration", problem, key="oracle.surrogate")
+        raise ConfigError("configuration", problem, key="oracle.sharing.surrogate")
     archetypes_of(config, fields())
 
 

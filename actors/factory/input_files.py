@@ -219,7 +219,7 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
             return name
         return str(directory / name)
 
-    population, initial = config.population, config.economy.initial
+    population, initial, sharing = config.population, config.economy.initial, config.oracle.sharing
     graph = replace(population.graph, path=find(population.graph.path))
     activity = population.activity
     if isinstance(activity.hours, str):
@@ -228,7 +228,7 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
         config,
         population=replace(population, profiles=find(population.profiles), graph=graph, activity=activity),
         statechart=replace(config.statechart, file=find(config.statechart.file)),
-        oracle=replace(config.oracle, distilled=find(config.oracle.distilled)),
+        oracle=replace(config.oracle, sharing=replace(sharing, distilled=find(sharing.distilled))),
         economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
     )
 
@@ -245,7 +245,7 @@ def input_paths(config: Config) -> dict[str, str]:
             "population.graph.path": population.graph.path,
             "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,
             "statechart.file": config.statechart.file,
-            "oracle.distilled": config.oracle.distilled,
+            "oracle.sharing.distilled": config.oracle.sharing.distilled,
         }
     return {key: name for key, name in named.items() if name is not None}
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from prism.config import Config
+from prism.config import Config, RequestConfig
 from prism.config.model import PricesConfig
 
 
@@ -43,7 +43,7 @@ def service_name(config: Config) -> str:
 
 def _named(config: Config) -> list[object]:
     llm = config.llm
-    return [config.oracle.backend, list(llm.addresses), llm.api_key_env, llm.headers, llm.query]
+    return [config.oracle.backend, list(llm.addresses), llm.api_key_env, llm.request.headers, llm.request.query]
 
 
 def _hash(named: object) -> str:
@@ -63,7 +63,7 @@ def service_of(config: Config, environment: Mapping[str, str] | None) -> Service
 
     llm = config.llm
     if environment is None:
-        llm, environment = msgspec.structs.replace(llm, headers={}, query={}), {}
+        llm, environment = msgspec.structs.replace(llm, request=RequestConfig(path=llm.request.path)), {}
     found = [
         address_of(msgspec.structs.replace(llm, host=each, hosts=(), host_weights=()), environment)
         for each in llm.addresses

@@ -454,7 +454,7 @@ class OracleActor:
     async def _ask(self, waiting: WaitingQuestion, within_s: float) -> Answer:
         """Return the oracle's answer, or a fallback. The calls that it takes are counted in any case."""
         question = waiting.question
-        samples = 0 if waiting.place is None else self._config.sharing_samples
+        samples = 0 if waiting.place is None else self._config.sharing.samples
         asked = call_oracle(self.oracle, self._asker(question), question, within_s, samples)
         if not self.oracle.waits:  # it computes its answers, and very many of them
             return await asked

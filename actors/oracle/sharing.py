@@ -271,7 +271,7 @@ class Sharing:
         return [_promoted(first)]
 
     def summary(self, by: str, tick: int) -> SharingSummary:
-        """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing`."""
+        """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing.by`."""
         self.table.advance(tick)  # a resume at its end places no question
         of = self.counts
         counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls, self._budget())

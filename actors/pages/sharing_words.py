@@ -62,7 +62,7 @@ def sharing_notice(sharing: SharingSummary) -> str | None:
     if sharing.divergence is None:
         if sharing.by == "exact":
             return None
-        return "Judgements were shared without audits, so the error of sharing is not known (oracle.audit)."
+        return "Judgements were shared without audits, so the error of sharing is not known (oracle.sharing.audit)."
     if is_far(sharing):
         return (
             f"What was shared is {interval(sharing.divergence, 3)} bits from what people would have got by themselves, "

@@ -34,7 +34,7 @@ def sharing_of(
         drawn: the questions that drew from others, with the methods of their answers.
     """
     disk = RealDisk(run.directory.path)
-    if run.config.oracle.sharing == "none" or ANSWERS not in disk.names():
+    if run.config.oracle.sharing.by == "none" or ANSWERS not in disk.names():
         return {}
     own = {each.name: each for each in read_judgements(disk, disk.size(ANSWERS)) if each.name in asked}
     parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict(drawn)

@@ -177,7 +177,7 @@ class Trace:
     def _note_places(self, simulation: Simulation, sharing: Sharing) -> Callable[[Question[Any], Place], None]:
         """Return a function that keeps the places of questions that may belong to traced turns."""
         since = self.first - _decided_after(simulation.config)
-        archetypes = sharing.table.archetypes if simulation.config.oracle.sharing == "archetype" else None
+        archetypes = sharing.table.archetypes if simulation.config.oracle.sharing.by == "archetype" else None
 
         def note(question: Question[Any], place: Place) -> None:
             if since <= question.tick <= self.last and (self.agents is None or question.agent in self.agents):
@@ -306,7 +306,7 @@ async def retrace(
         JournalError: a file cannot be read.
     """
     # The questions of the first decisions are asked again as well, where it is to be known what they shared.
-    before = _decided_after(run.config) if run.config.oracle.sharing != "none" else 0
+    before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.directory.path, max(0, trace.first - before))
     try:
         return await _retrace(run, trace, until, recovered, on_begin, on_commit)

@@ -171,7 +171,7 @@ def _has(run: RecordedRun, table: str) -> bool:
     if table == "feeds":
         return run.domain == "social" and run.config.run.record_feeds
     if table == "judgements":
-        return run.config.oracle.sharing != "none"
+        return run.config.oracle.sharing.by != "none"
     if table in ("chains", "indicators"):
         return run.domain == "economy"
     return True

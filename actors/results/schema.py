@@ -82,7 +82,7 @@ TICK: Final = _column("tick", INTEGER, "the tick, from 0 on", "ticks")
 AT: Final = _column("time", TIME, "simulated time at the beginning of the tick", "UTC")
 AGENT: Final = _column("agent", INTEGER, "the agent's number", key="agents.agent")
 
-NO_SHARING: Final = "no judgements were shared: set oracle.sharing"
+NO_SHARING: Final = "no judgements were shared: set oracle.sharing.by"
 NO_FEED: Final = "no posts on a feed in this domain"
 NO_ECONOMY: Final = "no economy"
 

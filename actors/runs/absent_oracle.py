@@ -91,7 +91,7 @@ class _AbsentModel:
 
 def absent_oracle(config: Config, domain: Domain) -> AbsentOracle:
     """Return the oracle in place of the model that a configuration names."""
-    absent = domain.oracle(_AbsentModel()) if config.oracle.sharing == "exact" else None
+    absent = domain.oracle(_AbsentModel()) if config.oracle.sharing.by == "exact" else None
     return AbsentOracle(may_be_late=config.oracle.mode == "realtime", absent=absent)
 
 

@@ -44,7 +44,7 @@ def distil_run(path: Path) -> Distilled:
     if not found.questions:
         raise RunDirectoryError(
             f"{path}: {ANSWERS} has {len(judged):,} judgements: expected {FEWEST} of one kind of question at least, "
-            "from a run with oracle.sharing"
+            "from a run with oracle.sharing.by"
         )
     return found
 

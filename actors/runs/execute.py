@@ -347,7 +347,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     store = RunStore(
         disk,
         run.recorded,
-        keeps_answers=oracle.waits or is_capped(settings.oracle) or settings.oracle.sharing != "none",
+        keeps_answers=oracle.waits or is_capped(settings.oracle) or settings.oracle.sharing.by != "none",
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=Retention(settings.run.checkpoints_kept, every if settings.run.checkpoints_back else 0),
         segment_bytes=round(settings.run.segment_mb * 1_000_000),

@@ -194,7 +194,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     domain = build_domain(rehearsed).domain
     model = MeasuringModel(config.llm.num_predict)
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
-    if config.oracle.sharing == "archetype":
+    if config.oracle.sharing.by == "archetype":
         oracle.grouping = archetypes_of(config, fields_of(config, domain))
     begun = perf_counter()
     _rehearse(rehearsed, domain, oracle)
@@ -301,7 +301,7 @@ def _rehearsal_of(config: Config) -> Config:
     simulation, population = config.simulation, config.population
     length = min(simulation.length, ROUNDS_MAX * simulation.ticks_per_round)
     if population.profiles is None and population.graph.path is None:
-        most = AGENTS_MAX_SHARING if config.oracle.sharing == "archetype" else AGENTS_MAX
+        most = AGENTS_MAX_SHARING if config.oracle.sharing.by == "archetype" else AGENTS_MAX
         population = replace(population, size=min(population.size, most))
     oracle = OracleConfig(choice=config.oracle.choice)
     return replace(
@@ -370,16 +370,16 @@ def _shared_calls(config: Config, questions: float, archetypes: float, measured:
 
     A server whose configuration says nothing of it is taken to have probabilities: one call is a judgement.
     """
-    oracle = config.oracle
-    if oracle.sharing != "archetype":
+    sharing = config.oracle.sharing
+    if sharing.by != "archetype":
         return questions
     each = 1 if config.llm.method == "auto" else calls_a_judgement(config)
     usd = cost_usd((measured,), config.llm.prices)
-    if oracle.budget.calls is not None:
-        return min(each * questions, oracle.budget.calls)
-    if oracle.budget.usd is not None and usd:
-        return min(each * questions, oracle.budget.usd * measured.calls / usd)
-    return each * min(questions, archetypes + oracle.audit * questions)
+    if sharing.budget.calls is not None:
+        return min(each * questions, sharing.budget.calls)
+    if sharing.budget.usd is not None and usd:
+        return min(each * questions, sharing.budget.usd * measured.calls / usd)
+    return each * min(questions, archetypes + sharing.audit * questions)
 
 
 def _calls_per_tick(asked: Sequence[int], ticks: int) -> float:

@@ -26,7 +26,7 @@ from actors.persistence.journal import create_journal, journal_size, read_header
 from actors.persistence.journal_writer import LARGEST, JournalWriter, together
 from actors.persistence.segments import segment_names
 from actors.runs.api import run
-from prism.config import Config, OracleConfig
+from prism.config import Config, OracleConfig, SharingConfig
 
 SIZES: Final = (10_000, 30_000)
 """The agents of the two rehearsals of a run with more of them."""
@@ -165,10 +165,10 @@ def _shortened(config: Config, size: int | None) -> Config:
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
     asked = config.oracle
     oracle = OracleConfig(choice=asked.choice)
-    if (
-        asked.sharing == "archetype" and asked.backend == "choice"
-    ):  # the embedded oracle has judgements, or none may share
-        oracle = replace(oracle, sharing=asked.sharing, archetype=asked.archetype, audit=asked.audit)
+    shared = asked.sharing
+    if shared.by == "archetype" and asked.backend == "choice":  # the embedded oracle has judgements, or none may share
+        shared = SharingConfig(by=shared.by, archetype=shared.archetype, audit=shared.audit)
+        oracle = replace(oracle, sharing=shared)
     return replace(
         config,
         simulation=replace(simulation, ticks=ticks),

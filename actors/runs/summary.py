@@ -45,7 +45,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
-        sharing: the judgements that questions have shared; None without `oracle.sharing`.
+        sharing: the judgements that questions have shared; None without `oracle.sharing.by`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
         resumes: times that the run was resumed.
@@ -189,14 +189,14 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
     return {
         "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
-        "oracle_is_distilled": simulation.config.oracle.distilled is not None,
+        "oracle_is_distilled": simulation.config.oracle.sharing.distilled is not None,
         "sharing": _sharing(simulation),
     }
 
 
 def _sharing(simulation: Simulation) -> SharingSummary | None:
     sharing = simulation.oracle.sharing
-    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing, simulation.engine.tick)
+    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing.by, simulation.engine.tick)
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

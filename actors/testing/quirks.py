@@ -574,7 +574,7 @@ _ALL = (
     Quirk(
         name="other_path",
         api="openai",
-        sentence="has the chat at `/api/v3/chat/completions`: set `llm.path`",
+        sentence="has the chat at `/api/v3/chat/completions`: set `llm.request.path`",
         routes={
             "/v1/chat/completions": "",
             "/v1/models": "",

@@ -3,7 +3,13 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import Setting, settings, starter_yaml
+from prism.config.describe import (
+    FIRST_SETTINGS,
+    STARTER_HEADER,
+    Setting,
+    settings,
+    starter_yaml,
+)
 from prism.config.document import LENGTH_MAX
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
@@ -26,7 +32,9 @@ from prism.config.model import (
     PopulationConfig,
     PricesConfig,
     RelevanceConfig,
+    RequestConfig,
     RunConfig,
+    SharingConfig,
     SimulationConfig,
     StatechartConfig,
     TaylorConfig,
@@ -34,7 +42,9 @@ from prism.config.model import (
 from prism.config.section import Section
 
 __all__ = [
+    "FIRST_SETTINGS",
     "LENGTH_MAX",
+    "STARTER_HEADER",
     "ActivityConfig",
     "AttributeConfig",
     "BacktestConfig",
@@ -57,9 +67,11 @@ __all__ = [
     "PricesConfig",
     "PublishConfig",
     "RelevanceConfig",
+    "RequestConfig",
     "RunConfig",
     "Section",
     "Setting",
+    "SharingConfig",
     "SimulationConfig",
     "StatechartConfig",
     "TaylorConfig",

@@ -272,59 +272,63 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
 
 def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
     """Yield the settings with which a distilled oracle would never be asked."""
-    if oracle.distilled is None:
+    distilled = oracle.sharing.distilled
+    if distilled is None:
         return
     if oracle.backend != "choice":
         yield Conflict(
-            keys=("oracle.distilled", "oracle.backend"),
-            problem=f"{oracle.distilled} would not be used, because oracle.backend={oracle.backend} asks a model: "
-            "expected oracle.backend=choice, or oracle.distilled=null",
+            keys=("oracle.sharing.distilled", "oracle.backend"),
+            problem=f"{distilled} would not be used, because oracle.backend={oracle.backend} asks a model: "
+            "expected oracle.backend=choice, or oracle.sharing.distilled=null",
         )
     if simulation.domain != "social":
         yield Conflict(
-            keys=("oracle.distilled", "simulation.domain"),
-            problem=f"{oracle.distilled} answers questions about posts, which the domain {simulation.domain} does not "
-            "ask: expected the domain social, or oracle.distilled null",
+            keys=("oracle.sharing.distilled", "simulation.domain"),
+            problem=f"{distilled} answers questions about posts, which the domain {simulation.domain} does not "
+            "ask: expected the domain social, or oracle.sharing.distilled null",
         )
 
 
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
     """Yield the settings that do nothing unless archetypes share."""
+    sharing = oracle.sharing
     budget = "a budget is spent on judgements of archetypes, and there are none"
+    fields = "the fields say which questions are an archetype, and none is used"
     needs = {
-        "oracle.surrogate=false": (oracle.surrogate, "a surrogate decides for archetypes, and there are none"),
-        "oracle.budget.calls=null": (oracle.budget.calls is not None, budget),
-        "oracle.budget.usd=null": (oracle.budget.usd is not None, budget),
-        "oracle.archetype={}": (oracle.archetype, "the fields say which questions are an archetype, and none is used"),
+        "oracle.sharing.surrogate=false": (sharing.surrogate, "a surrogate decides for archetypes, and there are none"),
+        "oracle.sharing.budget.calls=null": (sharing.budget.calls is not None, budget),
+        "oracle.sharing.budget.usd=null": (sharing.budget.usd is not None, budget),
+        "oracle.sharing.archetype={}": (sharing.archetype, fields),
     }
     for without, (is_set, problem) in needs.items():
         key = without.partition("=")[0]
-        if is_set and oracle.sharing != "archetype":
+        if is_set and sharing.by != "archetype":
             yield Conflict(
-                keys=(key, "oracle.sharing"),
-                problem=f"{problem}: expected oracle.sharing=archetype, or {without}, got {oracle.sharing}",
+                keys=(key, "oracle.sharing.by"),
+                problem=f"{problem}: expected oracle.sharing.by=archetype, or {without}, got {sharing.by}",
             )
 
 
 def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) -> Iterator[Conflict]:
-    if oracle.sharing == "none":
+    sharing = oracle.sharing
+    if sharing.by == "none":
         return
     if oracle.mode == "realtime":
         yield Conflict(
-            keys=("oracle.sharing", "oracle.mode"),
-            problem="in realtime a late answer would decide who shares: expected sharing none or mode pace, got "
-            f"{oracle.sharing} and realtime",
+            keys=("oracle.sharing.by", "oracle.mode"),
+            problem="in realtime a late answer would decide who shares: expected sharing.by none or mode pace, got "
+            f"{sharing.by} and realtime",
         )
     if llm.writes:
         yield Conflict(
-            keys=("oracle.sharing", "llm.writes"),
-            problem=f"a text that a model writes is one person's: expected sharing none, got {oracle.sharing}",
+            keys=("oracle.sharing.by", "llm.writes"),
+            problem=f"a text that a model writes is one person's: expected sharing.by none, got {sharing.by}",
         )
-    if oracle.sharing_horizon is not None and oracle.sharing_horizon <= deliberation + 1:
+    if sharing.horizon_ticks is not None and sharing.horizon_ticks <= deliberation + 1:
         yield Conflict(
-            keys=("oracle.sharing_horizon", "population.deliberation_minutes", "simulation.tick_seconds"),
+            keys=("oracle.sharing.horizon_ticks", "population.deliberation_minutes", "simulation.tick_seconds"),
             problem=f"an archetype is not asked again before its first answer counts: expected more than "
-            f"{deliberation + 1} ticks, got {oracle.sharing_horizon}",
+            f"{deliberation + 1} ticks, got {sharing.horizon_ticks}",
         )
 
 
@@ -344,22 +348,22 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
 
 
 def _budget_conflicts(oracle: OracleConfig, prices: PricesConfig) -> Iterator[Conflict]:
-    calls, usd = oracle.budget.calls, oracle.budget.usd
+    calls, usd = oracle.sharing.budget.calls, oracle.sharing.budget.usd
     if usd is None:
         return
     if calls is not None:
         yield Conflict(
-            keys=("oracle.budget.calls", "oracle.budget.usd"),
+            keys=("oracle.sharing.budget.calls", "oracle.sharing.budget.usd"),
             problem=f"a run has one budget: expected calls or usd, got {calls} and {usd:g}",
         )
     if oracle.backend == "choice":
         yield Conflict(
-            keys=("oracle.budget.usd", "oracle.backend"),
+            keys=("oracle.sharing.budget.usd", "oracle.backend"),
             problem="the embedded oracle costs nothing: expected backend ollama or openai, or budget.calls, got choice",
         )
     elif not (prices.input or prices.output):
         yield Conflict(
-            keys=("oracle.budget.usd", "llm.prices.input"),
+            keys=("oracle.sharing.budget.usd", "llm.prices.input"),
             problem="a budget in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got "
             f"{_or_null(prices.input)} and {_or_null(prices.output)}",
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from itertools import groupby
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 import yaml
@@ -14,6 +14,22 @@ from msgspec import inspect
 
 from prism.config.config import Config
 from prism.expectations import item_type_of, type_text
+
+FIRST_SETTINGS: Final = (
+    "simulation.seed",
+    "simulation.rounds",
+    "population.size",
+    "population.ambiguity",
+    "population.graph.kind",
+    "population.graph.degree",
+    "feed.algorithm",
+    "feed.size",
+    "feed.out_of_network",
+    "oracle.backend",
+    "llm.model",
+    "run.question",
+)
+"""The settings that a first study of people changes."""
 
 STARTER_WIDTH = 120
 STARTER_HEADER = """\
@@ -57,11 +73,17 @@ def settings() -> tuple[Setting, ...]:
     return tuple(_settings_of(cast(inspect.StructType, inspect.type_info(Config)), Config(), ""))
 
 
-def starter_yaml() -> str:
-    """Return a YAML file with every setting at its default, below a comment with its meaning and range."""
-    lines = _comment(STARTER_HEADER, "")
+def starter_yaml(only: Container[str] | None = None, header: str = STARTER_HEADER) -> str:
+    """Return a YAML file with settings at their defaults, each below a comment with its meaning and range.
+
+    Args:
+        only: the dotted paths of the settings; None for all.
+        header: the comment at the top.
+    """
+    lines = _comment(header, "")
     opened: tuple[str, ...] = ()
-    for section, members in groupby(settings(), key=lambda setting: setting.section):
+    chosen = [setting for setting in settings() if only is None or setting.path in only]
+    for section, members in groupby(chosen, key=lambda setting: setting.section):
         listed, parts = tuple(members), tuple(section.split("."))
         outer, indent = "  " * (len(parts) - 1), "  " * len(parts)
         # A section with no settings of its own is opened by the first section inside it.
@@ -116,4 +138,5 @@ def yaml_text(value: object) -> str:
 def _comment(text: str, indent: str) -> list[str]:
     prefix = f"{indent}# "
     width = STARTER_WIDTH - len(prefix)
-    return [prefix + line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width)]
+    lines = [line for paragraph in text.splitlines() for line in textwrap.wrap(paragraph, width) or [""]]
+    return [(prefix + line).rstrip() for line in lines]

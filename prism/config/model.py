@@ -46,8 +46,12 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
             "configuration, else in the working directory"
         ),
     ] = None
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it")] = 42
-    rounds: Annotated[int, Meta(ge=1, le=10**9, description="number of rounds")] = 50
+    seed: Annotated[
+        int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it: the same seed gives the same run")
+    ] = 42
+    rounds: Annotated[
+        int, Meta(ge=1, le=10**9, description="length of the run in rounds of simulation.ticks_per_round ticks")
+    ] = 50
     ticks_per_round: Annotated[
         int,
         Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick"),
@@ -144,7 +148,10 @@ class GraphConfig(Section, frozen=True, kw_only=True):
 
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
-        Meta(description="generator, or `profiles` for the follow lists in the profile file; a path overrides it"),
+        Meta(
+            description="who follows whom: a generator, or `profiles`, the follow lists in the profile file; `path` "
+            "overrides it"
+        ),
     ] = "barabasi_albert"
     path: Annotated[
         str | None,
@@ -285,7 +292,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
     size: Annotated[
-        int, Meta(ge=1, le=10**7, description="number of people in a generated graph; a graph file has its own")
+        int, Meta(ge=1, le=10**7, description="number of people; a graph file has its own (population.graph.path)")
     ] = 1000
     profiles: Annotated[
         str | None,
@@ -312,7 +319,11 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Share, Meta(description="standard deviation of the engagement threshold over people")
     ] = 0.08
     ambiguity: Annotated[
-        Share, Meta(description="width of the band around the threshold in which the oracle is asked")
+        Share,
+        Meta(
+            description="width of the band of relevance, around the engagement threshold, in which the oracle decides; "
+            "the wider, the more questions"
+        ),
     ] = 0.1
     posts_per_session: Annotated[
         Share, Meta(description="probability that a person who comes online publishes an original post")
@@ -382,7 +393,8 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
 
     algorithm: Annotated[
-        Literal["chronological", "hot", "interest", "random"], Meta(description="ranking of the candidates")
+        Literal["chronological", "hot", "interest", "random"],
+        Meta(description="ranking of the posts for each reader: docs/feeds.md"),
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
     out_of_network: Annotated[
@@ -544,12 +556,79 @@ class BudgetConfig(Section, frozen=True, kw_only=True):
     ] = None
 
 
+class SharingConfig(Section, frozen=True, kw_only=True):
+    """The judgements that several people's questions share, and the checks of the error of sharing: docs/sharing.md."""
+
+    by: Annotated[
+        Literal["none", "exact", "archetype"],
+        Meta(
+            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
+            "in the fields of `archetype`; `none`: every question is asked by itself"
+        ),
+    ] = "none"
+    archetype: Annotated[
+        dict[str, str],
+        Meta(
+            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
+            "by default the fields of the chart's guards and of the embedded choice"
+        ),
+    ] = msgspec.field(default_factory=dict)
+    audit: Annotated[
+        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
+    ] = 0.02
+    horizon_ticks: Annotated[
+        Annotated[int, Meta(ge=2)] | None,
+        Meta(description="ticks after which an archetype is asked again; none is never"),
+    ] = None
+    tolerance_bits: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="divergence above which an archetype is split, where its audits are sure",
+        ),
+    ] = 0.01
+    samples: Annotated[
+        int,
+        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
+    ] = 8
+    surrogate: Annotated[
+        bool,
+        Meta(
+            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
+            "needs `pip install 'prism-sim[sharing]'`"
+        ),
+    ] = False
+    distilled: Annotated[
+        str | None,
+        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `oracle.choice`"),
+    ] = None
+    budget: BudgetConfig = BudgetConfig()
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        if name == "archetype" and isinstance(value, Mapping):
+            for field, groups in value.items():
+                if not isinstance(groups, str):
+                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
+                    raise cls.refused(f"archetype.{field}", problem)
+        return super().taken(name, value)
+
+
 class OracleConfig(Section, frozen=True, kw_only=True):
     """The oracle that decides ambiguous choices: its backend, its limits and its deadline."""
 
     backend: Annotated[
         Literal["choice", "ollama", "openai"],
-        Meta(description="`choice`: embedded, no server; the others ask the model in `llm`"),
+        Meta(
+            description="who decides ambiguous choices: `choice`, a built-in formula, without a server; the others ask "
+            "the model in `llm`"
+        ),
     ] = "choice"
     mode: Annotated[
         Literal["pace", "realtime"],
@@ -603,71 +682,16 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     queue_size: Annotated[
         int, Meta(ge=1, le=10**7, description="most questions in the oracle's queue; the engine holds the others")
     ] = 10_000
-    sharing: Annotated[
-        Literal["none", "exact", "archetype"],
-        Meta(
-            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
-            "in the fields of `archetype`: docs/sharing.md"
-        ),
-    ] = "none"
-    archetype: Annotated[
-        dict[str, str],
-        Meta(
-            description="`{field: groups}` of an archetype, such as `{topic_match: 4 bins, likes: log2}`; "
-            "by default the fields of the chart's guards and of the embedded choice"
-        ),
-    ] = msgspec.field(default_factory=dict)
-    audit: Annotated[
-        Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
-    ] = 0.02
-    sharing_horizon: Annotated[
-        Annotated[int, Meta(ge=2)] | None,
-        Meta(description="ticks after which an archetype is asked again; none is never"),
-    ] = None
-    sharing_tolerance: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1.0,
-            description="divergence in bits above which an archetype is split, where its audits are sure",
-        ),
-    ] = 0.01
-    sharing_samples: Annotated[
-        int,
-        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
-    ] = 8
-    surrogate: Annotated[
-        bool,
-        Meta(
-            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
-            "needs `pip install 'prism-sim[sharing]'`"
-        ),
-    ] = False
-    budget: BudgetConfig = BudgetConfig()
-    distilled: Annotated[
-        str | None,
-        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `choice`"),
-    ] = None
+    sharing: SharingConfig = SharingConfig()
     choice: ChoiceConfig = ChoiceConfig()
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held.
-        """
-        if name == "archetype" and isinstance(value, Mapping):
-            for field, groups in value.items():
-                if not isinstance(groups, str):
-                    problem = f"expected groups: exact, log2, or bins such as `4 bins`, got {found(groups)}"
-                    raise cls.refused(f"archetype.{field}", problem)
-        return super().taken(name, value)
 
     @property
     def unshared(self) -> Self:
         """These settings, with each question asked by itself: without sharing, and all that needs it."""
-        return msgspec.structs.replace(self, sharing="none", archetype={}, surrogate=False, budget=BudgetConfig())
+        unshared = msgspec.structs.replace(
+            self.sharing, by="none", archetype={}, surrogate=False, budget=BudgetConfig()
+        )
+        return msgspec.structs.replace(self, sharing=unshared)
 
 
 class PricesConfig(Section, frozen=True, kw_only=True):
@@ -678,6 +702,47 @@ class PricesConfig(Section, frozen=True, kw_only=True):
     cached: Annotated[
         Price | None, Meta(description="tokens of the prompt that the server had in its cache; none is as `input`")
     ] = None
+
+
+class RequestConfig(Section, frozen=True, kw_only=True):
+    """The user's own part of every request to the model's server: docs/llm-clients.md."""
+
+    path: Annotated[
+        str | None,
+        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
+    ] = None
+    headers: Annotated[
+        dict[str, str],
+        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
+    ] = msgspec.field(default_factory=dict)
+    query: Annotated[
+        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
+    ] = msgspec.field(default_factory=dict)
+    extra_body: Annotated[
+        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in REQUEST_SETTINGS:
+            self.taken(name, getattr(self, name))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or no request can carry it.
+        """
+        if name in REQUEST_SETTINGS:
+            texts = as_texts(name, value)
+            refusal = untaken(name, texts)
+            value = super().taken(name, texts) if refusal is None else None
+            refusal = refusal or refusal_of(name, value)
+            if refusal is not None:
+                raise cls.refused(refusal.place, refusal.problem)
+            return value
+        return super().taken(name, value)
 
 
 class LLMConfig(Section, frozen=True, kw_only=True):
@@ -697,7 +762,12 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
         Meta(description="shares of the calls, one for each of llm.hosts; by default they are equal"),
     ] = ()
-    model: Annotated[str, Meta(min_length=1, description="name of the model, as the server lists it")] = "llama3.2"
+    model: Annotated[
+        str,
+        Meta(
+            min_length=1, description="name of the model, as the server lists it; not used with oracle.backend choice"
+        ),
+    ] = "llama3.2"
     temperature: Annotated[
         float, Meta(ge=0.0, le=2.0, description="spread of the answers; at 0 equal questions share one answer")
     ] = 0.7
@@ -735,42 +805,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),
     ] = "auto"
     prices: PricesConfig = PricesConfig()
-    path: Annotated[
-        str | None,
-        Meta(description="path of the chat after the host; none: /v1/chat/completions, or what answers in its place"),
-    ] = None
-    headers: Annotated[
-        dict[str, str],
-        Meta(description="headers of every request; $NAME stands for an environment variable, as every secret must"),
-    ] = msgspec.field(default_factory=dict)
-    query: Annotated[
-        dict[str, str], Meta(description="parameters after the path of every request; $NAME as in headers")
-    ] = msgspec.field(default_factory=dict)
-    extra_body: Annotated[
-        dict[str, Any], Meta(description="fields added to every question, over PRISM's own; null leaves a field out")
-    ] = msgspec.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in REQUEST_SETTINGS:
-            self.taken(name, getattr(self, name))
-
-    @classmethod
-    def taken(cls, name: str, value: object) -> Any:
-        """Return the value of one setting as this section holds it.
-
-        Raises:
-            SettingError: it cannot be held, or no request can carry it.
-        """
-        if name in REQUEST_SETTINGS:
-            texts = as_texts(name, value)
-            refusal = untaken(name, texts)
-            value = super().taken(name, texts) if refusal is None else None
-            refusal = refusal or refusal_of(name, value)
-            if refusal is not None:
-                raise cls.refused(refusal.place, refusal.problem)
-            return value
-        return super().taken(name, value)
+    request: RequestConfig = RequestConfig()
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from prism.expectations import found
 
 REQUEST_SETTINGS = ("path", "headers", "query", "extra_body")
-"""The settings of section `llm` that are checked here."""
+"""The settings of section `llm.request`."""
 
 OWN_FIELDS = ("messages", "model", "stream")
 """The fields of a question that cannot be replaced: without them it would be no question, or no answer."""
@@ -83,7 +83,7 @@ def refusal_of(name: str, value: Any) -> Refusal | None:
 def _path(path: str | None) -> Refusal | None:
     if path is None or (_PATH.fullmatch(path) and not set(path) & set("?#\\") and ".." not in path.split("/")):
         return None
-    elsewhere = "; parameters belong in llm.query" if "?" in path else ""
+    elsewhere = "; parameters belong in llm.request.query" if "?" in path else ""
     problem = f"expected a path such as /v1/chat/completions, got {found(path)}{elsewhere}"
     return Refusal(place="path", problem=problem)
 

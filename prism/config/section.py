@@ -101,11 +101,15 @@ def unknown_key(kinds: Mapping[str, type[Section]], section: str, name: str) -> 
         section: the dotted path of the section.
         name: the key.
     """
-    elsewhere = [
-        join(path, name) for path, kind in kinds.items() if name in field_types(kind) and join(path, name) not in kinds
-    ]
-    close = get_close_matches(name, field_types(kinds[section]), n=1)
-    guesses = elsewhere or [join(section, guess) for guess in close]
+    elsewhere = [join(path, name) for path, kind in kinds.items() if name in field_types(kind)]
+    near = {key: join(section, key) for key in field_types(kinds[section])}
+    if "." not in name:  # `sharing_audit` for `sharing.audit`
+        near |= {
+            f"{inner}_{key}": join(path, key)
+            for inner, path in near.items()
+            for key in field_types(kinds.get(path, Section))
+        }
+    guesses = elsewhere or [near[guess] for guess in get_close_matches(name, near, n=1)]
     if guesses:
         return f"unknown key; did you mean {' or '.join(guesses)}?"
     return f"unknown key; {section or 'the top'} has: {keys_of(kinds[section])}"

@@ -39,7 +39,9 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
-    """Return the address that the configuration means. The key is sent unless `llm.headers` has an authorization.
+    """Return the address that the configuration means.
+
+    The key is sent unless `llm.request.headers` has an authorization.
 
     Raises:
         OracleUnavailableError: the host is not an address, a variable is not set, or a secret cannot be sent.
@@ -50,10 +52,13 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
     key = read_key(environment, config.api_key_env)
     secrets = {key} if key else set()
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    for name, value in config.headers.items():
+    for name, value in config.request.headers.items():
         headers = {other: text for other, text in headers.items() if other.lower() != name.lower()}
-        headers[name] = _filled(f"llm.headers.{name}", value, environment, secrets)
-    query = {name: _filled(f"llm.query.{name}", value, environment, secrets) for name, value in config.query.items()}
+        headers[name] = _filled(f"llm.request.headers.{name}", value, environment, secrets)
+    query = {
+        name: _filled(f"llm.request.query.{name}", value, environment, secrets)
+        for name, value in config.request.query.items()
+    }
     return Address(
         host=host,
         headers=headers,

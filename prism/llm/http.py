@@ -84,14 +84,14 @@ async def raise_for_status(response: httpx.Response) -> None:
     if response.has_redirect_location:
         place = urlsplit(response.headers["location"])._replace(query="", fragment="").geturl()
         raise StatusError(
-            response.status_code, f"it sends on to {place}, and is not followed; set llm.host or llm.path"
+            response.status_code, f"it sends on to {place}, and is not followed; set llm.host or llm.request.path"
         )
     if not response.is_success:
         raise StatusError(response.status_code, await beginning_of(response), retry_after_s(response.headers))
 
 
 async def name_question(request: httpx.Request) -> None:
-    """Add the headers that name the question, unless `llm.headers` has set them: a request hook."""
+    """Add the headers that name the question, unless `llm.request.headers` has set them: a request hook."""
     asked = ASKED.get()
     if asked is not None:
         asked.host = request.url.netloc.decode("ascii")

@@ -59,7 +59,7 @@ class ModelClient(ABC):
             dialect=self.dialects.get(self._way.schema, self._way.schema),
             options=self._sampling(),
             capabilities=self._way.changes(self._first),
-            extra_body=canonical(self._config.extra_body),
+            extra_body=canonical(self._config.request.extra_body),
             method=METHOD if self._letters.is_sound else "",
         )
 

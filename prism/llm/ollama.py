@@ -70,7 +70,7 @@ class OllamaChatClient(ModelClient):
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
         super().__init__(config, environment)
         self._host = self._address.host
-        self._first = OLLAMA.first if config.path is None else replace(OLLAMA.first, path=config.path)
+        self._first = OLLAMA.first if config.request.path is None else replace(OLLAMA.first, path=config.request.path)
         self._way = self._first
         self._offers_choice = config.systemone == "auto" and config.method != "json"
         self._letters = LetterChooser(self._ask_letters, OLLAMA_FORMS, temperature=config.temperature, seed=config.seed)
@@ -112,7 +112,7 @@ class OllamaChatClient(ModelClient):
             body["think"] = False
         if request.schema is not None and way.schema != "prompt":
             body["format"] = request.schema if way.schema == "format" else "json"
-        return added(way.sent(body), self._config.extra_body)
+        return added(way.sent(body), self._config.request.extra_body)
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
         """Return a weight for each option, or None where the server or this question does not allow it."""
@@ -174,7 +174,7 @@ class OllamaChatClient(ModelClient):
             self._first,
             lambda way, deadline_s: self._complete(SELF_TEST, way, deadline_s),
             num_predict=self._config.num_predict,
-            path_is_set=self._config.path is not None,
+            path_is_set=self._config.request.path is not None,
         )
         timeout_s = self._config.timeout_s
         try:

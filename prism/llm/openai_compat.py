@@ -71,7 +71,7 @@ class OpenAICompatClient(ModelClient):
     def __init__(self, config: LLMConfig, environment: Mapping[str, str] | None = None) -> None:
         super().__init__(config, environment)
         self._host, path = split_openai(self._address.host)
-        path = config.path or path
+        path = config.request.path or path
         self._path_is_set = path is not None
         self._way = OPENAI.first if path is None else replace(OPENAI.first, path=path)
         self._first = self._way
@@ -126,7 +126,7 @@ class OpenAICompatClient(ModelClient):
             **(_schema_fields(request.schema, way) if request.schema is not None else {}),
             **THINKING_FIELDS.get(way.thinking, {}),
         }
-        return added(way.sent(body), self._config.extra_body)
+        return added(way.sent(body), self._config.request.extra_body)
 
     async def check(self) -> Health:
         """Return the server's health; check that it runs, has the model and takes the key, and learn how to ask it."""

@@ -110,12 +110,12 @@ def key_error(host: str, variable: str, *, given: bool) -> OracleUnavailableErro
 
 def no_chat_error(where: str, paths: str, detail: str) -> OracleUnavailableError:
     """Return the error of a server that has nothing at the path of the chat."""
-    return OracleUnavailableError(f"{where} has no chat at {paths}: {detail}; set llm.path to where it is")
+    return OracleUnavailableError(f"{where} has no chat at {paths}: {detail}; set llm.request.path to where it is")
 
 
 def tried_text(tried: str) -> str:
     """Return the end of the message of a server that cannot be asked in any way."""
-    return f"; tried too: {tried}; set llm.extra_body to what it takes, or another llm.model" if tried else ""
+    return f"; tried too: {tried}; set llm.request.extra_body to what it takes, or another llm.model" if tried else ""
 
 
 def models_text(names: Sequence[str]) -> str:

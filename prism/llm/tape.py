@@ -113,7 +113,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         ]
         shared = sorted(was.options.keys() & asked.options.keys())
         pairs += [(f"llm.{name}", f"{was.options[name]:.10g}", f"{asked.options[name]:.10g}") for name in shared]
-        pairs.append(("llm.extra_body", was.extra_body or "{}", asked.extra_body or "{}"))
+        pairs.append(("llm.request.extra_body", was.extra_body or "{}", asked.extra_body or "{}"))
         return tuple(f"{key} {recorded}, not {now}" for key, recorded, now in pairs if recorded != now)
 
     @property

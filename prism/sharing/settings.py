@@ -34,8 +34,8 @@ def fields_of(config: Config, domain: Domain) -> QuestionFields:
     raise ConfigError(
         "configuration",
         f"questions of the domain {config.simulation.domain} have no fields by which they are alike: expected "
-        f"none, got {config.oracle.sharing}",
-        key="oracle.sharing",
+        f"none, got {config.oracle.sharing.by}",
+        key="oracle.sharing.by",
     )
 
 
@@ -46,18 +46,18 @@ def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
         ConfigError: a field, or its groups, cannot be used.
     """
     known, stated = fields.question_fields(), fields.stated_fields()
-    if config.oracle.sharing == "exact":
+    if config.oracle.sharing.by == "exact":
         return Archetypes((), known, stated)
-    if not config.oracle.archetype:
+    if not config.oracle.sharing.archetype:
         return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
-    return Archetypes(declared_groupings(config.oracle.archetype, known), known, stated)
+    return Archetypes(declared_groupings(config.oracle.sharing.archetype, known), known, stated)
 
 
 def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Field, Reader]]) -> list[Grouping]:
     """Return the groups of the fields that a configuration declares.
 
     Args:
-        declared: `{field: groups}`, as `oracle.archetype` has them.
+        declared: `{field: groups}`, as `oracle.sharing.archetype` has them.
         known: the fields that questions have, and their readers.
 
     Raises:
@@ -66,7 +66,7 @@ def declared_groupings(declared: Mapping[str, str], known: Mapping[str, tuple[Fi
     found: dict[str, tuple[str, Grouping]] = {}
     wrong: list[ConfigError] = []
     for name, text in declared.items():
-        key = f"oracle.archetype.{name}"
+        key = f"oracle.sharing.archetype.{name}"
         try:
             each = grouping(name, text, known)
         except ExpressionError as error:
@@ -88,24 +88,24 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
     Raises:
         ConfigError: the domain or the oracle has no judgements that could be shared.
     """
-    settings = config.oracle
-    if settings.sharing == "none" or not config.statechart.oracle_enabled:
+    settings = config.oracle.sharing
+    if settings.by == "none" or not config.statechart.oracle_enabled:
         return None
     archetypes = archetypes_of(config, fields_of(config, domain))
     if not oracle.judges:
         raise ConfigError(
             "configuration",
-            f"the oracle gives no probabilities that could be shared: expected none, got {settings.sharing}",
-            key="oracle.sharing",
+            f"the oracle gives no probabilities that could be shared: expected none, got {settings.by}",
+            key="oracle.sharing.by",
         )
     if settings.surrogate:
         library()
-    is_exact = settings.sharing == "exact"
+    is_exact = settings.by == "exact"
     rules = Rules(
         seed=config.simulation.seed,
         audit=settings.audit,
-        horizon=math.inf if settings.sharing_horizon is None else settings.sharing_horizon,
-        tolerance=_NEVER if is_exact else settings.sharing_tolerance,
+        horizon=math.inf if settings.horizon_ticks is None else settings.horizon_ticks,
+        tolerance=_NEVER if is_exact else settings.tolerance_bits,
         deliberation=config.deliberation_ticks,
         surrogate=settings.surrogate,
     )
@@ -120,13 +120,13 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
 def calls_a_judgement(config: Config) -> int:
     """Return the calls that a judgement takes at most: whether a server has probabilities, only its answers say."""
     oracle, llm = config.oracle, config.llm
-    if oracle.backend == "choice" or oracle.distilled is not None:
+    if oracle.backend == "choice" or oracle.sharing.distilled is not None:
         return 1
-    return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing_samples
+    return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing.samples
 
 
 def _budget(config: Config) -> Budget | None:
-    of, calls = config.oracle.budget, calls_a_judgement(config)
+    of, calls = config.oracle.sharing.budget, calls_a_judgement(config)
     if of.calls is not None:
         amount, price = float(of.calls), Price(lambda judged: judged.calls_at_least, calls)
     elif of.usd is not None:

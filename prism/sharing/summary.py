@@ -75,7 +75,7 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
             `surrogate`: those that drew from the surrogate; `audited`: those that were asked by themselves although
             they could have shared.
-        calls: that all judgements took. A server without probabilities is called `oracle.sharing_samples` times for
+        calls: that all judgements took. A server without probabilities is called `oracle.sharing.samples` times for
             each of them.
         budget: the budget of judgements, and what they have spent of it; None without one.
         questions_per_call: questions with an answer for each of these calls.

@@ -43,7 +43,7 @@ class DistilledOracle(ChoiceOracle):
                 _kind(each): each.surrogate(self._fields.names) for each in distilled.questions
             }
         except ValueError as error:
-            raise InputError(name, str(error), key="oracle.distilled") from None
+            raise InputError(name, str(error), key="oracle.sharing.distilled") from None
         self.description = f"distilled from {distilled.model}, no server"
 
     def distribution(
@@ -78,13 +78,13 @@ def _refuse_double(distilled: Distilled, name: str) -> None:
         double = next((option for option in each.options if each.options.count(option) > 1), None)
         if double is not None:
             problem = f"has the option {double} of {each.trigger} in {each.state} twice: expected each option once"
-            raise InputError(name, problem, key="oracle.distilled")
+            raise InputError(name, problem, key="oracle.sharing.distilled")
         if _kind(each) in seen:
             options = ", ".join(sorted(each.options))
             problem = (
                 f"has {each.trigger} in {each.state} with the options {options} twice: expected each question once"
             )
-            raise InputError(name, problem, key="oracle.distilled")
+            raise InputError(name, problem, key="oracle.sharing.distilled")
         seen.add(_kind(each))
 
 
@@ -95,7 +95,7 @@ def _refuse_foreign(distilled: Distilled, chart: Statechart[AgentState], name: s
         InputError: there is such a question, or none at all.
     """
     if not distilled.questions:
-        raise InputError(name, "has no questions: expected one at least", key="oracle.distilled")
+        raise InputError(name, "has no questions: expected one at least", key="oracle.sharing.distilled")
     states = {state.value: state for state in chart.states}
     for each in distilled.questions:
         state = states.get(each.state)
@@ -110,4 +110,4 @@ def _refuse_foreign(distilled: Distilled, chart: Statechart[AgentState], name: s
         else:
             continue
         problem = f"has {problem}, which the chart has not: expected one of {', '.join(known) or 'none'}"
-        raise InputError(name, problem, key="oracle.distilled")
+        raise InputError(name, problem, key="oracle.sharing.distilled")

@@ -32,6 +32,11 @@ def with_oracle(config: Config = SMALL, **settings: object) -> Config:
     return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **settings))
 
 
+def with_sharing(config: Config = SMALL, **settings: object) -> Config:
+    """Return the configuration with some settings of its shared judgements replaced."""
+    return with_oracle(config, sharing=msgspec.structs.replace(config.oracle.sharing, **settings))
+
+
 def with_deliberation(ticks: int, config: Config = SMALL) -> Config:
     """Return the configuration in which people deliberate for so many ticks, each of a minute."""
     people = msgspec.structs.replace(config.population, deliberation_minutes=float(ticks))

@@ -8,23 +8,37 @@ from typing import cast
 import msgspec
 from msgspec import inspect
 
-from prism.config import AttributeConfig, InterventionConfig, PublishConfig, settings
+from prism.config import FIRST_SETTINGS, AttributeConfig, InterventionConfig, PublishConfig, settings
 from prism.config.describe import unwrap, yaml_text
 from prism.expectations import type_text
 from tests.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "configuration.md"
+FIRST_BEGIN = "<!-- first settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
+FIRST_END = "<!-- first settings: end -->"
 BEGIN = "<!-- settings: written by `python -m tests.config.refresh_docs`, do not edit below -->\n"
 END = "<!-- settings: end -->"
 
 
 def with_tables(text: str) -> str:
     """Return the document with the model's tables between the markers."""
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    assert begin, f"{DOCUMENT} has lost its marker {BEGIN}"
-    assert end, f"{DOCUMENT} has lost its marker {END}"
-    return f"{head}{begin}\n{settings_markdown()}\n{end}{tail}"
+    text = _between(text, FIRST_BEGIN, first_markdown(), FIRST_END)
+    return _between(text, BEGIN, settings_markdown(), END)
+
+
+def _between(text: str, begin: str, tables: str, end: str) -> str:
+    head, found_begin, rest = text.partition(begin)
+    _, found_end, tail = rest.partition(end)
+    assert found_begin, f"{DOCUMENT} has lost its marker {begin}"
+    assert found_end, f"{DOCUMENT} has lost its marker {end}"
+    return f"{head}{begin}\n{tables}\n{end}{tail}"
+
+
+def first_markdown() -> str:
+    """Return the table of the settings that a first study changes."""
+    first = [setting for setting in settings() if setting.path in FIRST_SETTINGS]
+    rows = [_row(f"`{s.path}`", s.type, f"`{s.default}`", s.description) for s in first]
+    return "\n".join([_row("setting", "type", "default", "meaning"), _row("---", "---", "---", "---"), *rows]) + "\n"
 
 
 def settings_markdown() -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from prism.config import Config, Setting, load_config, settings, starter_yaml
+from prism.config import FIRST_SETTINGS, Config, Setting, load_config, settings, starter_yaml
 from prism.config.describe import STARTER_WIDTH
 from prism.expectations import type_text
 from tests.config.refresh_docs import DOCUMENT, settings_markdown, with_tables
@@ -59,6 +59,33 @@ def test_the_starter_file_sets_every_setting() -> None:
         return found
 
     assert paths(yaml.safe_load(starter_yaml()), "") == known
+
+
+def test_a_starter_file_of_some_settings_has_them_alone_below_its_own_comment() -> None:
+    assert (
+        starter_yaml({"feed.size", "population.graph.degree"}, "Two.\n\nAll else: elsewhere.")
+        == """\
+# Two.
+#
+# All else: elsewhere.
+
+population:
+
+  # The follow graph: generated, read from a file, or taken from the profiles.
+  graph:
+    # mean number of people that a person follows; even for watts_strogatz (int >= 1)
+    degree: 10
+
+# The feed: the posts that people see. Formulas and sources: docs/feeds.md.
+feed:
+  # posts shown in one session (int 1 to 1000)
+  size: 5
+"""
+    )
+
+
+def test_the_first_settings_are_settings_in_the_order_of_all() -> None:
+    assert [setting.path for setting in settings() if setting.path in FIRST_SETTINGS] == [*FIRST_SETTINGS]
 
 
 def test_the_starter_file_fits_the_screen_and_explains_each_setting() -> None:

@@ -169,6 +169,14 @@ KEYS = {
     ),
     "key of a section at the top": ("seed: 3", "1: seed: unknown key; did you mean simulation.seed or llm.seed?"),
     "key of two sections": ("size: 3", "1: size: unknown key; did you mean population.size or feed.size?"),
+    "key of an inner section, in one word": (
+        "population: {graph_degree: 3}",
+        "1: population.graph_degree: unknown key; did you mean population.graph.degree?",
+    ),
+    "inner section in another place": (
+        "oracle: {budget: {calls: 3}}",
+        "1: oracle.budget: unknown key; did you mean oracle.sharing.budget?",
+    ),
     "dotted key": (
         "population: {graph.path: x}",
         "1: population.graph.path: unknown key; did you mean population.graph?",

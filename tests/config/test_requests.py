@@ -4,38 +4,41 @@ from __future__ import annotations
 
 import pytest
 
-from prism.config import LLMConfig, load_config
+from prism.config import RequestConfig, load_config
 from prism.errors import ConfigError, SettingError
 
 
 @pytest.mark.parametrize(
     ("setting", "line"),
     [
-        ("llm.path=v1/chat", "llm.path: expected a path such as /v1/chat/completions, got 'v1/chat'"),
+        ("llm.request.path=v1/chat", "llm.request.path: expected a path such as /v1/chat/completions, got 'v1/chat'"),
         (
-            "llm.path=/a?b=c",
-            "llm.path: expected a path such as /v1/chat/completions, got '/a?b=c'; parameters belong in llm.query",
+            "llm.request.path=/a?b=c",
+            (
+                "llm.request.path: expected a path such as /v1/chat/completions, got '/a?b=c'; parameters belong in "
+                "llm.request.query"
+            ),
         ),
-        ("llm.path=/a/../b", "llm.path: expected a path such as /v1/chat/completions, got '/a/../b'"),
-        ("llm.path=/a b", "llm.path: expected a path such as /v1/chat/completions, got '/a b'"),
-        ("llm.headers={a b: c}", "llm.headers.a b: expected the name of a header, such as api-key"),
-        ("llm.headers={Host: c}", "llm.headers.Host: is set by PRISM itself; leave it out"),
-        ('llm.headers={a: "b\\nc"}', "llm.headers.a: expected printable ASCII characters, at least one"),
+        ("llm.request.path=/a/../b", "llm.request.path: expected a path such as /v1/chat/completions, got '/a/../b'"),
+        ("llm.request.path=/a b", "llm.request.path: expected a path such as /v1/chat/completions, got '/a b'"),
+        ("llm.request.headers={a b: c}", "llm.request.headers.a b: expected the name of a header, such as api-key"),
+        ("llm.request.headers={Host: c}", "llm.request.headers.Host: is set by PRISM itself; leave it out"),
+        ('llm.request.headers={a: "b\\nc"}', "llm.request.headers.a: expected printable ASCII characters, at"),
         (
-            "llm.headers={api-key: abc123}",
-            "llm.headers.api-key: expected an environment variable such as $API_KEY, because a run keeps its",
+            "llm.request.headers={api-key: abc123}",
+            "llm.request.headers.api-key: expected an environment variable such as $API_KEY, because a run keeps its",
         ),
         (
-            "llm.query={key: abc123}",
-            "llm.query.key: expected an environment variable such as $API_KEY, because a run keeps its",
+            "llm.request.query={key: abc123}",
+            "llm.request.query.key: expected an environment variable such as $API_KEY, because a run keeps its",
         ),
-        ("llm.headers=[a]", "llm.headers: expected mapping of text to text, got ['a']"),
-        ("llm.query={a: [b]}", "llm.query.a: expected a text"),
-        ("llm.headers={a: {b: c}}", "llm.headers.a: expected a text"),
-        ("llm.extra_body={model: b}", "llm.extra_body.model: is set by PRISM itself; leave it out"),
-        ("llm.extra_body={a: .nan}", "llm.extra_body"),
-        ("llm.extra_body={a: 2024-01-01}", "llm.extra_body.a: expected a value that JSON has, got "),
-        ("llm.extra_body={a: {b: .inf}}", "llm.extra_body.a: expected a value that JSON has, got a mapping"),
+        ("llm.request.headers=[a]", "llm.request.headers: expected mapping of text to text, got ['a']"),
+        ("llm.request.query={a: [b]}", "llm.request.query.a: expected a text"),
+        ("llm.request.headers={a: {b: c}}", "llm.request.headers.a: expected a text"),
+        ("llm.request.extra_body={model: b}", "llm.request.extra_body.model: is set by PRISM itself; leave it out"),
+        ("llm.request.extra_body={a: .nan}", "llm.request.extra_body"),
+        ("llm.request.extra_body={a: 2024-01-01}", "llm.request.extra_body.a: expected a value that JSON has, got "),
+        ("llm.request.extra_body={a: {b: .inf}}", "llm.request.extra_body.a: expected a value that JSON has, got a"),
     ],
 )
 def test_a_setting_that_no_request_can_carry_is_one_line_by_its_key(setting: str, line: str) -> None:
@@ -47,15 +50,15 @@ def test_a_setting_that_no_request_can_carry_is_one_line_by_its_key(setting: str
 
 
 def test_a_setting_of_python_is_checked_as_well() -> None:
-    with pytest.raises(SettingError, match=r"llm\.headers\.Cookie: expected an environment variable"):
-        LLMConfig(headers={"Cookie": "abc123"})
-    with pytest.raises(SettingError, match=r"llm\.path: expected a path"):
-        LLMConfig(path="chat")
+    with pytest.raises(SettingError, match=r"llm\.request\.headers\.Cookie: expected an environment variable"):
+        RequestConfig(headers={"Cookie": "abc123"})
+    with pytest.raises(SettingError, match=r"llm\.request\.path: expected a path"):
+        RequestConfig(path="chat")
 
 
 def test_a_version_may_look_like_a_date_or_a_number() -> None:
-    text = "llm:\n  query: {api-version: 2024-10-21, v: 2, beta: true}\n  headers: {X-Tries: 3, api-key: $K}\n"
-    config = load_config(text).llm
+    text = "query: {api-version: 2024-10-21, v: 2, beta: true}, headers: {X-Tries: 3, api-key: $K}"
+    config = load_config(f"llm: {{request: {{{text}}}}}").llm.request
     assert config.query == {"api-version": "2024-10-21", "v": "2", "beta": "true"}
     assert config.headers == {"X-Tries": "3", "api-key": "$K"}
 
@@ -64,7 +67,7 @@ def test_a_version_may_look_like_a_date_or_a_number() -> None:
     "name", ["X-Title", "HTTP-Referer", "api-version", "X-Keyboard", "X-Monkey", "OpenAI-Organization"]
 )
 def test_an_ordinary_header_may_hold_a_text(name: str) -> None:
-    assert LLMConfig(headers={name: "text"}).headers == {name: "text"}
+    assert RequestConfig(headers={name: "text"}).headers == {name: "text"}
 
 
 @pytest.mark.parametrize(
@@ -83,5 +86,5 @@ def test_an_ordinary_header_may_hold_a_text(name: str) -> None:
 )
 def test_a_secret_header_may_not(name: str) -> None:
     with pytest.raises(SettingError, match="expected an environment variable"):
-        LLMConfig(headers={name: "text"})
-    assert LLMConfig(headers={name: "Bearer $IT"}).headers == {name: "Bearer $IT"}
+        RequestConfig(headers={name: "text"})
+    assert RequestConfig(headers={name: "Bearer $IT"}).headers == {name: "Bearer $IT"}

@@ -212,6 +212,12 @@ def with_oracle(**settings: Any) -> Config:
     return msgspec.structs.replace(CONFIG, oracle=msgspec.structs.replace(CONFIG.oracle, **settings))
 
 
+def with_sharing(config: Config, **settings: Any) -> Config:
+    """Return the configuration with some settings of its shared judgements replaced."""
+    sharing = msgspec.structs.replace(config.oracle.sharing, **settings)
+    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, sharing=sharing))
+
+
 def with_deliberation(ticks: int) -> Config:
     """Return the configuration in which people deliberate for so many ticks, each of a minute."""
     people = msgspec.structs.replace(CONFIG.population, deliberation_minutes=float(ticks))
@@ -238,58 +244,50 @@ INTERVENED = Scene(
     ),
 )
 """The live scene with interventions before, at and between its checkpoints."""
-_SHARING = with_oracle(sharing="archetype", archetype={"followed": "exact"}, audit=0.4, sharing_tolerance=0.0)
+_SHARING = with_sharing(CONFIG, by="archetype", archetype={"followed": "exact"}, audit=0.4, tolerance_bits=0.0)
 SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
 """The embedded scene, longer, in which few archetypes share the judgements, and are split."""
 SHARED_LIVE = Scene(
     is_live=True,
-    config=msgspec.structs.replace(
-        SHARED.config, oracle=msgspec.structs.replace(_SHARING.oracle, sharing_horizon=12, surrogate=True)
-    ),
+    config=with_sharing(SHARED.config, horizon_ticks=12, surrogate=True),
 )
 """The live scene with archetypes that are asked again, and a surrogate."""
 BUDGETED = Scene(
     is_live=False,
-    config=msgspec.structs.replace(
-        SHARED.config,
-        simulation=SimulationConfig(seed=11, ticks=160),
-        oracle=msgspec.structs.replace(
-            _SHARING.oracle, audit=0.0, surrogate=True, sharing_tolerance=1.0, budget=BudgetConfig(calls=45)
-        ),
+    config=with_sharing(
+        msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=160)),
+        audit=0.0,
+        surrogate=True,
+        tolerance_bits=1.0,
+        budget=BudgetConfig(calls=45),
     ),
 )
 """The same, with a surrogate and a budget."""
-_FAILING = msgspec.structs.replace(
-    BUDGETED.config.oracle,
-    archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
-    max_attempts=1,
-    max_fallback_share=None,
-    sharing_tolerance=0.001,
-    budget=BudgetConfig(calls=120),
-)
 FAILING = Scene(
     is_live=False,
-    config=msgspec.structs.replace(
-        BUDGETED.config,
-        simulation=SimulationConfig(seed=11, ticks=60),
-        population=msgspec.structs.replace(BUDGETED.config.population, size=150),
-        oracle=_FAILING,
+    config=with_sharing(
+        msgspec.structs.replace(
+            BUDGETED.config,
+            simulation=SimulationConfig(seed=11, ticks=60),
+            population=msgspec.structs.replace(BUDGETED.config.population, size=150),
+            oracle=msgspec.structs.replace(BUDGETED.config.oracle, max_attempts=1, max_fallback_share=None),
+        ),
+        archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
+        tolerance_bits=0.001,
+        budget=BudgetConfig(calls=120),
     ),
     fails=0.5,
 )
 """The same with more people and archetypes, half of whose questions get no judgement, and all others late."""
 EXPIRING = Scene(
     is_live=False,
-    config=msgspec.structs.replace(
+    config=with_sharing(
         FAILING.config,
-        oracle=msgspec.structs.replace(
-            _FAILING,
-            archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2"},
-            audit=0.2,
-            budget=BudgetConfig(),
-            sharing_horizon=7,
-            sharing_tolerance=0.05,
-        ),
+        archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2"},
+        audit=0.2,
+        budget=BudgetConfig(),
+        horizon_ticks=7,
+        tolerance_bits=0.05,
     ),
     fails=0.7,
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from actors.testing import ModelServer
+from prism.config import RequestConfig
 from prism.errors import OracleUnavailableError
 from prism.llm import ChatRequest, LLMConfig, LLMFailureException, Message
 from prism.llm.address import address_of, models_path, split_openai
@@ -16,7 +15,9 @@ SECRET = "a-very-secret-word"
 
 
 def test_variables_are_filled_in_and_kept_from_sight() -> None:
-    config = LLMConfig(headers={"api-key": "$MY_KEY", "X-Both": "a ${MY_KEY} b", "X-Title": "a study"})
+    config = LLMConfig(
+        request=RequestConfig(headers={"api-key": "$MY_KEY", "X-Both": "a ${MY_KEY} b", "X-Title": "a study"})
+    )
     address = address_of(config, {"MY_KEY": SECRET, "PRISM_LLM_API_KEY": "sk-other"})
     assert address.headers == {
         "Authorization": "Bearer sk-other",
@@ -29,16 +30,17 @@ def test_variables_are_filled_in_and_kept_from_sight() -> None:
 
 
 def test_a_header_of_the_users_own_replaces_that_of_the_key() -> None:
-    config = LLMConfig(headers={"authorization": "Basic $LOGIN"})
+    config = LLMConfig(request=RequestConfig(headers={"authorization": "Basic $LOGIN"}))
     address = address_of(config, {"LOGIN": "abc", "PRISM_LLM_API_KEY": "sk-other"})
     assert address.headers == {"authorization": "Basic abc"}
 
 
 def test_a_variable_that_is_not_set_is_one_line() -> None:
     with pytest.raises(OracleUnavailableError) as caught:
-        address_of(LLMConfig(query={"key": "$NOT_THERE"}), {})
+        address_of(LLMConfig(request=RequestConfig(query={"key": "$NOT_THERE"})), {})
     assert str(caught.value) == (
-        "llm.query.key: the environment variable NOT_THERE is not set; set it, or leave llm.query.key out"
+        "llm.request.query.key: the environment variable NOT_THERE is not set; set it, or leave llm.request.query.key "
+        "out"
     )
 
 
@@ -64,12 +66,10 @@ def test_the_list_of_models_stands_beside_the_chat() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_headers_query_and_fields_go_with_every_question(backend: str) -> None:
     async with canned(400, {"error": f"no {SECRET}"}) as seen:
-        config: dict[str, Any] = {
-            "headers": {"X-Token": "$MY_TOKEN"},
-            "query": {"api-version": "2024-10-21"},
-            "path": "/somewhere",
-        }
-        model = BACKENDS[backend](LLMConfig(host=seen[0].decode(), **config), {"MY_TOKEN": SECRET})
+        request = RequestConfig(
+            headers={"X-Token": "$MY_TOKEN"}, query={"api-version": "2024-10-21"}, path="/somewhere"
+        )
+        model = BACKENDS[backend](LLMConfig(host=seen[0].decode(), request=request), {"MY_TOKEN": SECRET})
         with pytest.raises(LLMFailureException, match=r"no \*\*\*") as caught:
             await model.complete(asking())
         await model.aclose()
@@ -84,7 +84,7 @@ async def test_headers_query_and_fields_go_with_every_question(backend: str) -> 
 async def test_fields_of_the_users_own_are_sent_and_part_of_the_identity(backend: str) -> None:
     extra = {"user": "me", "temperature": None, "options": {"top_k": 3}}
     async with ModelServer() as server:
-        model = BACKENDS[backend](config_for(server, extra_body=extra), {})
+        model = BACKENDS[backend](config_for(server, request=RequestConfig(extra_body=extra)), {})
         await model.complete(ChatRequest(messages=(Message(role="user", content="Hello?"),)))
         (call,) = server.calls
         assert call.body["user"] == "me"

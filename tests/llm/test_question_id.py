@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from actors.testing import Fault
+from prism.config import RequestConfig
 from prism.llm import LLMFailureException
 from prism.llm.question_id import ASKED, Asked, TraceIds, call_span, find_id, question_id, question_span
 from tests.llm.support import CHOICE, asking, failing, serving, timeout_s
@@ -107,7 +108,7 @@ async def test_a_request_that_fails_was_named_too(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_the_users_own_headers_win(backend: str) -> None:
     headers = {"x-request-id": "mine", "Traceparent": "also mine"}
-    async with serving(backend, headers=headers) as (server, model):
+    async with serving(backend, request=RequestConfig(headers=headers)) as (server, model):
         token = ASKED.set(Asked("340-12-9f86d081884c7d65", "a" * 32, 1, "5f3a9c"))
         await model.complete(asking())
         ASKED.reset(token)

@@ -86,28 +86,30 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
 TOO_LARGE = (
     "the server at {url} does not answer in JSON: answer larger than 1 MB; the rest of it was not read; tried too: "
     "path /chat/completions, "
-    "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set llm.extra_body to what it "
-    "takes, or another llm.model"
+    "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set llm.request.extra_body to "
+    "what it takes, or another llm.model"
 )
 
 REFUSED = {
     "error_with_200": "the server at {url} cannot run llama3.2: server_error: Provider returned error",
     "moved": "the server at {url} cannot run llama3.2: client_error: it sends on to "
-    "https://api.example.org/v1/chat/completions, and is not followed; set llm.host or llm.path",
+    "https://api.example.org/v1/chat/completions, and is not followed; set llm.host or llm.request.path",
     "huge_body": TOO_LARGE,
     "gzip_bomb": TOO_LARGE,
     "other_path": "the server at {url} has no chat at /v1/chat/completions nor /chat/completions: 404 page not found; "
-    "set llm.path to where it is",
+    "set llm.request.path to where it is",
     "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY",
 }
 """`{quirk: the line}` of the servers that need a setting, or can be helped by none."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "other_path": {"path": "/api/v3/chat/completions"},
+    "other_path": {"request": {"path": "/api/v3/chat/completions"}},
     "azure": {
-        "path": "/openai/deployments/mine/chat/completions",
-        "headers": {"api-key": "$AZURE_KEY"},
-        "query": {"api-version": "2024-10-21"},
+        "request": {
+            "path": "/openai/deployments/mine/chat/completions",
+            "headers": {"api-key": "$AZURE_KEY"},
+            "query": {"api-version": "2024-10-21"},
+        },
     },
 }
 """`{quirk: the settings with which it works}`."""

@@ -108,12 +108,12 @@ async def test_a_schema_that_is_not_honoured_is_one_line() -> None:
         assert await unavailable(OllamaChatClient(config, {})) == (
             f"the Ollama server at {server.url} does not keep llama3.2 to a JSON schema: it answered "
             "'Yes, it is blue.'; tried too: thinking ignored, schema json_object, schema prompt; "
-            "set llm.extra_body to what it takes, or another llm.model"
+            "set llm.request.extra_body to what it takes, or another llm.model"
         )
         assert await unavailable(OpenAICompatClient(config, {})) == (
             f"the server at {server.url} does not answer in JSON: it answered 'Yes, it is blue.'; tried too: "
-            "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set llm.extra_body to "
-            "what it takes, or another llm.model"
+            "schema json_object, schema structured_outputs, schema guided_json, schema prompt; set "
+            "llm.request.extra_body to what it takes, or another llm.model"
         )
 
 

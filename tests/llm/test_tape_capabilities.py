@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.testing import ModelServer, ServerSettings
+from prism.config import RequestConfig
 from prism.llm import Identity, OpenAICompatClient, Tape, TapedModel
 from prism.llm.taped_model import key_of
 from tests.llm.support import asking, config_for
@@ -79,8 +80,8 @@ async def test_fields_of_the_users_own_are_a_setting_that_differs(path: Path) ->
         taped = TapedModel(OpenAICompatClient(config, {}), Tape(path, "record"), "record")
         await taped.check()
         await taped.aclose()
-        other = OpenAICompatClient(config_for(server, extra_body={"top_k": 3}), {})
+        other = OpenAICompatClient(config_for(server, request=RequestConfig(extra_body={"top_k": 3})), {})
     tape = Tape(path, "replay")
-    assert tape.required_header().differences(other.identity) == ('llm.extra_body {}, not {"top_k": 3}',)
+    assert tape.required_header().differences(other.identity) == ('llm.request.extra_body {}, not {"top_k": 3}',)
     tape.close()
     await other.aclose()

@@ -96,7 +96,9 @@ def test_a_truth_value_is_yes_or_no_in_words() -> None:
 
 
 def test_a_field_that_is_declared_twice_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^configuration: oracle\.archetype\.post\.match: .* already, as match"):
+    with pytest.raises(
+        ConfigError, match=r"^configuration: oracle\.sharing\.archetype\.post\.match: .* already, as match"
+    ):
         declared_groupings({"match": "4 bins", "mood": "exact", "post.match": "exact"}, KNOWN)
 
 

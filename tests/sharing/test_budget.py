@@ -121,5 +121,5 @@ def test_tokens_that_no_server_counts_are_assumed() -> None:
     ids=str,
 )
 def test_a_judgement_takes_as_many_calls_as_its_server_may_need(settings: dict[str, object], calls: int) -> None:
-    config = load_config(overrides={"oracle.sharing_samples": 5, "llm.temperature": 0.7, **settings})
+    config = load_config(overrides={"oracle.sharing.samples": 5, "llm.temperature": 0.7, **settings})
     assert calls_a_judgement(config) == calls

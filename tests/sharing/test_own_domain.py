@@ -60,7 +60,7 @@ class Judge(GreenWave):
 
 
 def shared(**settings: Any) -> Config:
-    overrides = {"simulation.ticks": 6, "population.deliberation_minutes": 0, "oracle.sharing": "archetype"}
+    overrides = {"simulation.ticks": 6, "population.deliberation_minutes": 0, "oracle.sharing.by": "archetype"}
     return load_config(overrides={**overrides, **settings})
 
 
@@ -87,10 +87,10 @@ def test_its_questions_share_by_its_own_fields_in_every_schedule() -> None:
 
 
 def test_a_field_that_it_does_not_have_is_refused_with_the_key() -> None:
-    with pytest.raises(ConfigError, match=r"oracle\.archetype\.stret: .*light\.street"):
-        Simulation(shared(**{"oracle.archetype": {"stret": "exact"}}), StreetDomain(2), Judge())
+    with pytest.raises(ConfigError, match=r"oracle\.sharing\.archetype\.stret: .*light\.street"):
+        Simulation(shared(**{"oracle.sharing.archetype": {"stret": "exact"}}), StreetDomain(2), Judge())
 
 
 def test_a_domain_without_fields_is_refused_with_the_key() -> None:
-    with pytest.raises(ConfigError, match=r"oracle\.sharing: .*have no fields"):
+    with pytest.raises(ConfigError, match=r"oracle\.sharing\.by: .*have no fields"):
         Simulation(shared(), TrafficDomain(2), Judge())

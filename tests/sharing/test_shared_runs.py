@@ -16,7 +16,15 @@ from prism.config import Config
 from prism.config.model import BudgetConfig
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowJudge
-from tests.actors.social_runs import SMALL, digest_of, run, with_deliberation, with_oracle, with_simulation
+from tests.actors.social_runs import (
+    SMALL,
+    digest_of,
+    run,
+    with_deliberation,
+    with_oracle,
+    with_sharing,
+    with_simulation,
+)
 from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
@@ -29,25 +37,23 @@ def with_people(config: Config, size: int) -> Config:
     return replace(config, population=replace(config.population, size=size))
 
 
-SHARED = with_oracle(
-    with_people(with_simulation(SMALL, rounds=7), 64),
-    sharing="archetype",
+SHARED = with_sharing(
+    with_oracle(with_people(with_simulation(SMALL, rounds=7), 64), max_attempts=1, max_fallback_share=None),
+    by="archetype",
     archetype={"followed": "exact"},
     audit=0.5,
-    sharing_tolerance=0.0001,
-    sharing_horizon=50,
-    max_attempts=1,
-    max_fallback_share=None,
+    tolerance_bits=0.0001,
+    horizon_ticks=50,
 )
 """Few archetypes, many audits, and a tolerance that nearly every archetype exceeds."""
 
-SURROGATE = with_oracle(SHARED, surrogate=True, sharing_tolerance=1.0, sharing_horizon=None)
+SURROGATE = with_sharing(SHARED, surrogate=True, tolerance_bits=1.0, horizon_ticks=None)
 """A surrogate that decides as soon as there are enough audits to compare it on."""
 
-FORGETTING = with_oracle(SURROGATE, sharing_horizon=8)
+FORGETTING = with_sharing(SURROGATE, horizon_ticks=8)
 """The same with archetypes that are asked again, also while audits of them are compared."""
 
-BUDGETED = with_oracle(SURROGATE, budget=BudgetConfig(calls=90))
+BUDGETED = with_sharing(SURROGATE, budget=BudgetConfig(calls=90))
 
 PRINT_DIGEST = (
     "from tests.sharing.test_shared_runs import SHARED, slow; from tests.actors.social_runs import digest_of; "
@@ -93,7 +99,7 @@ def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, s
 
 
 def test_a_budget_is_spent_but_for_a_few_calls() -> None:
-    done = shared_run(with_oracle(BUDGETED, budget=BudgetConfig(calls=60)), 0)
+    done = shared_run(with_sharing(BUDGETED, budget=BudgetConfig(calls=60)), 0)
     assert 30 <= done.oracle.statistics.calls <= 80
 
 
@@ -124,7 +130,7 @@ def test_the_order_of_hashes_does_not_matter() -> None:
 
 
 def test_questions_of_one_archetype_are_asked_once() -> None:
-    config = with_oracle(SHARED, audit=0.0, sharing_horizon=None)
+    config = with_sharing(SHARED, audit=0.0, horizon_ticks=None)
     done = shared_run(config, 0, fails=0.0)
     oracle = done.oracle.oracle
     assert isinstance(oracle, SlowJudge)
@@ -134,7 +140,7 @@ def test_questions_of_one_archetype_are_asked_once() -> None:
 
 
 def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
-    config = with_oracle(SHARED, audit=0.0, sharing_horizon=None)
+    config = with_sharing(SHARED, audit=0.0, horizon_ticks=None)
     done = shared_run(config, 0, fails=0.9)
     oracle = done.oracle.oracle
     assert isinstance(oracle, SlowJudge)
@@ -146,11 +152,11 @@ def test_where_the_one_that_is_asked_for_all_fails_the_next_is_asked() -> None:
 
 
 def test_without_audits_every_archetype_stays_whole() -> None:
-    done = shared_run(with_oracle(SHARED, audit=0.0), 0)
+    done = shared_run(with_sharing(SHARED, audit=0.0), 0)
     assert done.oracle.sharing is not None
     assert (done.oracle.sharing.table.splits, done.oracle.sharing.audits) == (0, [])
 
 
 def test_exact_sharing_of_questions_that_all_differ_is_no_sharing() -> None:
-    config = with_oracle(SMALL, sharing="exact")
+    config = with_sharing(SMALL, by="exact")
     assert digest_of(config) == digest_of(SMALL)

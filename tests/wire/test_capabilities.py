@@ -42,7 +42,7 @@ def write(tmp_path: Path) -> Callable[..., str]:
     """Write a configuration that asks a server, and return its name."""
 
     def write(host: str, **llm: object) -> str:
-        settings = {"host": host, "headers": {"X-Token": "$MY_GATE"}, **llm}
+        settings = {"host": host, "request": {"headers": {"X-Token": "$MY_GATE"}}, **llm}
         (tmp_path / "model.yaml").write_text(yaml.safe_dump({**SECTIONS, "llm": settings}))
         return "model.yaml"
 
@@ -105,8 +105,8 @@ def test_a_variable_that_is_not_set_is_one_line_before_anything_is_asked(
     monkeypatch.delenv("MY_GATE")
     config = write("http://127.0.0.1:9")
     line = (
-        "prism: llm.headers.X-Token: the environment variable MY_GATE is not set; set it, or leave "
-        "llm.headers.X-Token out\n"
+        "prism: llm.request.headers.X-Token: the environment variable MY_GATE is not set; set it, or leave "
+        "llm.request.headers.X-Token out\n"
     )
     for command in (("validate", config), ("run", config, "--out", "run"), ("doctor", config)):
         ended = prism(*command)

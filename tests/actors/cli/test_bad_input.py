@@ -99,15 +99,16 @@ MISTAKES = {
     ),
     "several_inputs": Mistake(
         "population:\n  profiles: none.json\n  graph: {path: none.txt}\n"
-        "oracle:\n  sharing: archetype\n  archetype:\n    mood: exact\n    topics: exact\n    likes: log2\n",
-        "{dir}/c.yaml:7: oracle.archetype.mood: no such field: there are: agent.activity, agent.agreeableness, "
+        "oracle:\n  sharing:\n    by: archetype\n    archetype:\n"
+        "      mood: exact\n      topics: exact\n      likes: log2\n",
+        "{dir}/c.yaml:8: oracle.sharing.archetype.mood: no such field: there are: agent.activity, agent.agreeableness, "
         "agent.conscientiousness, agent.engagement_threshold, agent.extraversion, agent.high_threshold, "
         "agent.interests, agent.low_threshold, agent.neuroticism, agent.openness, agent.pending_action, "
         "agent.personality, agent.ticks_in_state, agent.timeout_threshold, post.age_ticks, post.appeal, "
         "post.exposures, post.fatigue, post.followed, post.likes, post.popularity, post.quality, post.relevance, "
         "post.replies, post.reshares, post.topic_match, post.topics, post.velocity\n"
-        "prism: {dir}/c.yaml:8: oracle.archetype.topics: post.topics has several texts at a time, and groups are of "
-        "single values: name another field, such as post.topic_match\n"
+        "prism: {dir}/c.yaml:9: oracle.sharing.archetype.topics: post.topics has several texts at a time, and "
+        "groups are of single values: name another field, such as post.topic_match\n"
         "prism: {dir}/c.yaml:2: population.profiles: none.json: no such file in {dir}\n"
         "prism: {dir}/c.yaml:3: population.graph.path: none.txt: no such file in {dir}",
     ),

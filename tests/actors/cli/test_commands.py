@@ -7,11 +7,12 @@ import re
 import click
 import pytest
 
-from actors.cli.app import COMMANDS, cli
+from actors.cli.app import SECTIONS, cli
 from tests.command import Prism
 from tests.paths import ROOT
 
-DOCS = ROOT
+CLI_PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+HEADING = re.compile(r"^(##|### prism) (.+)$", re.MULTILINE)
 
 
 def test_doctor_shows_versions_and_asks_the_oracle(prism: Prism) -> None:
@@ -27,14 +28,56 @@ def test_wrong_usage_is_exit_code_2(prism: Prism) -> None:
     assert "No such option" in ended.err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_in_one_section() -> None:
+    names = [name for commands in SECTIONS.values() for name in commands]
+    assert len(names) == len(set(names))
+    assert names == cli.list_commands(click.Context(cli))
+    modules = {named.place.partition(":")[0] for commands in SECTIONS.values() for named in commands.values()}
+    declared = {
+        f"actors.cli.{path.stem}"
+        for path in (ROOT / "actors" / "cli").glob("*.py")
+        if re.search(r"^@click\.(command|group)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert modules == declared - {"actors.cli.app"}
+
+
+def test_the_documentation_has_the_commands_in_the_sections_of_the_help() -> None:
+    found: dict[str, list[str]] = {}
+    for level, title in HEADING.findall(CLI_PAGE):
+        if level == "##":
+            found[title] = []
+        else:
+            found[[*found][-1]].append(title)
+    assert found == {title: [*commands] for title, commands in SECTIONS.items()}
+    listed = re.findall(r"^\| \[`prism ([a-z-]+)`\]\(#prism-", CLI_PAGE, re.MULTILINE)
+    assert listed == cli.list_commands(click.Context(cli))
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_the_help_of_a_command_has_each_of_its_options_once(name: str, prism: Prism) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    inner = [*command.commands.values()] if isinstance(command, click.Group) else []
+    for words, each in [([name], command), *(([name, str(each.name)], each) for each in inner)]:
+        shown = prism(*words, "--help").out.partition("\nOptions")[2]
+        for option in each.params:
+            if isinstance(option, click.Option) and not option.hidden:
+                assert len(re.findall(rf"^  (?:-\w, )?{option.opts[0]}\b(?!-)", shown, re.MULTILINE)) == 1, option.opts
+
+
+def test_the_options_of_every_day_come_first(prism: Prism) -> None:
+    shown = prism("run", "--help").out
+    titles = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
+    assert titles[-2:] == ["Options", "Log"]
+    assert shown.index("--set") < shown.index("Log:\n") < shown.index("--log-level")
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_option_has_help_and_stands_in_the_documentation(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
-    documented = (DOCS / "docs" / "cli.md").read_text()
     assert command.help
-    assert f"## prism {name}" in documented
-    section = documented.split(f"## prism {name}")[1].split("\n## ")[0]
+    section = re.split(r"\n##+ ", CLI_PAGE.split(f"\n### prism {name}\n")[1])[0]
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.name != "help" and not parameter.hidden:
             assert parameter.help, f"prism {name} {parameter.name} has no help"

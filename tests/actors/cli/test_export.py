@@ -43,7 +43,7 @@ def test_it_says_what_was_written_and_which_tables_there_are_none_of(run: Path, 
     *absent, last = ended.out.splitlines()
     assert absent == [
         "without feeds: feeds were not recorded: set run.record_feeds",
-        "without judgements: no judgements were shared: set oracle.sharing",
+        "without judgements: no judgements were shared: set oracle.sharing.by",
         "without chains, indicators: no economy",
     ]
     size = sum(path.stat().st_size for path in (tmp_path / "run-csv").iterdir())
@@ -79,7 +79,7 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
         (
             ["run", "--to", "csv", "--tables", "judgements"],
             2,
-            "prism: run: no table judgements: no judgements were shared: set oracle.sharing\n",
+            "prism: run: no table judgements: no judgements were shared: set oracle.sharing.by\n",
         ),
         (["nowhere", "--to", "csv"], 2, "prism: nowhere: no such directory\n"),
         ([".", "--to", "csv"], 2, "prism: .: is no run's directory: it has no manifest.json\n"),

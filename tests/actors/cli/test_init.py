@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -14,10 +15,10 @@ from actors.calibration.plan import make_calibration_plan
 from actors.experiments.plan import make_plan
 from actors.factory.domains import DOMAINS
 from actors.factory.shipped import examples, studies
-from prism.config import Config, load_config, settings, starter_yaml
+from prism.config import FIRST_SETTINGS, Config, load_config, settings
 from prism.config.describe import STARTER_WIDTH
 from tests.command import Prism
-from tests.paths import real_path
+from tests.paths import ROOT, real_path
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -33,18 +34,67 @@ def read(path: str, config: Config) -> object:
     return attrgetter(path)(config)
 
 
-def test_init_without_a_domain_is_about_people(prism: Prism) -> None:
+def paths_in(text: str) -> list[str]:
+    """Return the dotted paths of the settings in a configuration, in their order."""
+    known = {setting.path for setting in settings()}
+
+    def below(section: dict[str, object], prefix: str) -> Iterator[str]:
+        for name, value in section.items():
+            path = f"{prefix}{name}"
+            if isinstance(value, dict) and path not in known:
+                yield from below(value, f"{path}.")
+            else:
+                yield path
+
+    return [*below(yaml.safe_load(text), "")]
+
+
+def test_init_writes_the_dozen_settings_that_a_first_study_changes(prism: Prism) -> None:
     prism("init", "study")
-    assert Path("study/prism.yaml").read_text() == starter_yaml()
-
-
-def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_their_default(prism: Prism) -> None:
-    prism("init", "study", "--domain", "economy")
     text = Path("study/prism.yaml").read_text()
-    assert list(yaml.safe_load(text)) == ["simulation", "oracle", "llm", "economy", "run", "metrics"]
-    assert list(yaml.safe_load(text)["oracle"])[-1] == "budget", "the coefficients of people's choices are left out"
-    assert max(map(len, text.splitlines())) <= STARTER_WIDTH
-    chosen, default = load_config(text, "prism.yaml", environment={}, overrides=()), Config()
+    assert paths_in(text) == [*FIRST_SETTINGS]
+    assert len(FIRST_SETTINGS) == 12
+    assert load_config(text) == Config()
+    assert "`prism init --all DIR` writes them all" in text
+    assert "docs/configuration.md" in text
+
+
+@pytest.mark.long
+def test_what_init_writes_gives_the_digest_of_the_readme(prism: Prism) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    prism("init", "study")
+    assert f"digest {prism('run', 'study/prism.yaml', '--quiet').out}" in readme
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_init_writes_all_settings_of_each_domain_on_demand(domain: str, prism: Prism) -> None:
+    few, every = (prism("init", name, "--domain", domain, *more) for name, more in (("few", ()), ("all", ("--all",))))
+    assert (few.code, every.code, every.out) == (0, 0, "wrote all/prism.yaml\nnext: prism run all/prism.yaml\n")
+    assert prism("validate", "all/prism.yaml").code == 0
+    texts = [Path(f"{name}/prism.yaml").read_text() for name in ("few", "all")]
+    assert load_config(texts[0]) == load_config(texts[1])
+    assert set(paths_in(texts[0])) < set(paths_in(texts[1]))
+    assert all(max(map(len, text.splitlines())) <= STARTER_WIDTH for text in texts)
+
+
+def test_all_settings_of_people_are_all_there_are(prism: Prism) -> None:
+    prism("init", "study", "--all")
+    assert paths_in(Path("study/prism.yaml").read_text()) == [setting.path for setting in settings()]
+
+
+@pytest.mark.parametrize("other", [("--example", "economy"), ("--template", "domain")], ids=" ".join)
+def test_all_settings_are_those_of_a_domain(other: tuple[str, str], prism: Prism) -> None:
+    ended = prism("init", "study", "--all", *other)
+    assert ended.code == 2
+    assert "--all writes every setting of a domain" in ended.err
+    assert not Path("study").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--all",)], ids=["first", "all"])
+def test_init_of_an_economy_says_which_settings_are_not_at_their_default(more: tuple[str, ...], prism: Prism) -> None:
+    prism("init", "study", "--domain", "economy", *more)
+    text = Path("study/prism.yaml").read_text()
+    chosen, default = load_config(text), Config()
     changed = {setting.path for setting in settings() if read(setting.path, chosen) != read(setting.path, default)}
     noted = [
         after.split(":")[0].strip() for line, after in pairwise(text.splitlines()) if "# not the default, " in line
@@ -63,6 +113,13 @@ def test_init_of_an_economy_has_its_settings_alone_and_says_which_are_not_at_the
         "economy.macro.unemployment_shock": 0.24,
         "economy.taylor.smoothing": 0.8,
     }
+
+
+def test_all_settings_of_an_economy_have_none_of_people(prism: Prism) -> None:
+    prism("init", "study", "--domain", "economy", "--all")
+    written = yaml.safe_load(Path("study/prism.yaml").read_text())
+    assert list(written) == ["simulation", "oracle", "llm", "economy", "run", "metrics"]
+    assert list(written["oracle"])[-1] == "sharing", "the coefficients of people's choices are left out"
 
 
 def test_init_leaves_an_existing_file_alone(prism: Prism, tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ import sys
 import click
 import pytest
 
-from actors.cli.app import COMMANDS, cli
+from actors.cli.app import SECTIONS, cli
 from tests.command import Prism
 from tests.paths import ROOT
 
 HEAVY = {"anyio", "httpx", "igraph", "matplotlib", "msgspec", "numpy", "ollama", "prometheus_client", "rich", "yaml"}
 UNUSED_BY_A_RUN_OF_PEOPLE = {"httpx", "matplotlib", "ollama", "prism.economy.domain", "prometheus_client"}
+
+
+COMMANDS = {name: named for commands in SECTIONS.values() for name, named in commands.items()}
 
 
 def modules_after(*arguments: str) -> set[str]:
@@ -44,10 +47,10 @@ def test_the_help_lists_a_command_as_it_describes_itself(name: str) -> None:
     assert COMMANDS[name].short_help == command(name).get_short_help_str(limit=1000)
 
 
-def test_the_help_lists_every_command(prism: Prism) -> None:
+def test_the_help_lists_every_command_in_its_section(prism: Prism) -> None:
     shown = " ".join(prism("--help").out.split())
-    for name, named in COMMANDS.items():
-        assert f" {name} {named.short_help} " in shown
+    for title, commands in SECTIONS.items():
+        assert f" {title}: {' '.join(f'{name} {named.short_help}' for name, named in commands.items())} " in shown
 
 
 def test_a_name_that_is_nearly_a_command_is_answered_with_it(prism: Prism) -> None:

@@ -27,9 +27,12 @@ from tests.command import Prism
 pytestmark = pytest.mark.long
 
 PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
+BY = ("oracle.sharing.by=archetype",)
+SURROGATE = ("--set", "oracle.sharing.surrogate=true", "--set", "oracle.sharing.budget.calls=60")
 SHARED = (
-    *("--set", "oracle.sharing=archetype", "--set", "oracle.archetype={topic_match: 2 bins, followed: exact}"),
-    *("--set", "oracle.audit=0.5", "--set", "population.size=200", "--set", "population.ambiguity=0.6"),
+    *("--set", *BY),
+    *("--set", "oracle.sharing.archetype={topic_match: 2 bins, followed: exact}"),
+    *("--set", "oracle.sharing.audit=0.5", "--set", "population.size=200", "--set", "population.ambiguity=0.6"),
 )
 
 
@@ -53,12 +56,12 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "is chance" not in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
     assert prism("verify", "shared").code == 0
-    silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
+    silent = prism("run", "small.yaml", "--out", "silent", *SHARED, "--set", "oracle.sharing.audit=0")
     assert "no audits: the error of sharing is not known" in silent.out
 
 
 def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
-    ended = prism("run", "small.yaml", "--out", "shared", *SHARED, "--set", "oracle.budget.calls=60")
+    ended = prism("run", "small.yaml", "--out", "shared", *SHARED, "--set", "oracle.sharing.budget.calls=60")
     found = cast("dict[str, Any]", summary(Path("shared"))["sharing"])
     assert found["budget"] == {"unit": "calls", "amount": 60, "spent": found["calls"]}
     assert re.search(rf"spent +{found['calls']} +of a budget of 60 calls *\n", ended.out)
@@ -69,7 +72,7 @@ def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
 
 
 def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
-    exact = ("--set", "oracle.sharing=exact", "--set", "oracle.audit=0.05", "--set", "population.size=30")
+    exact = ("--set", "oracle.sharing.by=exact", "--set", "oracle.sharing.audit=0.05", "--set", "population.size=30")
     ended = prism("run", "small.yaml", "--out", "shared", *exact)
     assert ended.code == 0
     assert "no audits: questions share only with equal prompts, so without an error" in ended.out
@@ -78,11 +81,11 @@ def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
     assert "is not known" not in Path("page.html").read_text()
 
 
-@pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
+@pytest.mark.parametrize("more", [(), SURROGATE])
 def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_does(
     more: tuple[str, ...], prism: Prism, tmp_path: Path
 ) -> None:
-    run, often = tmp_path / "shared", ("--set", "run.checkpoint_every_ticks=18", "--set", "oracle.archetype={}")
+    run, often = tmp_path / "shared", ("--set", "run.checkpoint_every_ticks=18", "--set", "oracle.sharing.archetype={}")
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *often, *more)
     whole = summary(run)
     checkpoints = {path.name: path.read_bytes() for path in run.glob("checkpoint-*")}
@@ -105,7 +108,7 @@ def test_a_report_shows_what_was_shared(prism: Prism) -> None:
     assert "People draw from shared judgements of the embedded choice, not from their own." in page
     for words in ("What was shared", "Archetypes with the most error", "if all were asked (95%)", "a shared judgement"):
         assert words in page
-    prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.audit=0")
+    prism("run", "small.yaml", "-q", "--out", "silent", *SHARED, "--set", "oracle.sharing.audit=0")
     assert prism("report", "silent", "--out", "silent.html").code == 0
     assert "so the error of sharing is not known" in Path("silent.html").read_text()
 
@@ -187,11 +190,11 @@ def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None
 def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_without_an_answer(
     prism: Prism, tmp_path: Path
 ) -> None:
-    fields = "oracle.archetype={topic_match: 8 bins, followed: exact, likes: log2, activity: 999 bins}"
+    fields = "oracle.sharing.archetype={topic_match: 8 bins, followed: exact, likes: log2, activity: 999 bins}"
     failing = ServerSettings(faults=FaultPlan(at=dict.fromkeys(range(6, 16), Fault.EMPTY)))
     with ModelServer(failing) as server:
         asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.max_attempts=1")
-        more = ("--set", fields, "--set", "oracle.budget.calls=60", "--set", "oracle.max_fallback_share=null")
+        more = ("--set", fields, "--set", "oracle.sharing.budget.calls=60", "--set", "oracle.max_fallback_share=null")
         often = ("--set", "run.checkpoint_every_ticks=9")
         assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more, *often).code == 0
     run, placed = RunDirectory(tmp_path / "shared"), dict[str, tuple[Any, Sharing]]()
@@ -231,7 +234,7 @@ def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_witho
 @pytest.mark.network
 @pytest.mark.parametrize("tape", ["off", "record"])
 def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: str, prism: Prism) -> None:
-    more = ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60", "--set", f"oracle.tape={tape}")
+    more = (*SURROGATE, "--set", f"oracle.tape={tape}")
     with ModelServer() as server:
         asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
         assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *asked, *more).code == 0
@@ -247,7 +250,7 @@ def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: s
         assert ("\n  replied   " in ended.out) == (not is_drawn)
 
 
-@pytest.mark.parametrize("more", [(), ("--set", "oracle.surrogate=true", "--set", "oracle.budget.calls=60")])
+@pytest.mark.parametrize("more", [(), SURROGATE])
 def test_another_answer_is_tried_in_a_run_whose_people_share(more: tuple[str, ...], prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
     asked = next(row for row in questions("shared", prism) if row["decided_tick"] and row["answer"] != "scrolling")
@@ -275,7 +278,7 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     made["questions"][0]["constants"][0] += 50.0  # so everybody scrolls on
     Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    ended = prism("run", "small.yaml", "--out", "distilled", "--set", "oracle.distilled=oracle.yaml")
+    ended = prism("run", "small.yaml", "--out", "distilled", "--set", "oracle.sharing.distilled=oracle.yaml")
     assert ended.code == 0, ended.err
     assert "the oracle is a distilled file, compared with itself: its distance is chance" in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
@@ -294,7 +297,7 @@ def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) 
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     made["questions"][0]["constants"][1] += 3.0  # so that the embedded choice is another one
     Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    distilled = ("--set", "oracle.distilled=oracle.yaml")
+    distilled = ("--set", "oracle.sharing.distilled=oracle.yaml")
     first = prism("run", "small.yaml", "-q", "--out", "first", *distilled)
     (question,) = made["questions"]
     for row in (question["options"], question["constants"], *(each["coefficients"] for each in question["columns"])):
@@ -309,8 +312,8 @@ def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) 
     twice = prism("validate", "small.yaml", *distilled)
     assert twice.code == 3
     assert twice.err.strip() == (
-        "prism: oracle.yaml: oracle.distilled: has decides in evaluating with the options composing, engaging_like, "
-        "engaging_reshare, scrolling twice: expected each question once"
+        "prism: oracle.yaml: oracle.sharing.distilled: has decides in evaluating with the options composing, "
+        "engaging_like, engaging_reshare, scrolling twice: expected each question once"
     )
     question["options"][0] = question["options"][1]
     Path("oracle.yaml").write_text(yaml.safe_dump({**made, "questions": [question]}))
@@ -337,16 +340,16 @@ def test_a_distilled_oracle_of_another_chart_is_refused(
 ) -> None:
     assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED).code == 0
     ended = prism("distil", "shared", "--out", "oracle.yaml")
-    assert "use it with --set oracle.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
+    assert "use it with --set oracle.sharing.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     if change is None:
         made["questions"] = []
     text = yaml.safe_dump(made)
     Path("oracle.yaml").write_text(text if change is None else text.replace(*change))
     for command in ("validate", "run"):
-        ended = prism(command, "small.yaml", "--set", "oracle.distilled=oracle.yaml")
+        ended = prism(command, "small.yaml", "--set", "oracle.sharing.distilled=oracle.yaml")
         assert ended.code == 3
-        assert f"oracle.yaml: oracle.distilled: {problem}" in ended.err
+        assert f"oracle.yaml: oracle.sharing.distilled: {problem}" in ended.err
         assert len(ended.err.strip().splitlines()) == 1
 
 
@@ -361,49 +364,55 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        (("oracle.sharing=some",), "oracle.sharing"),
-        (("oracle.archetype={shoe: exact}",), "expected oracle.sharing=archetype, or oracle.archetype={}, got none"),
-        (("oracle.sharing=archetype", "oracle.archetype={shoe: exact}"), "oracle.archetype.shoe: no such field"),
-        (("oracle.sharing=archetype", "oracle.archetype={likes: 4 bins}"), "oracle.archetype.likes: post.likes is"),
-        (("oracle.surrogate=true",), "expected oracle.sharing=archetype, or oracle.surrogate=false, got none"),
+        (("oracle.sharing.by=some",), "oracle.sharing.by"),
         (
-            ("oracle.sharing=exact", "oracle.budget.calls=5"),
-            "expected oracle.sharing=archetype, or oracle.budget.calls=null, got exact",
+            ("oracle.sharing.archetype={shoe: exact}",),
+            "expected oracle.sharing.by=archetype, or oracle.sharing.archetype={}, got none",
+        ),
+        ((*BY, "oracle.sharing.archetype={shoe: exact}"), "oracle.sharing.archetype.shoe: no such field"),
+        ((*BY, "oracle.sharing.archetype={likes: 4 bins}"), "oracle.sharing.archetype.likes: post.likes is"),
+        (
+            ("oracle.sharing.surrogate=true",),
+            "expected oracle.sharing.by=archetype, or oracle.sharing.surrogate=false, got none",
         ),
         (
-            ("oracle.sharing=none", "oracle.budget.usd=5"),
-            "expected oracle.sharing=archetype, or oracle.budget.usd=null, got none",
+            ("oracle.sharing.by=exact", "oracle.sharing.budget.calls=5"),
+            "expected oracle.sharing.by=archetype, or oracle.sharing.budget.calls=null, got exact",
         ),
-        (("oracle.sharing=archetype", "oracle.budget.usd=0"), "oracle.budget.usd"),
         (
-            ("oracle.sharing=archetype", "oracle.budget.calls=5", "oracle.budget.usd=5"),
+            ("oracle.sharing.by=none", "oracle.sharing.budget.usd=5"),
+            "expected oracle.sharing.by=archetype, or oracle.sharing.budget.usd=null, got none",
+        ),
+        ((*BY, "oracle.sharing.budget.usd=0"), "oracle.sharing.budget.usd"),
+        (
+            (*BY, "oracle.sharing.budget.calls=5", "oracle.sharing.budget.usd=5"),
             "a run has one budget: expected calls or usd, got 5 and 5",
         ),
-        (("oracle.sharing=archetype", "oracle.budget.usd=5"), "the embedded oracle costs nothing"),
+        ((*BY, "oracle.sharing.budget.usd=5"), "the embedded oracle costs nothing"),
         (
-            ("oracle.sharing=archetype", "oracle.budget.usd=5", "oracle.backend=ollama"),
+            (*BY, "oracle.sharing.budget.usd=5", "oracle.backend=ollama"),
             "needs the model's prices in llm.prices.input and llm.prices.output, got null and null",
         ),
-        (("oracle.sharing=archetype", "oracle.sharing_horizon=5"), "expected more than 5 ticks, got 5"),
-        (("oracle.sharing=archetype", "oracle.audit=1.5"), "oracle.audit"),
-        (("oracle.sharing=archetype", "simulation.domain=economy"), "questions of the domain economy have no fields"),
-        (("oracle.distilled=nothing.yaml",), "nothing.yaml: no such file"),
+        ((*BY, "oracle.sharing.horizon_ticks=5"), "expected more than 5 ticks, got 5"),
+        ((*BY, "oracle.sharing.audit=1.5"), "oracle.sharing.audit"),
+        ((*BY, "simulation.domain=economy"), "questions of the domain economy have no fields"),
+        (("oracle.sharing.distilled=nothing.yaml",), "nothing.yaml: no such file"),
         (
-            ("oracle.distilled=small.yaml", "oracle.backend=ollama"),
+            ("oracle.sharing.distilled=small.yaml", "oracle.backend=ollama"),
             (
                 "oracle.backend: small.yaml would not be used, because oracle.backend=ollama asks a model: expected "
-                "oracle.backend=choice, or oracle.distilled=null"
+                "oracle.backend=choice, or oracle.sharing.distilled=null"
             ),
         ),
         (
-            ("oracle.distilled=small.yaml", "simulation.domain=economy"),
+            ("oracle.sharing.distilled=small.yaml", "simulation.domain=economy"),
             (
                 "small.yaml answers questions about posts, which the domain economy does not ask: expected the domain "
-                "social, or oracle.distilled null"
+                "social, or oracle.sharing.distilled null"
             ),
         ),
         (("oracle.tape=record", "oracle.backend=choice"), "--set: oracle.tape: record needs a backend"),
-        (("oracle.distilled=small.yaml",), "small.yaml: expected a distilled oracle"),
+        (("oracle.sharing.distilled=small.yaml",), "small.yaml: expected a distilled oracle"),
     ],
     ids=str,
 )
@@ -432,11 +441,13 @@ def test_what_cannot_be_shared_is_refused_in_lines(settings: tuple[str, ...], pr
     ],
 )
 def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, problem: str, prism: Prism) -> None:
-    Path("f.yaml").write_text(f"oracle:\n  sharing: archetype\n  archetype:\n    likes: log2\n    {entry}\n")
+    Path("f.yaml").write_text(
+        f"oracle:\n  sharing:\n    by: archetype\n    archetype:\n      likes: log2\n      {entry}\n"
+    )
     for command in ("validate", "run"):
         ended = prism(command, "f.yaml")
         assert (ended.code, ended.out) == (3, "")
-        assert ended.err.startswith(f"prism: f.yaml:5: oracle.{problem}")
+        assert ended.err.startswith(f"prism: f.yaml:6: oracle.sharing.{problem}")
     assert not Path("runs").exists()
 
 
@@ -444,17 +455,18 @@ def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, proble
 def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
     asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")
     plain = prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--forecast").out
-    shared = prism("validate", "small.yaml", *asked, "--set", "oracle.audit=0.02").out
+    shared = prism("validate", "small.yaml", *asked, "--set", "oracle.sharing.audit=0.02").out
     assert "questions" not in plain
     by = "audits, and each archetype of the rehearsal; 8 times as many if the server has no probabilities"
     assert f"({by}) for about" in shared
-    budget = prism("validate", "small.yaml", *asked, "--set", "oracle.budget.calls=9").out
-    assert "about 9 (oracle.budget.calls) for about" in budget
-    sampled = prism("validate", "small.yaml", *asked, "--set", "oracle.audit=0.02", "--set", "llm.method=json").out
+    budget = prism("validate", "small.yaml", *asked, "--set", "oracle.sharing.budget.calls=9").out
+    assert "about 9 (oracle.sharing.budget.calls) for about" in budget
+    audited = ("--set", "oracle.sharing.audit=0.02", "--set", "llm.method=json")
+    sampled = prism("validate", "small.yaml", *asked, *audited).out
     assert "(audits, and each archetype of the rehearsal) for about" in sampled
     assert 7 < calls_of(sampled) / calls_of(shared) < 9
-    costly = prism("validate", "small.yaml", *asked, *PRICES, "--set", "oracle.budget.usd=0.005").out
-    assert "(oracle.budget.usd) for about" in costly
+    costly = prism("validate", "small.yaml", *asked, *PRICES, "--set", "oracle.sharing.budget.usd=0.005").out
+    assert "(oracle.sharing.budget.usd) for about" in costly
     assert "cost: about $0.005" in costly
 
 
@@ -469,8 +481,8 @@ def calls_of(text: str) -> int:
 @pytest.mark.parametrize(
     ("budget", "unit", "amount"),
     [
-        ("oracle.budget.calls=160", "calls", 160),
-        ("oracle.budget.usd=0.07", "cost_usd", 0.07),
+        ("oracle.sharing.budget.calls=160", "calls", 160),
+        ("oracle.sharing.budget.usd=0.07", "cost_usd", 0.07),
     ],
     ids=["calls", "usd"],
 )
@@ -479,7 +491,7 @@ def test_a_budget_is_kept_where_a_judgement_takes_several_calls(
 ) -> None:
     asked = (
         *("--set", "oracle.backend=ollama", "--set", "llm.method=json", "--set", "llm.temperature=0.7"),
-        *(*PRICES, "--set", "oracle.sharing_samples=4", "--set", budget),
+        *(*PRICES, "--set", "oracle.sharing.samples=4", "--set", budget),
     )
     with ModelServer() as server:
         recorded = (*asked, "--set", f"llm.host={server.url}", "--set", "oracle.tape=record", "--ticks", "144")
@@ -543,8 +555,11 @@ def test_a_fork_of_a_run_in_which_equal_prompts_share_counts_as_its_parent_does(
     )
     Path("chart.yaml").write_text(alone)  # who wants to post is asked about no post, so always with the same prompt
     with ModelServer() as server:
-        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.sharing=exact")
-        more = ("--set", "statechart.file=chart.yaml", "--set", "population.posts_per_session=1", "--ticks", "72")
+        asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}")
+        more = (
+            *("--set", "oracle.sharing.by=exact", "--set", "statechart.file=chart.yaml"),
+            *("--set", "population.posts_per_session=1", "--ticks", "72"),
+        )
         ended = prism("run", "small.yaml", "-q", "--out", "asked", *asked, *more)
         assert ended.code == 0, ended.err
         assert prism("fork", "asked", "--at", "54", "-q", "--out", "child").code == 0

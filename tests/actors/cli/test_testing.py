@@ -184,7 +184,7 @@ def test_faults_lists_each_with_its_meaning(prism: Prism) -> None:
 @pytest.mark.parametrize("name", sorted(group.commands))
 def test_every_command_and_option_has_help_and_stands_in_the_documentation(name: str) -> None:
     command = group.commands[name]
-    section = (ROOT / "docs" / "cli.md").read_text().split("## prism testing\n")[1].split("\n## ")[0]
+    section = (ROOT / "docs" / "cli.md").read_text().split("### prism testing\n")[1].split("\n## ")[0]
     assert command.help
     assert f"`prism testing {name}" in section
     for parameter in command.params:

@@ -22,6 +22,7 @@ from prism.config import (
     InitialConfig,
     OracleConfig,
     PopulationConfig,
+    SharingConfig,
     SimulationConfig,
 )
 from prism.config.graph_fit import find_misfit
@@ -140,12 +141,12 @@ def test_an_economy_is_built_to_be_checked() -> None:
 
 def test_a_surrogate_without_its_package_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(domains, "find_spec", lambda name: None if name == "sklearn" else object())
-    oracle = OracleConfig(sharing="archetype", audit=0.1, surrogate=True)
-    config = Config(population=PopulationConfig(size=20), oracle=oracle)
+    sharing = SharingConfig(by="archetype", audit=0.1, surrogate=True)
+    config = Config(population=PopulationConfig(size=20), oracle=OracleConfig(sharing=sharing))
     expected = (
-        "configuration: oracle.surrogate: a surrogate is fitted with scikit-learn, not installed here; "
+        "configuration: oracle.sharing.surrogate: a surrogate is fitted with scikit-learn, not installed here; "
         "to get it in a clone of the repository: make extras; elsewhere: pip install 'prism-sim[sharing]'"
     )
     assert (built(config), checked(config)) == (expected, expected)
-    without = replace(config, oracle=replace(oracle, surrogate=False))
+    without = replace(config, oracle=OracleConfig(sharing=replace(sharing, surrogate=False)))
     assert built(without) == checked(without)

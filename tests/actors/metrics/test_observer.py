@@ -18,7 +18,7 @@ from prism.llm.statistics import CallCounters
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished, series
 from tests.actors.oracles import ScriptedOracle
-from tests.actors.social_runs import SMALL
+from tests.actors.social_runs import SMALL, with_sharing
 from tests.paths import ROOT
 
 EXPECTED = {
@@ -187,8 +187,7 @@ def test_the_distance_of_choices_is_that_of_the_summary() -> None:
 
 
 def test_what_is_shared_is_counted_by_part_and_its_error_is_that_of_the_audits() -> None:
-    oracle = msgspec.structs.replace(SMALL.oracle, sharing="archetype", archetype={"followed": "exact"}, audit=0.4)
-    watched = Watched(msgspec.structs.replace(SMALL, oracle=oracle))
+    watched = Watched(with_sharing(SMALL, by="archetype", archetype={"followed": "exact"}, audit=0.4))
     shown = finished(watched)
     sharing = summarise(watched.simulation, 0.0).sharing
     assert sharing is not None
