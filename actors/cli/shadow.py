@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 
 from actors.cli.divergence import shadow_table
+from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
 from actors.runs.directory import RunDirectory
@@ -26,7 +27,7 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
     return share
 
 
-@click.command(name="shadow")
+@click.command(name="shadow", cls=SectionedCommand, sections=LOG)
 @RUN
 @click.option(
     "--share",
@@ -41,10 +42,11 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and show no progress.")
 @with_log_options
 def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
-    """Ask an oracle about turns of the run in the directory RUN that rules settled, and compare the two.
+    """Ask an oracle about turns that rules settled, and compare the two.
 
-    Would the oracle have done what the rule did? RUN is replayed and stays as it is. A turn qualifies if other rows of
-    its state and trigger are meant for the oracle. The same turns are asked about each time.
+    Would the oracle have done what the rule did? RUN is the run's directory; the run is replayed and stays as it is. A
+    turn qualifies if other rows of its state and trigger are meant for the oracle. The same turns are asked about each
+    time.
 
     \b
       prism shadow runs/default-001
