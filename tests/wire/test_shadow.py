@@ -132,7 +132,7 @@ def test_a_server_that_goes_away_ends_the_command_and_its_answers_stay(prism: Pr
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_an_interrupted_command_goes_on_with_the_answers_that_it_has(
     kind: signal.Signals, prism: Prism, command: Command, tmp_path: Path
 ) -> None:
