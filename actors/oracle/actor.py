@@ -92,8 +92,7 @@ class OracleActor:
         self.statistics = OracleCounters()
         self.admission = Admission(config, oracle, self._used, on_spent, ticks)
         self._prices = prices or PricesConfig()
-        self._asker = asker
-        self._codec = codec
+        self._asker, self._codec = asker, codec
         self._config = config
         self._answers = answers or Unrecorded()
         self._has_keys = type(oracle).key is not Oracle.key
@@ -109,15 +108,9 @@ class OracleActor:
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: identical questions that wait for its answer}`."""
+        share = FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt)
         self._delivery = Delivery(
-            codec,
-            engine,
-            self._answers,
-            self.statistics,
-            share=FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt),
-            observer=self._observer,
-            sharing=sharing,
-            ids=self._ids,
+            codec, engine, self._answers, self.statistics, share, self._observer, sharing=sharing, ids=self._ids
         )
         self._calling = 0
         self._has_ended = False

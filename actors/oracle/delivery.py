@@ -57,9 +57,9 @@ class Delivery:
         engine: Mailbox[bytes],
         answers: Answers,
         statistics: OracleCounters,
-        *,
         share: FallbackShare,
         observer: Observer,
+        *,
         sharing: Sharing | None,
         ids: TraceIds,
     ) -> None:
