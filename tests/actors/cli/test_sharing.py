@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,7 @@ from actors.testing import ModelServer, ServerSettings
 from actors.testing.faults import Fault, FaultPlan
 from prism.sharing.table import words_of
 from prism.social.chart import social_chart_text
+from tests.actors.cli.conftest import Made
 from tests.command import Prism
 
 pytestmark = pytest.mark.long
@@ -39,6 +41,12 @@ SHARED = (
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
     """Here a task may read files: nothing else is under way that it could hold up."""
+
+
+@pytest.fixture
+def shared(made: Made, prism: Prism, tmp_path: Path) -> Path:
+    """A run whose people share judgements, `shared` in the working directory."""
+    return shutil.copytree(made(*SHARED), tmp_path / "shared")
 
 
 def summary(path: Path) -> dict[str, object]:
@@ -60,6 +68,7 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "no audits: the error of sharing is not known" in silent.out
 
 
+@pytest.mark.slow
 def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
     ended = prism("run", "small.yaml", "--out", "shared", *SHARED, "--set", "oracle.sharing.budget.calls=60")
     found = cast("dict[str, Any]", summary(Path("shared"))["sharing"])
@@ -71,6 +80,7 @@ def test_a_budget_stands_beside_what_was_spent_of_it(prism: Prism) -> None:
     assert cast("dict[str, Any]", summary(Path("free"))["sharing"])["budget"] is None
 
 
+@pytest.mark.slow
 def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
     exact = ("--set", "oracle.sharing.by=exact", "--set", "oracle.sharing.audit=0.05", "--set", "population.size=30")
     ended = prism("run", "small.yaml", "--out", "shared", *exact)
@@ -81,6 +91,7 @@ def test_equal_prompts_share_without_an_error(prism: Prism) -> None:
     assert "is not known" not in Path("page.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), SURROGATE])
 def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_does(
     more: tuple[str, ...], prism: Prism, tmp_path: Path
@@ -101,8 +112,8 @@ def test_a_resume_from_any_checkpoint_counts_what_was_shared_as_the_whole_run_do
         assert [again[key] for key in counts] == [whole[key] for key in counts], kept
 
 
-def test_a_report_shows_what_was_shared(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+@pytest.mark.slow
+def test_a_report_shows_what_was_shared(shared: Path, prism: Prism) -> None:
     assert prism("report", "shared", "--out", "page.html").code == 0
     page = Path("page.html").read_text()
     assert "People draw from shared judgements of the embedded choice, not from their own." in page
@@ -113,8 +124,7 @@ def test_a_report_shows_what_was_shared(prism: Prism) -> None:
     assert "so the error of sharing is not known" in Path("silent.html").read_text()
 
 
-def test_an_export_has_every_judgement_with_what_was_shared_instead(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+def test_an_export_has_every_judgement_with_what_was_shared_instead(shared: Path, prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "plain")
     ended = prism("export", "shared", "plain", "--to", "csv", "--out", "tables")
     assert ended.code == 0, ended.err
@@ -140,8 +150,7 @@ def test_an_export_has_every_judgement_with_what_was_shared_instead(prism: Prism
     assert not Path("none/judgements.csv").exists()
 
 
-def test_an_explanation_says_where_an_answer_without_a_call_came_from(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Path, prism: Prism) -> None:
     prism("export", "shared", "--to", "csv", "--out", "tables")
     with Path("tables/questions.csv").open(newline="") as file:
         asked = {row["method"]: row for row in csv.DictReader(file) if row["decided_tick"]}
@@ -164,8 +173,7 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(prism: Pri
     assert "no call of its own" not in answer("embedded")
 
 
-def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+def test_an_explanation_says_for_whom_a_question_was_asked(shared: Path, prism: Prism) -> None:
     prism("export", "shared", "--to", "csv", "--tables", "judgements", "--out", "tables")
     with Path("tables/judgements.csv").open(newline="") as file:
         rows = {row["is_audit"]: row for row in csv.DictReader(file)}
@@ -186,6 +194,7 @@ def test_an_explanation_says_for_whom_a_question_was_asked(prism: Prism) -> None
     assert f"and drew from: {in_words(audit['probabilities'])}" in told(audit)
 
 
+@pytest.mark.slow
 @pytest.mark.network
 def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_without_an_answer(
     prism: Prism, tmp_path: Path
@@ -231,6 +240,7 @@ def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_witho
     assert sharing.table.lost
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.parametrize("tape", ["off", "record"])
 def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: str, prism: Prism) -> None:
@@ -250,6 +260,7 @@ def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: s
         assert ("\n  replied   " in ended.out) == (not is_drawn)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("more", [(), SURROGATE])
 def test_another_answer_is_tried_in_a_run_whose_people_share(more: tuple[str, ...], prism: Prism) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, *more)
@@ -267,8 +278,7 @@ def questions(run: str, prism: Prism) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+def test_a_distilled_oracle_answers_a_run_of_its_own(shared: Path, prism: Prism) -> None:
     ended = prism("distil", "shared", "--out", "oracle.yaml")
     assert ended.code == 0, ended.err
     assert "bits from judgements that it does not know" in ended.out
@@ -291,8 +301,7 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(prism: Prism) -> None:
     assert "oracle.yaml" in changed.err
 
 
-def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "shared", *SHARED)
+def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(shared: Path, prism: Prism) -> None:
     prism("distil", "shared", "--out", "oracle.yaml")
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     made["questions"][0]["constants"][1] += 3.0  # so that the embedded choice is another one
@@ -322,6 +331,7 @@ def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) 
     assert f"has the option {question['options'][1]} of decides in evaluating twice" in double.err
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -336,9 +346,8 @@ def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(prism: Prism) 
     ids=str,
 )
 def test_a_distilled_oracle_of_another_chart_is_refused(
-    change: tuple[str, str] | None, problem: str, prism: Prism
+    change: tuple[str, str] | None, problem: str, shared: Path, prism: Prism
 ) -> None:
-    assert prism("run", "small.yaml", "-q", "--out", "shared", *SHARED).code == 0
     ended = prism("distil", "shared", "--out", "oracle.yaml")
     assert "use it with --set oracle.sharing.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
     made = yaml.safe_load(Path("oracle.yaml").read_text())
@@ -451,6 +460,7 @@ def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, proble
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
     asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")
@@ -477,6 +487,7 @@ def calls_of(text: str) -> int:
     return int(found[1].replace(",", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.parametrize(
     ("budget", "unit", "amount"),
@@ -513,6 +524,7 @@ def test_a_budget_is_kept_where_a_judgement_takes_several_calls(
     assert prism("replay", "asked", "-q").out == ended.out
 
 
+@pytest.mark.slow
 @pytest.mark.network
 def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
@@ -546,6 +558,7 @@ def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path
     assert child["sharing"] == parent["sharing"]
 
 
+@pytest.mark.slow
 @pytest.mark.network
 def test_a_fork_of_a_run_in_which_equal_prompts_share_counts_as_its_parent_does(prism: Prism, tmp_path: Path) -> None:
     wants = "{trigger: wants_to_post, target: %s, when: agent.ticks_in_state >= 0, oracle: true%s}"
