@@ -71,7 +71,7 @@ def test_random_worlds_have_one_digest_however_their_questions_are_answered(
 ) -> None:
     monkeypatch.setattr(choice, "FEWEST", 1)
     answered = 0
-    for seed in range(size(60, everyday=4)):
+    for seed in range(size(60, everyday=6)):
         settings, chart = settings_of(seed), SOCIAL_BEHAVIOUR if seed % 3 else random_chart(seed)
         reference = outcome(settings, chart, "resident", at_once=False)
         assert outcome(settings, chart, "columns", at_once=True) == reference, seed
