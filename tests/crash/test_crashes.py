@@ -133,7 +133,7 @@ def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
 
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(100, everyday=12), faults=2)) >= 1.8
+    assert crashes_each(scene, trials(scene, size(100, everyday=20), faults=2)) >= 1.8
 
 
 @pytest.mark.everyday(1)
@@ -176,7 +176,7 @@ def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size)
 
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=6), faults=2)) >= 1.5
+    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=10), faults=2)) >= 1.5
 
 
 @SCENES
