@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -52,12 +53,21 @@ def begin_with_usual_signals() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the markers, and set the size before the first test is collected."""
     begin_with_usual_signals()
+    gc.disable()  # until the tests are collected
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
     is_full = config.getoption("--full")
     hypothesis.settings.load_profile("full" if is_full else "everyday")
     tiers.begin(is_full=is_full)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Turn the garbage collector on, and let it pass over the collected tests: they are a million objects that stay."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

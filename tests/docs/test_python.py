@@ -169,6 +169,7 @@ def kernel() -> Iterator[Kernel]:
     kernel.close()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.network
 def test_an_interrupted_kernel_has_the_result_so_far_and_goes_on(kernel: Kernel) -> None:

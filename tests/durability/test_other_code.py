@@ -70,6 +70,7 @@ def resumed(run: Path, *options: str) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_comments_and_docstrings_are_no_other_code(begun: Path, undisturbed: str) -> None:
     edit(begun.parent / FEED, SCORE, f"        # A comment.\n\n{SCORE}")

@@ -191,7 +191,8 @@ async def test_the_first_post_of_a_feed_finds_a_fresh_reader_however_short_the_f
 async def test_attention_decides_how_far_down_a_feed_people_consider_posts(
     attention: float, fatigues: set[float]
 ) -> None:
-    run = await whole(msgspec.structs.replace(SMALL, feed=FeedConfig(attention=attention)))
+    few = SimulationConfig(rounds=5, seed=5)
+    run = await whole(msgspec.structs.replace(SMALL, simulation=few, feed=FeedConfig(attention=attention)))
     full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.sessions.shown[each.agent] == 5]
     assert {round(fatigue, 2) for fatigue in full_feeds} >= fatigues
     assert (moves(run.updates)["evaluating", "ignores"] == 0) is (attention == 1.0)

@@ -12,7 +12,7 @@ from tests.wire.support import FALLS_BACK, config, disconnected, run
 pytestmark = pytest.mark.network
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", ["auto", "off"])
 async def test_a_call_that_is_cut_at_its_deadline_is_counted_as_cancelled(ask: str, tmp_path: Path) -> None:
     with ModelServer() as server:

@@ -130,6 +130,7 @@ def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_a
     assert prism("run", "economy.yaml", *tape, "--out", "again").out.strip() == digest
 
 
+@pytest.mark.slow
 def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attempt_stays_on_the_tape(
     prism: Prism, tmp_path: Path
 ) -> None:

@@ -89,7 +89,7 @@ async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fau
     assert {call.fault for call in ended.calls} == {None, fault}
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_all_faults_at_once_are_counted_and_leave_nothing(backend: str) -> None:
     shares = dict.fromkeys(Fault, 0.015)

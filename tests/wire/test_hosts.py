@@ -17,7 +17,7 @@ SLOW = ServerSettings(latency=Latency(mean_s=0.002))
 ABSENT = "http://127.0.0.1:9"
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_servers_that_answer_alike_give_the_run_of_one_and_share_its_calls(backend: str, tmp_path: Path) -> None:
     oracle = {"backend": backend}

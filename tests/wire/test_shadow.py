@@ -114,6 +114,7 @@ def test_a_server_that_is_not_there_is_named_before_anything_is_asked(prism: Pri
     assert not Path("run/shadow.json").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_goes_away_ends_the_command_and_its_answers_stay(prism: Prism, command: Command) -> None:
     with ModelServer() as server:
         assert prism(server.url, **SECTIONS).code == 0
@@ -131,6 +132,7 @@ def test_a_server_that_goes_away_ends_the_command_and_its_answers_stay(prism: Pr
         assert len(server.calls) - calls < found["questions"] - 10
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.parametrize("kind", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_an_interrupted_command_goes_on_with_the_answers_that_it_has(

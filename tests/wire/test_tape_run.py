@@ -64,6 +64,7 @@ FAILING: Sections = {
 SHARES = {Fault.HANG: 0.05, Fault.ERROR: 0.05, Fault.RESET: 0.05, Fault.WRONG_STATE: 0.05, Fault.EMPTY: 0.05}
 
 
+@pytest.mark.slow
 async def test_the_fallbacks_of_a_recorded_run_are_those_of_its_replay(tmp_path: Path) -> None:
     with ModelServer() as server:
         chosen = config(server.url, **{**FAILING, "oracle": {**FAILING["oracle"], "tape": "record"}})

@@ -30,7 +30,7 @@ def capped(made: Made, tmp_path: Path) -> Path:
     return shutil.copytree(made("--set", "oracle.max_calls=3"), tmp_path / "capped")
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [3, 0])
 def test_what_a_spend_cap_has_cost_is_repaired_from_the_first_such_choice_on(
     cap: int, prism: Prism, small_run: Path, tmp_path: Path

@@ -150,6 +150,7 @@ def test_an_export_has_every_judgement_with_what_was_shared_instead(shared: Path
     assert not Path("none/judgements.csv").exists()
 
 
+@pytest.mark.slow
 def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Path, prism: Prism) -> None:
     prism("export", "shared", "--to", "csv", "--out", "tables")
     with Path("tables/questions.csv").open(newline="") as file:
@@ -278,6 +279,7 @@ def questions(run: str, prism: Prism) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_distilled_oracle_answers_a_run_of_its_own(shared: Path, prism: Prism) -> None:
     ended = prism("distil", "shared", "--out", "oracle.yaml")
     assert ended.code == 0, ended.err
@@ -549,6 +551,7 @@ def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(pr
     assert prism("replay", "asked", "-q").out == ended.out
 
 
+@pytest.mark.slow
 def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path) -> None:
     prism("run", "small.yaml", "-q", "--out", "shared", *SHARED, "--ticks", "72")
     ended = prism("fork", "shared", "--at", "36", "-q", "--out", "child")

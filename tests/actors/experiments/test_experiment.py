@@ -139,6 +139,7 @@ def test_a_misspelt_measure_is_refused_before_anything_is_run(prism: Prism, tmp_
     assert not Path("experiments/e/cells").exists()
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

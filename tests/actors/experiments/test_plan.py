@@ -198,6 +198,7 @@ def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> Non
     assert record_plan(tmp_path, make_plan(path), 6) == planned
 
 
+@pytest.mark.slow
 def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_were(tmp_path: Path) -> None:
     first = make_plan(write_experiment(tmp_path))
     more = make_plan(

@@ -47,6 +47,7 @@ def test_measures_of_ones_own_are_not_executed(tmp_path: Path) -> None:
     assert record.values[SHORT, 1] == {"likes": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.process
 def test_at_its_end_it_says_what_the_command_wrote(tmp_path: Path) -> None:

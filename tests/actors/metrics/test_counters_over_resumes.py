@@ -187,6 +187,7 @@ def test_without_a_kill_the_counters_are_the_servers_own() -> None:
     assert only(totals, "prism_likes_total")
 
 
+@pytest.mark.slow
 def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run(size: Size) -> None:
     for seed in range(size(50, everyday=4)):
         totals, server, disk = run(PACE, kills_of(PACE, seed), seed)

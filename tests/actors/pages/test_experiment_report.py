@@ -102,6 +102,7 @@ def test_interval_and_test_speak_with_one_voice(
     assert "One that leaves out 0 does not make a hypothesis supported" in text
 
 
+@pytest.mark.slow
 def test_a_clear_finding_needs_no_second_sentence(tmp_path: Path) -> None:
     tested = {"p": 0.01, "p_holm": 0.01, "supported": True}
     text = outcome_with(tmp_path / "e", {"hypothesis": {"alternative": "greater"}, **tested})
@@ -128,6 +129,7 @@ def test_one_test_has_one_effect_size_and_tests_with_others_stand_apart(tmp_path
     assert "Effect sizes: d_z" in text
 
 
+@pytest.mark.slow
 def test_hypotheses_have_their_numbers_of_the_file(tmp_path: Path) -> None:
     path = write_experiment_directory(
         tmp_path / "e",

@@ -105,6 +105,7 @@ def test_its_numbers_are_those_of_the_summary(run: Path, html: str) -> None:
         assert rows[name][0] == number, name
 
 
+@pytest.mark.slow
 def test_the_journal_alone_gives_the_same_numbers(run: Path, html: str, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "run")
     (copy / "summary.json").unlink()
@@ -140,6 +141,7 @@ def test_the_same_run_gives_the_same_bytes(record: RunRecord, run: Path, html: s
     assert len(html.encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_a_killed_run_says_so_at_the_top(run: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "run")
     (copy / "summary.json").unlink()

@@ -136,6 +136,7 @@ def test_people_see_a_table(command: Command) -> None:
     assert "run/shadow.json" in ended.out
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> None:
     found = figures(command("shadow", "run", "--share", "0.5", "--json"))
     assert command("report", "run", "--out", "page.html").code == 0
