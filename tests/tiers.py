@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from operator import itemgetter
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
-from statistics import median
 from time import process_time
 from typing import ClassVar, NamedTuple
 
@@ -39,8 +39,8 @@ EXAMPLES, EXAMPLES_IN_FULL = 20, 300
 LIMIT_S = 1.0
 """Processor seconds of a test in `make test`, on a machine that does `work` in `WORK_S`."""
 
-WORK_S = 0.010
-"""Processor seconds of `work` on an idle machine of the kind that the limit is meant for."""
+WORK_S = 0.012
+"""Processor seconds of `work` on a machine that runs `configs/default.yaml` in 4.2 s: the limit is meant for it."""
 
 _NEEDS = {
     "socket.bind": "network",
@@ -110,13 +110,18 @@ def processor_s() -> float:
 
 
 def work() -> float:
-    """Return the processor seconds of a fixed piece of work, the median of nine: they tell how fast the machine is."""
+    """Return the processor seconds of a fixed piece of work: they tell how fast the machine is.
+
+    It is the longest of five, because the test may have run while the machine was slower than it is now. The work is on
+    many small objects, as in a run: a machine may count as fast as another and read memory three times slower.
+    """
     taken = []
-    for _ in range(9):
+    for _ in range(5):
         begun = process_time()
-        sum(number * number % 7 for number in range(100_000))
+        rows = [{"number": number, "text": str(number), "pair": (number, [number])} for number in range(20_000)]
+        rows.sort(key=itemgetter("text"))
         taken.append(process_time() - begun)
-    return median(taken)
+    return max(taken)
 
 
 def check_time(taken_s: float) -> None:

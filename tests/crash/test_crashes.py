@@ -128,7 +128,7 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(120, everyday=12), faults=1)) >= size(90, everyday=85) / 100
+    assert crashes_each(scene, trials(scene, size(120, everyday=16), faults=1)) >= size(90, everyday=85) / 100
 
 
 @SCENES
