@@ -163,11 +163,11 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Pa
 
     assert "by shared; after" in answer("shared")
     told = answer("shared")
-    shared = re.search(r"shared what its archetype shared, and it drew from: ((?:[a-z_]+ 0\.\d+,? ){2,4})", told)
+    drawn = re.search(r"shared what its archetype shared, and it drew from: ((?:[a-z_]+ 0\.\d+,? ){2,4})", told)
     own = re.search(r"embedded the embedded choice for this agent alone: ((?:[a-z_]+ 0\.\d+[,;]? ){2,4})", told)
-    assert shared is not None, told
+    assert drawn is not None, told
     assert own is not None, told
-    assert shared[1] != own[1]
+    assert drawn[1] != own[1]
     assert re.search(r"archetype decides in evaluating, post.topic_match: 0\S* to \S+, post.followed: (yes|no)", told)
     assert "no call of its own: drawn from a judgement that it shares with questions like it; " in answer("shared")
     assert "by embedded; after" in answer("embedded")
