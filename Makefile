@@ -72,7 +72,7 @@ run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=...
 	@$(BIN)/prism run $(CONFIG)
 	@echo "prism: to look at it in a browser: $(if $(wildcard $(READY)),,make extras && )$(BIN)/prism view"
 
-quick: $(READY) ## the tests that need no socket, no other process and no whole runs (a minute)
+quick: $(READY) ## the tests that need no socket, no other process and no whole runs
 	$(QUICK)
 
 test: $(READY) ## what has to pass before a push

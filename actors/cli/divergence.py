@@ -12,7 +12,7 @@ from rich.text import Text
 from actors.runs.shadow import ShadowSummary
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 
-NOTHING_TO_ASK = "none, because no rule settled a turn on which the oracle could be asked, or the share is too small"
+NOTHING_TO_ASK = "none: no rule settled a turn on which the oracle could be asked"
 NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
 
 
@@ -33,11 +33,15 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
 def shadow_table(shadow: ShadowSummary) -> RenderableType:
     """Return the distances of an oracle from rules, and what came of the questions."""
     told = [each for each in shadow.divergence if each.questions]
-    outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or NOTHING_TO_ASK
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or _none_of(shadow.share)
     agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
     line = Text(f"  shadow questions: {outcomes}" + (f"; as the rule did: {agreed:.1%}" if told else ""))
     table = [_table("distance of the oracle from rules, on shadow questions, in bits", told, RULE)] if told else []
     return Group(*table, line)
+
+
+def _none_of(share: float) -> str:
+    return NOTHING_TO_ASK if share == 1.0 else f"{NOTHING_TO_ASK}, in a share of {share:g} of such turns"
 
 
 def _table(title: str, told: Sequence[Divergence], alternative: str) -> Table:

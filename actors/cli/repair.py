@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import OUT, PREPARE, QUIET, RUN, SET, with_log_options
+from actors.cli.options import PREPARE, QUIET, RUN, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.logs.output import say
 from actors.runs.directory import RunDirectory
@@ -19,8 +19,8 @@ from actors.runs.repair import repair as branch_off
 
 @click.command(cls=SectionedCommand, sections=LOG)
 @RUN
-@SET
-@OUT
+@set_option("oracle.on_outage=wait")
+@out_option("runs/RUN-repaired-001")
 @PREPARE
 @QUIET
 @with_log_options

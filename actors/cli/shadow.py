@@ -44,15 +44,15 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
 def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
     """Ask an oracle about turns that rules settled, and compare the two.
 
-    Would the oracle have done what the rule did? RUN is the run's directory; the run is replayed and stays as it is. A
-    turn qualifies if other rows of its state and trigger are meant for the oracle. The same turns are asked about each
-    time.
+    It shows whether population.ambiguity leaves a model enough to decide. RUN is the run's directory; the run is
+    replayed, and none of its files changes. Asked about are turns that a rule decided, although the oracle decides
+    closer cases of them: in the default chart, whether to react to a post. The same turns are asked about each time.
 
     \b
       prism shadow runs/default-001
       prism shadow runs/default-001 --share 0.01 --set oracle.backend=ollama --set oracle.max_calls=500
 
-    The oracle is that of the run, unless --set names another; its limits and caps hold for these calls by themselves.
+    The oracle is that of the run, unless --set names another; its limits and caps count these calls alone.
     A call that fails is not made again. A model's answers are kept in RUN/shadow.sqlite as they arrive: after Ctrl-C
     the same command goes on with them, and asks only for what has no answer. The figures are in RUN/shadow.json.
     """

@@ -326,7 +326,7 @@ def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:
         if section in known.declarations:
             return whole
         if section not in known.sections:
-            raise ConfigError(source, f"unknown key; {section} is a setting and has no keys of its own", key=whole)
+            raise ConfigError(source, f"unknown key; {section} is set as a whole: {section}=...", key=whole)
         if part not in field_types(known.sections[section]):
             raise ConfigError(source, unknown_key(known.sections, section, part), key=whole)
         section = join(section, part)

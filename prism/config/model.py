@@ -149,8 +149,8 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     kind: Annotated[
         Literal["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz", "profiles"],
         Meta(
-            description="who follows whom: a generator, or `profiles`, the follow lists in the profile file; `path` "
-            "overrides it"
+            description="who follows whom: a generator, or `profiles`, the follow lists in the profile file; "
+            "a file in population.graph.path overrides it"
         ),
     ] = "barabasi_albert"
     path: Annotated[
@@ -321,8 +321,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ambiguity: Annotated[
         Share,
         Meta(
-            description="width of the band of relevance, around the engagement threshold, in which the oracle decides; "
-            "the wider, the more questions"
+            description="width of the band around a person's engagement threshold: a post whose relevance lies in it "
+            "is put to the oracle; the wider, the more questions"
         ),
     ] = 0.1
     posts_per_session: Annotated[
@@ -765,7 +765,8 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     model: Annotated[
         str,
         Meta(
-            min_length=1, description="name of the model, as the server lists it; not used with oracle.backend choice"
+            min_length=1,
+            description="name of the model, as the server lists it; used if oracle.backend is ollama or openai",
         ),
     ] = "llama3.2"
     temperature: Annotated[
@@ -1061,7 +1062,7 @@ class CalibrationConfig(Section, frozen=True, kw_only=True):
 
 
 class RunConfig(Section, frozen=True, kw_only=True):
-    """The execution of a run. What happens depends on these settings only if an agent crashes."""
+    """The execution of a run. These settings change no result, unless an agent crashes."""
 
     question: Annotated[
         str,

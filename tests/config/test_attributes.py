@@ -381,5 +381,5 @@ def test_a_refusal_of_the_environment_names_its_variable() -> None:
         told
         == "PRISM_POPULATION__ATTRIBUTES__AGE__MIN: population.attributes.age.min: expected min <= max, got 100 and 99"
     )
-    with pytest.raises(ConfigError, match="and has no keys of its own"):
+    with pytest.raises(ConfigError, match="is set as a whole"):
         load_config(environment={"PRISM_POPULATION__TOPICS__X": "1"})

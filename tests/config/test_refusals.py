@@ -247,7 +247,7 @@ UNCLOSED = "while parsing a flow sequence, expected ',' or ']', but got '<stream
         ("feed..size=1", "feed.''.size: unknown key; feed has: " + FEED),
         ("FEED.size=1", f"FEED.size: unknown key; the top has: {TOP}"),
         ("population.graph=x", f"population.graph: expected one key of this section: {GRAPH}"),
-        ("feed.size.x=1", "feed.size.x: unknown key; feed.size is a setting and has no keys of its own"),
+        ("feed.size.x=1", "feed.size.x: unknown key; feed.size is set as a whole: feed.size=..."),
         ("feed.size=*x", "feed.size: *x: YAML aliases are not supported"),
         (
             "population.topics=[a",

@@ -198,7 +198,7 @@ def test_an_input_file_that_a_domain_reads_is_hashed(tmp_path: Path) -> None:
         ("domain.lights=many", "--set: domain.lights: expected int >= 1, got 'many'"),
         (
             "domain.lights.of=3",
-            "--set: domain.lights.of: unknown key; domain.lights is a setting and has no keys of its own",
+            "--set: domain.lights.of: unknown key; domain.lights is set as a whole: domain.lights=...",
         ),
         (
             "simulation.domain=socail",

@@ -182,7 +182,7 @@ def test_an_economy_has_no_such_turns_and_says_so(tmp_path: Path, command: Comma
     found = figures(command("shadow", str(run), "--share", "1", "--json"))
     assert (found["questions"], found["outcomes"], found["divergence"]) == (0, {}, [])
     told = " ".join(command("shadow", str(run)).out.split())
-    assert "shadow questions: none, because no rule settled a turn on which the oracle could be asked" in told
+    assert "shadow questions: none: no rule settled a turn on which the oracle could be asked" in told
 
 
 @pytest.mark.parametrize("share", ["0", "-0.1", "1.5", "nan", "many"])
