@@ -27,6 +27,7 @@ def test_a_shipped_configuration_is_valid(path: Path) -> None:
     assert read_config(path).population.size >= 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_every_check_that_can_be_made_here_passes() -> None:
     linted = subprocess.run([DEPLOY / "lint.sh", BIN], capture_output=True, text=True, check=False)
