@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.cli.conftest import SMALL
-from tests.command import prism_alone
+from tests.actors.cli.conftest import Made
 
 
 @pytest.fixture(autouse=True)
@@ -17,14 +16,9 @@ def _nothing_blocks() -> None:
 
 
 @pytest.fixture(scope="session")
-def with_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def with_checkpoints(made: Made) -> Path:
     """Return a run with two checkpoints, made once."""
-    place = tmp_path_factory.mktemp("checkpoints")
-    (place / "small.yaml").write_text(SMALL)
-    options = ("--set", "run.checkpoint_every_ticks=24", "--set", "run.tick_s=0.001")
-    ended = prism_alone("run", str(place / "small.yaml"), "-q", *options, "--out", str(place / "run"))
-    assert ended.code == 0, ended.err
-    return place / "run"
+    return made("--set", "run.checkpoint_every_ticks=24", "--set", "run.tick_s=0.001")
 
 
 @pytest.fixture
