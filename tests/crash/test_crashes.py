@@ -126,11 +126,13 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
     assert len(journals) == 10
 
 
+@pytest.mark.everyday(1)
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
     assert crashes_each(scene, trials(scene, size(120, everyday=16), faults=1)) >= size(90, everyday=85) / 100
 
 
+@pytest.mark.slow
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
     assert crashes_each(scene, trials(scene, size(100, everyday=20), faults=2)) >= 1.8

@@ -46,6 +46,7 @@ def test_prometheus_accepts_the_configuration_and_the_rules(config: str) -> None
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.long
 @needs("promtool")

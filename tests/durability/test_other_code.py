@@ -80,6 +80,7 @@ def test_comments_and_docstrings_are_no_other_code(begun: Path, undisturbed: str
     assert resumed(begun) == Ended(0, undisturbed, "")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_another_rule_is_refused_and_no_byte_changes(begun: Path) -> None:
     edit(begun.parent / FEED, SCORE, SCORE.replace("match +", "-match -"))

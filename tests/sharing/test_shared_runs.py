@@ -103,6 +103,7 @@ def test_a_budget_is_spent_but_for_a_few_calls() -> None:
     assert 30 <= done.oracle.statistics.calls <= 80
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 60, 3), (0, 15, 2), (1, 15, 2)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)

@@ -151,6 +151,7 @@ def test_another_seed_makes_another_graph(kind: Any) -> None:
     assert ties_of(generate(config, 100, 1)) != ties_of(generate(config, 100, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_same_seed_makes_the_same_graph_in_every_process() -> None:
     outputs = [

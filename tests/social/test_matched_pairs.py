@@ -33,6 +33,7 @@ def pair() -> tuple[Run, Run]:
     return first, asyncio.run(whole(condition(algorithm="hot", out_of_network=0.6, attention=0.7)))
 
 
+@pytest.mark.slow
 def test_the_same_originals_are_written(pair: tuple[Run, Run]) -> None:
     first, second = map(originals, pair)
     assert len(first) > 100

@@ -87,6 +87,7 @@ def test_an_embedded_run_can_be_put_to_a_model(prism: Prism, command: Command) -
     assert oracles[0] != oracles[1]
 
 
+@pytest.mark.slow
 def test_a_call_that_fails_is_counted_and_only_another_command_makes_it_again(prism: Prism, command: Command) -> None:
     with ModelServer() as server:
         assert prism(server.url, **SECTIONS).code == 0

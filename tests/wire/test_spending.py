@@ -108,6 +108,7 @@ def test_a_cap_in_dollars_stops_the_run_with_a_checkpoint_and_holds_after_a_resu
         assert 0.4 <= llm_of(tmp_path)["cost_usd"] < 0.4 + 4 * 2 * per_call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sections", [PEOPLE, NATIONS], ids=["people", "nations"])
 def test_a_forecast_is_right_within_its_factor(sections: dict[str, Any], prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:

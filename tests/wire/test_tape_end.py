@@ -112,6 +112,7 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
     assert again.ticks == stopped.ticks, "recorded answers count towards the cap as well"
 
 
+@pytest.mark.slow
 async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
     with ModelServer() as server:

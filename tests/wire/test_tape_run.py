@@ -77,6 +77,7 @@ async def test_the_fallbacks_of_a_recorded_run_are_those_of_its_replay(tmp_path:
     assert replayed.digest == recorded.digest
 
 
+@pytest.mark.slow
 def test_the_summary_counts_decisions_tokens_and_latencies_of_the_model(prism: Prism, tmp_path: Path) -> None:
     with ModelServer(ServerSettings(latency=Latency(mean_s=0.01))) as server:
         ended = prism(server.url)

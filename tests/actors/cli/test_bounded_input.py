@@ -59,7 +59,7 @@ def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(
     assert (ended.code, ended.err if command[0] == "run" else "") == (0, "")
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -168,6 +168,7 @@ def on_a_terminal_of_its_own(place: Path, *, nohup: bool) -> Iterator[tuple[subp
         main.close()
 
 
+@pytest.mark.slow
 def test_a_terminal_that_goes_away_leaves_a_stop_that_can_be_resumed(place: Path, prism: Prism) -> None:
     with on_a_terminal_of_its_own(place, nohup=False) as (process, main):
         main.close()  # the connection drops: the system sends SIGHUP, and the terminal can be written no more

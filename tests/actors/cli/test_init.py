@@ -157,6 +157,7 @@ def test_init_writes_each_example_into_a_directory_of_its_name(name: str, prism:
     assert prism("validate", f"{name}/prism.yaml").code == 0
 
 
+@pytest.mark.everyday(5)
 @pytest.mark.parametrize("name", studies())
 def test_a_study_has_all_it_needs_in_a_directory_of_its_own(name: str, prism: Prism) -> None:
     study = studies()[name]

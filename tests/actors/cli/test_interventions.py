@@ -169,6 +169,7 @@ def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> N
     assert "prism fork" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.network
 def test_a_run_with_interventions_that_lost_answers_is_repaired(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:

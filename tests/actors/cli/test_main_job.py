@@ -38,6 +38,7 @@ def test_the_default_configuration_runs_to_a_plausible_summary(prism: Prism, tmp
     check_plausible(summary)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not GRAPH.exists() or not PROFILES.exists(), reason="needs ../shared/data")
 def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(
     prism: Prism, tmp_path: Path, size: Size

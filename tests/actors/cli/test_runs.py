@@ -178,6 +178,7 @@ def test_one_run_can_be_named(five: Path, prism: Prism) -> None:
     assert list(rows(prism("runs", "runs/done").out)) == ["runs/done"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]

@@ -303,6 +303,7 @@ def test_a_distilled_oracle_answers_a_run_of_its_own(shared: Path, prism: Prism)
     assert "oracle.yaml" in changed.err
 
 
+@pytest.mark.slow
 def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(shared: Path, prism: Prism) -> None:
     prism("distil", "shared", "--out", "oracle.yaml")
     made = yaml.safe_load(Path("oracle.yaml").read_text())

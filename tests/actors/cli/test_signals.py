@@ -177,6 +177,7 @@ def test_a_second_signal_leaves_at_once(tmp_path: Path) -> None:
         assert process.wait(timeout=HANG_S) == 130
 
 
+@pytest.mark.slow
 def test_a_second_hangup_changes_nothing(tmp_path: Path) -> None:
     with running(sys.executable, "-c", UNANSWERED, cwd=tmp_path) as process:
         assert process.stdout is not None

@@ -91,6 +91,7 @@ def on_a_terminal(*command: str, kind: str = "xterm-256color") -> Iterator[Termi
         os.close(main)
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) -> None:
     with on_a_terminal(sys.executable, "-c", ENDLESS) as terminal:

@@ -127,6 +127,7 @@ def test_a_tape_that_cannot_be_used_is_refused(mode: str, path: str, problem: st
     assert problem in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.process
 def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:

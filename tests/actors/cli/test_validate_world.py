@@ -139,6 +139,7 @@ def test_what_cannot_be_compared_is_one_clear_line(prism: Prism, arguments: tupl
     assert ended.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_files_of_a_run_that_others_have_written_are_one_line_or_unknown(prism: Prism) -> None:
     assert prism("run", "economy.yaml", "--out", "economy", "--quiet").code == 0
     Path("economy/rounds.csv").write_text("a,b\n" + "1,2\n" * 20)

@@ -105,6 +105,7 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
     assert ".: is no run's directory: it has no manifest.json" in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhile(serve: Serve) -> None:
     for url, stream, beginning in (

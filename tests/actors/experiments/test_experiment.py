@@ -115,6 +115,7 @@ def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Pr
     assert not Path("experiments").exists()
 
 
+@pytest.mark.slow
 def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "own_measures.py").write_text(
         "import json\n\n"
@@ -139,7 +140,7 @@ def test_a_misspelt_measure_is_refused_before_anything_is_run(prism: Prism, tmp_
     assert not Path("experiments/e/cells").exists()
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

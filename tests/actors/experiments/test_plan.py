@@ -215,6 +215,7 @@ def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_wer
     assert [each.among for each in together.comparisons] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_corrections_of_the_others(
     tmp_path: Path,
 ) -> None:
@@ -315,6 +316,7 @@ def test_the_type_of_a_factor_follows_from_its_levels(levels: list[object], kind
     assert factor_type(levels) == kind
 
 
+@pytest.mark.slow
 def test_levels_are_averaged_over_the_other_factors_and_cells_that_are_missing_are_said(tmp_path: Path) -> None:
     text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
         "design: {kind: factorial, factors: {feed.size: [2, 5], feed.algorithm: [hot, random]}}\n"
@@ -369,6 +371,7 @@ def test_seeds_in_place_of_others_are_added_ones_and_fewer_seeds_are_not(tmp_pat
     assert len(notes_on_plans(tmp_path, "")) == 1
 
 
+@pytest.mark.slow
 def test_another_test_of_a_planned_hypothesis_is_exploratory_and_the_planned_one_is_not(tmp_path: Path) -> None:
     hypothesis = "  - {measure: likes, contrast: [chronological, random]"
     text = EXPERIMENT.partition("hypotheses:")[0] + f"hypotheses:\n{hypothesis}}}\n"

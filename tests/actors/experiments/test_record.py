@@ -18,6 +18,7 @@ from tests.command import prism_alone
 SHORT, LONG = CONDITIONS
 
 
+@pytest.mark.slow
 def test_of_an_experiment_that_is_going_on_what_is_done_is_worked_out(tmp_path: Path) -> None:
     record = read_experiment_record(write_experiment_directory(tmp_path / "e", done=SEEDS + 5))
     assert not record.is_final
@@ -41,6 +42,7 @@ def test_a_cell_that_was_begun_and_left_is_interrupted(tmp_path: Path) -> None:
     assert states[:3] == [CellState.DONE, CellState.INTERRUPTED, CellState.WAITING]
 
 
+@pytest.mark.slow
 def test_measures_of_ones_own_are_not_executed(tmp_path: Path) -> None:
     measures = {"likes": "likes", "own": "harm:function"}
     record = read_experiment_record(write_experiment_directory(tmp_path / "e", measures=measures))
@@ -66,6 +68,7 @@ def test_at_its_end_it_says_what_the_command_wrote(tmp_path: Path) -> None:
     assert again.outcome.comparisons == record.outcome.comparisons
 
 
+@pytest.mark.slow
 def test_of_sequential_seeds_the_cells_are_those_that_were_run(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=0)
     for cell in read_experiment_record(path).cells:
@@ -78,6 +81,7 @@ def test_of_sequential_seeds_the_cells_are_those_that_were_run(tmp_path: Path) -
     assert [cell.seed for cell in record.cells] == [1, 2, 3, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_result_that_was_lost_is_missing_and_the_end_is_the_end(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=2 * SEEDS - 1)
     write_end(path)

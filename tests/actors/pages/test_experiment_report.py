@@ -57,7 +57,7 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
     return re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="means"')])
 
 
-@pytest.mark.everyday(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hypothesis", "tested", "said"),
     [
@@ -173,6 +173,7 @@ def test_one_without_any_cell_has_a_page(tmp_path: Path) -> None:
     assert "No cell has a value yet." in html
 
 
+@pytest.mark.slow
 def test_a_plan_that_came_late_makes_its_hypotheses_exploratory(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", cells_done=4)
     html = experiment_report(read_experiment_record(path))
@@ -277,6 +278,7 @@ def test_a_contrast_names_the_levels_that_differ_first() -> None:
     assert contrast_words("size=2 algorithm=hot", "size=8 algorithm=hot") == f"size=2 {MINUS} size=8, algorithm=hot"
 
 
+@pytest.mark.slow
 def test_the_command_takes_an_experiment_and_nothing_beside_it(experiment: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(experiment, tmp_path / "e")
     out = tmp_path / "report.html"

@@ -146,6 +146,7 @@ def test_it_goes_on_in_any_run_from_any_tick_in_any_schedule(
     assert_goes_on(whole, resumed, tick)
 
 
+@pytest.mark.slow
 def test_it_can_be_put_down_again_and_again() -> None:
     config = with_deliberation(4, EVENTFUL)
     whole = part = RunPart(config, 0, crashes=9, longest_s=6.0)

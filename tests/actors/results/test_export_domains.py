@@ -118,6 +118,7 @@ def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -
     assert max(row["depth"] for row in read["posts"]) >= 2
 
 
+@pytest.mark.slow
 def test_attributes_ties_and_posts_of_interventions_are_in_the_tables(tmp_path: Path) -> None:
     people = {
         **EMBEDDED["population"],

@@ -61,6 +61,7 @@ def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
     assert foretold((rehearsed(500),), 500, 2).run_s == pytest.approx(1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None:
     found = measure(SMALL, 8_000_000, 8_000_000)

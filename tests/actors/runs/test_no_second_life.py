@@ -186,6 +186,7 @@ def codes_of(member: object) -> list[CodeType]:
     return [] if code is None else [code]
 
 
+@pytest.mark.slow
 def test_runs_use_every_class_of_the_specification(traced: Tracer) -> None:
     assert sorted(kind.__name__ for kind in set(CLASSES) - traced.classes()) == []
 

@@ -102,6 +102,7 @@ def test_the_oracles_rate_does_not_matter(rate: float) -> None:
     assert {digest_of(with_oracle(rate_per_s=rate), schedule=seed) for seed in range(5)} == {digest_of()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lookahead", [0, 1, 4])
 def test_how_long_an_answer_takes_does_not_matter(lookahead: int, size: Size) -> None:
     config, schedules = with_deliberation(lookahead), size(100, everyday=6)

@@ -53,6 +53,7 @@ def test_a_command_that_cannot_be_begun_is_said_and_the_next_is_tried(tmp_path: 
         assert "cannot be begun" in answered(made, 1, tick).problem
 
 
+@pytest.mark.slow
 def test_no_module_is_imported_from_the_directory_that_somebody_stands_in(tmp_path: Path) -> None:
     (tmp_path / "msgspec.py").write_text("raise SystemExit('foreign code')\n")
     ended = subprocess.run((*EXPLAIN, "--help"), cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -62,6 +62,7 @@ def test_a_series_that_is_gone_is_missing(run: Path, prism: Prism) -> None:
     assert lines(prism("verify", "run").out)[ROUNDS] == "BAD: is missing"
 
 
+@pytest.mark.slow
 def test_of_a_crashed_run_rows_up_to_its_checkpoint_must_be_there_and_no_more(prism: Prism) -> None:
     crashed_while_extended(prism)
     told = f"made/{ROUNDS}: ok: rounds 1 to 2 of 4; `prism resume` writes the others again\n"
@@ -90,6 +91,7 @@ def test_a_digit_of_a_row_is_found_and_mended_by_a_resume(options: tuple[str, ..
     assert prism("verify", "run").code == 0
 
 
+@pytest.mark.slow
 def test_a_row_after_the_latest_checkpoint_is_compared_with_a_replay(prism: Prism) -> None:
     """No checkpoint has its hash."""
     crashed_while_extended(prism)

@@ -89,6 +89,7 @@ def test_a_manifest_of_another_run_is_named(before: str, after: str, prism: Pris
     assert f"{MANIFEST}: BAD: names another seed or other input files than the journal's header" in ended.out
 
 
+@pytest.mark.slow
 def test_a_configuration_of_the_past_that_cannot_be_read_is_named(prism: Prism) -> None:
     forked(prism)
     Path("made/config-until-24.yaml").unlink()
