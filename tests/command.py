@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from actors.cli import main
+from tests.paths import ROOT
 
 
 class Ended(NamedTuple):
@@ -43,3 +48,17 @@ def prism_alone(*arguments: str) -> Ended:
             main()
     code = ended.value.code
     return Ended(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+
+
+def short_of_room(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Return the end of `prism` with these arguments, in a process that may make no file longer than this.
+
+    It compiles no module for good: Python would keep a file that is cut off, and later processes would fail by it.
+    """
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    command = [sys.executable, "-m", "actors.cli", *arguments]
+    source = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=cwd, env=source, capture_output=True, text=True, preexec_fn=limit, check=False)

@@ -46,6 +46,18 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command.
+
+        Raises:
+            RuntimeError: a file ended early. Click takes an `EOFError` for the end of a person's input, which no
+                command reads, and would end as if the command had been interrupted.
+        """
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:
+            raise RuntimeError("a file ended early") from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write a table of commands for each section, without importing them."""
         width = max(map(len, self.named))

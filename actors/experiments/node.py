@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import platform
 import shutil
@@ -154,7 +153,7 @@ _KEPT: Kept = OrderedDict()
 
 def _home(experiment: str) -> Path:
     """Return the directory of an experiment on this node, readable by this user alone."""
-    root = Path(tempfile.gettempdir(), f"prism-cells-{getpass.getuser()}")
+    root = Path(tempfile.gettempdir(), f"prism-cells-{os.getuid()}")
     root.mkdir(mode=0o700, exist_ok=True)
     if root.stat().st_uid != os.getuid() or root.is_symlink():
         raise PermissionError(1, f"belongs to somebody else: {root}")

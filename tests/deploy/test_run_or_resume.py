@@ -36,6 +36,8 @@ def start(
     environment = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}
     if scratch is not None:
         environment |= {"TMPDIR": str(scratch), "PRISM_LOG_FORMAT": "json"}
+    if blocks_max is not None:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"  # no module is compiled into a file that is cut off
     limited = () if blocks_max is None else ("sh", "-c", 'ulimit -f "$0" && exec "$@"', str(blocks_max))
     return subprocess.Popen(
         [*limited, SCRIPT, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,23 +14,11 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.lock import LOCK
-from tests.command import Prism
+from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
-from tests.paths import ROOT
 
 pytestmark = pytest.mark.process
-
-
-def limited(most_bytes: int, *arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """The command line in a process that may make no file longer than this."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-
-    command = [sys.executable, "-m", "actors.cli", *arguments]
-    source = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=source, capture_output=True, text=True, preexec_fn=limit, check=False)
 
 
 @pytest.fixture
@@ -58,7 +43,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_the
     # The configuration has all settings, and has to fit.
     header, full = (whole / CONFIG).stat().st_size + 100, (whole / JOURNAL).stat().st_size
     limit = header + int(share * (full - header))
-    ended = limited(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    ended = short_of_room(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == (
         f"prism: {tmp_path}/run/{JOURNAL}: cannot be written: File too large; what was committed is safe: "
@@ -73,9 +58,9 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_line_and_it_goes_on_when_the
 @pytest.mark.slow
 def test_a_resumed_run_that_finds_the_disk_still_full_loses_nothing(whole: Path, prism: Prism, tmp_path: Path) -> None:
     limit = 6000
-    limited(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))
+    short_of_room(limit, "run", str(tmp_path / "tiny.yaml"), "--quiet", "--out", str(tmp_path / "run"))
     for _ in range(2):
-        ended = limited(limit, "resume", str(tmp_path / "run"), "--quiet")
+        ended = short_of_room(limit, "resume", str(tmp_path / "run"), "--quiet")
         assert ended.returncode == 1
         assert ended.stderr.splitlines()[-1].startswith(f"prism: {tmp_path}/run/{JOURNAL}: cannot be written: ")
     begin_or_go_on(prism, tmp_path / "run")
@@ -87,7 +72,7 @@ def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_aga
     whole: Path, prism: Prism, tmp_path: Path
 ) -> None:
     for out in (("--out", str(tmp_path / "run")), ()):
-        ended = limited(1000, "run", str(tmp_path / "tiny.yaml"), "--quiet", *out, cwd=tmp_path)
+        ended = short_of_room(1000, "run", str(tmp_path / "tiny.yaml"), "--quiet", *out, cwd=tmp_path)
         run = str(tmp_path / "run") if out else "runs/tiny-001"
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr == f"prism: {run}/{CONFIG}: cannot be written: File too large\n"
@@ -105,7 +90,7 @@ def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tr
     resumed = (30,) * 1000  # which makes it the longest
     RunDirectory(embedded).write_manifest(msgspec.structs.replace(manifest, resumed=resumed))
     before = {path.name: path.read_bytes() for path in embedded.iterdir()}
-    ended = limited(limit, "resume", str(embedded), "--quiet")
+    ended = short_of_room(limit, "resume", str(embedded), "--quiet")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == f"prism: {embedded}/{file}: cannot be written: File too large\n"
     after = {path.name: path.read_bytes() for path in embedded.iterdir()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -18,7 +17,7 @@ from rich.console import Console
 
 from actors.results.export import Progress
 from actors.results.schema import TABLES
-from tests.command import Ended
+from tests.command import Ended, short_of_room
 from tests.durability.test_full_disk import SmallDisk
 from tests.paths import ROOT
 
@@ -151,24 +150,13 @@ def test_ctrl_c_leaves_nothing(
     assert left(tmp_path) == []
 
 
-def limited(most_bytes: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Return the end of the command line in a process that may make no file longer than this."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-
-    command = [sys.executable, "-m", "actors.cli", *arguments]
-    source = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=source, capture_output=True, text=True, preexec_fn=limit, check=False)
-
-
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_that_may_not_grow_ends_the_export_with_one_line_and_leaves_nothing(
     form: str, run: Path, tmp_path: Path
 ) -> None:
-    ended = limited(4096, "export", str(run), "--to", form, "--out", "out", cwd=tmp_path)
+    ended = short_of_room(4096, "export", str(run), "--to", form, "--out", "out", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert len(ended.stderr.splitlines()) == 1
     assert ended.stderr.startswith("prism: ")

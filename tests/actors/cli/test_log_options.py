@@ -87,15 +87,18 @@ def test_an_error_is_json_too_and_has_the_exit_code(
     assert event["error"]
 
 
-def test_a_fault_of_prism_is_json_with_its_traceback(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", [ZeroDivisionError, EOFError])
+def test_a_fault_of_prism_is_json_with_its_traceback(
+    fault: type[Exception], prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
-        raise ZeroDivisionError("a fault")
+        raise fault("a fault")
 
     monkeypatch.setattr("actors.cli.run.read_config", fail)
     ended = prism("run", "small.yaml")
     (event,) = events(ended)
     assert (ended.code, event["event"]) == (1, "command_crashed")
-    assert "ZeroDivisionError: a fault" in event["exception"]
+    assert f"{fault.__name__}: a fault" in event["exception"]
 
 
 @pytest.mark.parametrize("choose", [("--log-format", "text"), None])

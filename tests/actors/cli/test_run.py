@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.actors.cli.conftest import SMALL
-from tests.command import Prism
+from tests.command import Prism, short_of_room
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.long
@@ -188,13 +185,7 @@ def test_a_missing_configuration_says_how_to_get_one(prism: Prism) -> None:
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
 
-    def no_file_over_500_bytes() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-
-    command = [sys.executable, "-m", "actors.cli", "run", "small.yaml", "-q", "--out", "out"]
-    ended = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=no_file_over_500_bytes, check=False
-    )
+    ended = short_of_room(500, "run", "small.yaml", "-q", "--out", "out", cwd=tmp_path)
     assert ended.returncode == 1
     assert ended.stderr == "prism: out/config.yaml: cannot be written: File too large\n"
     assert not (tmp_path / "out").exists()

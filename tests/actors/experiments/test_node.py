@@ -192,3 +192,11 @@ def test_a_place_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("os.getuid", lambda: os.geteuid() + 1)
     with pytest.raises(PermissionError, match="belongs to somebody else"):
         run_order(order(cell), "n1", fetched)
+
+
+def test_a_user_without_a_name_has_a_place_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])  # as in a container that sets a number only
+    run_order(order(cell_with_graph(tmp_path)), "n1", fetched)
+    assert [path.name for path in (tmp_path / "node").iterdir()] == [f"prism-cells-{os.getuid()}"]
