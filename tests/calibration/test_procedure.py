@@ -152,6 +152,7 @@ def test_no_seed_both_chooses_the_fit_and_confirms_it() -> None:
     assert len(chosen_by) == len(of_other) == 1
 
 
+@pytest.mark.slow
 def test_a_check_that_fails_and_a_tiny_holdout_make_a_fit_doubtful() -> None:
     wrong = {"c": target("c", 9.0)}
     result = fitted(msgspec.structs.replace(CALIBRATION, checks=wrong))

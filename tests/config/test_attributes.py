@@ -333,6 +333,7 @@ def test_every_key_of_a_declaration_is_documented() -> None:
         assert f"| `{name}` |" in table
 
 
+@pytest.mark.slow
 @given(
     name=st.text(min_size=1, max_size=12) | st.sampled_from(["age", "income_2024", "x"]),
     declaration=st.dictionaries(

@@ -176,6 +176,7 @@ def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size)
     assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=2)) >= 1.7
 
 
+@pytest.mark.slow
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
     assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=10), faults=2)) >= 1.5

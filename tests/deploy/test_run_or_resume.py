@@ -63,6 +63,7 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_left_alone(tmp_path: Path
     assert (killed / "journal.prism").read_bytes()[-4096:] == (alone / "journal.prism").read_bytes()[-4096:]
 
 
+@pytest.mark.slow
 def test_the_script_hands_signals_and_exit_codes_through(tmp_path: Path) -> None:
     run = tmp_path / "run"
     process = start(CONFIG, run, *SETTINGS, "--set", "run.tick_s=0.05")

@@ -190,6 +190,7 @@ def trial(run: Undisturbed, name: str, prism: Prism) -> str:
     return "found"
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("kind", ["social", "economy", "live"])
 def test_damage_to_any_file_is_found_or_mended(
     kind: str, undisturbed: dict[str, Undisturbed], tmp_path: Path, prism: Prism, size: Size

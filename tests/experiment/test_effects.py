@@ -53,6 +53,7 @@ def test_sobol_indices_of_the_ishigami_function_are_the_analytic_ones() -> None:
         assert found[f"x.x{place}", "total"] == pytest.approx(total, abs=0.03)
 
 
+@pytest.mark.slow
 def test_morris_measures_of_a_line_a_square_and_nothing_are_the_analytic_ones() -> None:
     """The steps of x squared on the grid 0, 1/3, 2/3, 1 are 2/3 and 4/3: their mean is 1, and their spread 1/3."""
     design = sampled("morris", 4, trajectories=200)

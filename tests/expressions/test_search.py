@@ -19,6 +19,7 @@ OPEN = {
 }
 
 
+@pytest.mark.slow
 @given(st.lists(conditions, max_size=3), st.lists(conditions, max_size=3))
 def test_a_search_finds_values_exactly_where_a_grid_has_them(holds: list[Expression], fails: list[Expression]) -> None:
     names = tuple(dict.fromkeys(name for each in (*holds, *fails) for name in each.fields))

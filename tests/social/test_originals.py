@@ -28,6 +28,7 @@ def test_of_few_originals_all_can_be_sampled() -> None:
     assert sampled(originals(100, 100), 100, 1, 7, 0) == [*range(100)]
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("count", [501, 1000, 3000])
 def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(count: int) -> None:
     kept, readers, seen, sizes = originals(count, 500), 6000, Counter[int](), Counter[int]()
@@ -79,6 +80,7 @@ def test_the_luck_of_equal_posts_does_not_follow_the_number_of_their_author() ->
     assert len({luck(original(author, tick)) for author in range(1000) for tick in range(20)}) == 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [0, 15, 290, 1400])
 def test_samples_of_many_readers_at_once_are_those_that_each_gets_alone(known: int) -> None:
     kept, readers = originals(known + 60, 500), np.arange(0, 600, 2)

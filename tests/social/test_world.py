@@ -125,6 +125,7 @@ async def test_another_seed_gives_another_run(run: Run) -> None:
     assert other.updates != [update for update in run.updates if update.tick < ROUND]
 
 
+@pytest.mark.slow
 async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_round_ends_next() -> None:
     later = await whole(with_deliberation(8), lambda _: "scrolling")
     over = [asked for asked in later.questions if asked.tick // ROUND < (asked.tick + 8) // ROUND]
@@ -134,6 +135,7 @@ async def test_whoever_deliberates_over_the_end_of_a_round_and_scrolls_on_gets_r
     assert all((asked.agent, asked.tick + 9) in ends for asked in finished)
 
 
+@pytest.mark.slow
 async def test_a_late_like_still_counts_and_ends_the_session() -> None:
     later = await whole(with_deliberation(8), lambda _: "engaging_like")
     assert later.world.totals()["likes"] == moves(later.updates)["engaging_like", "action_done"]

@@ -308,6 +308,7 @@ def tried(chart: Statechart[Light]) -> dict[str, Any]:
     return {"enabled": enabled, "options": options}
 
 
+@pytest.mark.slow
 @given(groups())
 def test_findings_are_what_trying_all_values_finds(rows: list[Row]) -> None:
     chart = Statechart(Light, rows, RED)

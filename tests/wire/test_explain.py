@@ -181,6 +181,7 @@ def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_pa
         assert any(each.answer is not None and each.answer.attempts for each in found.values())
 
 
+@pytest.mark.slow
 def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
     with ModelServer() as server:
         run = run_of(tmp_path, merged(ECONOMY, {"llm": {"host": server.url}}))
@@ -249,6 +250,7 @@ def test_a_fork_is_explained_before_and_after_it_branches_off(tmp_path: Path) ->
         assert question.requests[0].reply is not None, "the past is on the parent's tape"
 
 
+@pytest.mark.slow
 def test_what_the_model_would_read_is_shown_of_a_question_that_was_not_asked(tmp_path: Path) -> None:
     """A question whose answer could not take effect before the last tick is never put to the model."""
     with ModelServer() as server:

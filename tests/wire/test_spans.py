@@ -194,6 +194,7 @@ def test_spans_say_what_happened(collector: Collector, tmp_path: Path) -> None:
         assert told["prism.question.id"].startswith(f"{told['prism.tick']}-{told['prism.agent']}-")
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("from_checkpoint", [True, False])
 def test_a_resumed_run_makes_each_tick_one_span_with_its_own_updates(
     from_checkpoint: bool, collector: Collector, tmp_path: Path
@@ -226,6 +227,7 @@ def test_the_sampler_of_the_environment_takes_whole_traces_and_the_server_is_tol
     assert set(flags) == {(True, "01"), (False, "00")}
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_away_costs_no_result_and_little_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

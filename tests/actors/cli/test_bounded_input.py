@@ -48,6 +48,7 @@ def here(tmp_path: Path) -> Path:
 COMMANDS: Sequence[Sequence[str]] = (["validate", "--build"], ["run", "--quiet"])
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.process
 @pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -174,6 +174,7 @@ def test_a_run_with_every_term_that_is_killed_ends_as_one_that_was_left_alone(pr
     assert differences(killed, reference) == []
 
 
+@pytest.mark.slow
 def test_the_table_of_hours_is_an_input_file_and_its_figures_count(prism: Prism, tmp_path: Path) -> None:
     table = tmp_path / "hours.csv"
     rows = [",".join(map(str, [person, *(figure * person for figure in HOURS)])) for person in (1, 2)]

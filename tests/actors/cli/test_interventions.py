@@ -187,6 +187,7 @@ def test_a_run_with_interventions_that_lost_answers_is_repaired(prism: Prism, tm
 NEWS = "- {round: 3, publish: {author: 9, text: More news}}\n- {tick: 30, unfollow: [[1, 2]]}\n"
 
 
+@pytest.mark.slow
 def test_a_fork_adds_interventions_to_those_of_its_parent(prism: Prism, tmp_path: Path) -> None:
     run, news, child = ran(prism, tmp_path), tmp_path / "news.yaml", tmp_path / "child"
     news.write_text(NEWS)

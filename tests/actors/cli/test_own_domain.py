@@ -77,6 +77,7 @@ def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(begun: Stud
     assert "done" in good(own("runs", "."))
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_configuration_says_what_is_run_and_what_its_model_would_cost(study: Study, own: Prism) -> None:
     said = good(own("validate", str(study.config), "--forecast"))

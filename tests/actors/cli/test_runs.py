@@ -159,6 +159,7 @@ def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: P
     assert sum(line.startswith("  digest ") and len(line) == 41 for line in lines) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_wide_terminal_shows_a_row_each(five: Path, prism: Prism, tmp_path: Path) -> None:
     assert shown(160, "runs", cwd=tmp_path).splitlines()[0].split() == TITLES

@@ -174,6 +174,7 @@ def test_an_explanation_says_where_an_answer_without_a_call_came_from(shared: Pa
     assert "no call of its own" not in answer("embedded")
 
 
+@pytest.mark.slow
 def test_an_explanation_says_for_whom_a_question_was_asked(shared: Path, prism: Prism) -> None:
     prism("export", "shared", "--to", "csv", "--tables", "judgements", "--out", "tables")
     with Path("tables/judgements.csv").open(newline="") as file:

@@ -105,6 +105,7 @@ def test_leaving_at_once_gives_the_cursor_back(kind: signal.Signals, code: int) 
     assert seen.rfind(SHOWS) > seen.rfind(HIDES)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_be_drawn_over_gets_a_line_from_time_to_time() -> None:
     often = "from actors.display import progress\nprogress.LINE_EVERY_S = 0.1\n"
     quick = ENDLESS.replace("import anyio\n", f"import anyio\n{often}")

@@ -38,6 +38,7 @@ def facts(path: str = "facts.json") -> dict[str, dict[str, object]]:
     return {fact["name"]: fact for fact in json.loads(Path(path).read_text())["facts"]}
 
 
+@pytest.mark.slow
 def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
     assert prism("run", "social.yaml", "--out", "run", "--quiet").code == 0
     ended = prism("validate-world", "run", "--against", "stars.csv", "--against", "hours.csv", "--json", "facts.json")

@@ -92,6 +92,7 @@ def test_a_histogram_without_observations_has_no_quantile() -> None:
     assert interval().quantile(0.5, "prism_nothing") is None
 
 
+@pytest.mark.slow
 @given(values=st.lists(st.floats(0.0, 4.0), min_size=1, max_size=40), share=st.sampled_from([0.05, 0.5, 0.95, 1.0]))
 def test_a_quantile_is_in_the_bucket_of_the_value_that_it_stands_for(values: list[float], share: float) -> None:
     bounds = (0.5, 1.0, 2.0, 4.0, math.inf)

@@ -200,6 +200,7 @@ def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: P
     assert [Path("experiments/e", name).read_bytes() for name in files] == before
 
 
+@pytest.mark.slow
 def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path: Path) -> None:
     limits = "thresholds:\n  - {measure: engagement, most: 1}\n  - {measure: likes, condition: random, most: -1}\n"
     write_experiment(tmp_path, EXPERIMENT + limits)

@@ -527,6 +527,7 @@ def test_the_help_of_a_group_has_the_options_of_a_run_and_a_misspelt_command_is_
     assert "plan, run" not in CliRunner().invoke(experiment, [str(tmp_path / "none.yaml")]).output
 
 
+@pytest.mark.slow
 def test_an_interval_that_holds_0_beside_a_supported_hypothesis_is_explained(tmp_path: Path) -> None:
     made = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 12")))
     values = {

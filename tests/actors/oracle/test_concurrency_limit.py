@@ -94,6 +94,7 @@ def seconds(limit: ConcurrencyLimit, server: Server, seed: int) -> float:
 SERVERS = pytest.mark.parametrize("server", [Server(1), Server(4), Server(32), Server(32, slowdown=0.3)])
 
 
+@pytest.mark.everyday(1)
 @SERVERS
 def test_the_adaptive_limit_reaches_nine_tenths_of_the_best_fixed_one(server: Server) -> None:
     def over_seeds(make: Callable[[], ConcurrencyLimit]) -> float:
@@ -103,6 +104,7 @@ def test_the_adaptive_limit_reaches_nine_tenths_of_the_best_fixed_one(server: Se
     assert over_seeds(lambda: AdaptiveLimit(MOST)) >= 0.9 * best
 
 
+@pytest.mark.everyday(1)
 @SERVERS
 def test_a_tenth_of_plain_failures_costs_about_a_tenth_of_the_answers(server: Server) -> None:
     def answers_a_second(server: Server) -> float:

@@ -59,6 +59,7 @@ def test_symbols_take_as_many_bytes_as_their_limit_needs(limit: int) -> None:
     assert len(blocks["symbols"]) == 1_000 * (1 if limit <= 256 else 2 if limit <= 65_536 else 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_people_with_a_routine_are_named_when_they_come_and_not_again(seed: int) -> None:
     messages = routine(60, seed)

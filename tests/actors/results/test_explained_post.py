@@ -55,6 +55,7 @@ def test_the_tree_is_the_one_in_the_journal_whichever_of_its_posts_is_asked_for(
     assert anyio.run(explain_post, run, leaf).posts == found.posts
 
 
+@pytest.mark.slow
 def test_every_engagement_leads_to_a_turn_of_its_agent_that_decided_on_it(run: Path) -> None:
     posts, _ = read_posts(run / "journal.prism")
     engaged = 0

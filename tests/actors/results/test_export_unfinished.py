@@ -139,6 +139,7 @@ def test_a_run_that_is_going_on_in_another_process_has_the_first_rows_of_the_run
     assert 6 <= parts[0]["runs"][0]["ticks"] <= parts[-1]["runs"][0]["ticks"] < 48
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_past_of_its_parent_and_rows_of_its_own(embedded: Path, tmp_path: Path) -> None:
     forked = prism_alone(
         *("fork", str(embedded), "--at", "24", "--set", "oracle.choice.like=3", "--out", str(tmp_path / "fork")),

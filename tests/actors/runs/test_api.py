@@ -298,6 +298,7 @@ def test_in_a_thread_and_where_ctrl_c_is_ignored_a_run_leaves_signals_alone(whol
     assert [result.digest for result in results] == [whole.digest] * 2
 
 
+@pytest.mark.slow
 def test_runs_in_threads_at_the_same_time_are_those_that_they_are_alone(whole: RunResult) -> None:
     other = with_simulation(SMALL, seed=12)
     alone = run(other)

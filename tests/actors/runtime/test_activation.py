@@ -160,6 +160,7 @@ async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error() -> None:
     assert caught.group_contains(MailboxClosedError, match="'agent 1' is closed", depth=2)
 
 
+@pytest.mark.everyday(2)
 @pytest.mark.parametrize(("first", "other"), [*permutations(["resident", *OTHERS], 2)])
 def test_a_run_is_resumed_in_another_way(first: str, other: str, tmp_path: Path) -> None:
     run(SMALL, out=tmp_path / "whole")

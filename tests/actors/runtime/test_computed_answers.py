@@ -66,6 +66,7 @@ def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: boo
     return simulation.engine.digest.hexdigest(), world.totals(), [*world.columns()], choices, answered
 
 
+@pytest.mark.slow
 def test_random_worlds_have_one_digest_however_their_questions_are_answered(
     size: Size, monkeypatch: pytest.MonkeyPatch
 ) -> None:

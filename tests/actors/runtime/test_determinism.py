@@ -97,6 +97,7 @@ def test_the_oracles_concurrency_and_queue_do_not_matter(settings: dict[str, flo
     assert {digest_of(with_oracle(SMALL, **settings), schedule=seed, ask=ask) for seed in range(5)} == {digest_of()}
 
 
+@pytest.mark.everyday(1)
 @pytest.mark.parametrize("rate", [0.1, 3.0, 1000.0])
 def test_the_oracles_rate_does_not_matter(rate: float) -> None:
     assert {digest_of(with_oracle(rate_per_s=rate), schedule=seed) for seed in range(5)} == {digest_of()}
