@@ -27,7 +27,8 @@ from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
 from prism.economy.macro import Lags, output_gap, step
 from prism.economy.moments import COLUMNS, moments, real_columns, real_moments
-from prism.economy.series import Figures, parse_series, quarter_inflation, year_growth
+from prism.economy.series import Figures, quarter_inflation, year_growth
+from prism.economy.series_file import parse_series
 from prism.economy.state import GlobalState
 from prism.economy.taylor import policy_rate, taylor_rate
 from prism.quarter import Period
@@ -311,7 +312,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=199, help="quarters of a run")
     options = parser.parse_args()
-    series = parse_series(SERIES.read_bytes(), SERIES.name)
+    series = parse_series(SERIES.read_bytes(), SERIES.name).quarters
     history = History(series)
     found = estimates(history)
     print_estimates(found)

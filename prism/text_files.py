@@ -27,3 +27,8 @@ def decode_text(data: bytes, source: str) -> str:
 def file_format(source: str) -> str:
     """Return the extension that tells a file's format, in lower case with its dot: `.csv` for `Ties.CSV.gz`."""
     return PurePath(source.lower().removesuffix(".gz")).suffix
+
+
+def separator_of(header: str) -> str:
+    """Return the character that separates the columns of a table with this first line: comma, semicolon or tab."""
+    return max(",;\t", key=header.count)

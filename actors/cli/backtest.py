@@ -22,7 +22,7 @@ from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of
 from prism.config import Config
 from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, score
-from prism.economy.series import parse_series
+from prism.economy.series_file import parse_series
 from prism.errors import ConfigError
 from prism.quarter import Period, Quarter
 
@@ -78,7 +78,7 @@ def backtest_command(
         raise ConfigError(str(path), problem, key="economy.initial.path")
     with fitting_memory(settings.economy.initial.path):
         source = read_input(settings.economy.initial.path)
-        series = parse_series(source.data, source.name)
+        series = parse_series(source.data, source.name).quarters
     forecasts = _within(backtest(series, settings.economy), first, last)
     scores = _scores(forecasts, settings)
     directory = RunDirectory.create(out, f"{run_name(path)}-backtest")

@@ -56,7 +56,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     )
     for name, sha256 in checked.inputs.items():
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
-    for line in checked.people:
+    for line in checked.notes:
         click.echo(line)
     if (deliberates := deliberation(settings)) is not None:
         click.echo(deliberates)
@@ -81,7 +81,8 @@ def _print_forecast(config: Config) -> None:
 
 def _build(config: Config) -> Checked:
     built = build_with_progress(config, always=True)
-    return Checked(built.domain.size, dict(built.inputs), "", tuple(lines_of_domain(config, built.domain)))
+    notes = (*lines_of_domain(config, built.domain), *built.notes)
+    return Checked(built.domain.size, dict(built.inputs), "", notes)
 
 
 def _print_unchecked(checked: Checked) -> None:

@@ -33,13 +33,13 @@ class Checked(NamedTuple):
         size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: what the build would make, in words; empty if everything was checked.
-        people: what people's own attributes are, a line for each; empty without any.
+        notes: what people's own attributes are, and what was read in part, a line for each; empty without any.
     """
 
     size: int | None
     inputs: dict[str, str | None]
     not_built: str
-    people: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def check_domain(config: Config) -> Checked:
@@ -51,7 +51,7 @@ def check_domain(config: Config) -> Checked:
     """
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
-        return Checked(built.domain.size, dict(built.inputs), "")
+        return Checked(built.domain.size, dict(built.inputs), "", built.notes)
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
@@ -60,7 +60,7 @@ def check_domain(config: Config) -> Checked:
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
-    return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, people=(*checked.people, *silent))
+    return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, notes=(*checked.notes, *silent))
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

@@ -29,11 +29,13 @@ class BuiltDomain(NamedTuple):
     Args:
         inputs: `{input file, as the user wrote it: SHA-256}`.
         code: the files and directories of the domain's own code; none for one that comes with PRISM.
+        notes: what the input files say only in part, a line for each.
     """
 
     domain: Domain
     inputs: dict[str, str]
     code: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
@@ -72,7 +74,7 @@ def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceO
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
     from prism.economy.initial import initial_lags, initial_state  # noqa: PLC0415
-    from prism.economy.series import parse_series  # noqa: PLC0415
+    from prism.economy.series_file import parse_series  # noqa: PLC0415
 
     initial = config.economy.initial
     if initial.path is None:
@@ -80,8 +82,10 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     with fitting_memory(initial.path):
         source = read_input(initial.path)
         series = parse_series(source.data, source.name)
-    start, lags = initial_state(initial, series), initial_lags(initial, config.economy.macro, series)
-    return BuiltDomain(EconomyDomain(config, start, lags=lags), {source.name: source.sha256})
+    quarters = series.quarters
+    start, lags = initial_state(initial, quarters), initial_lags(initial, config.economy.macro, quarters)
+    inputs = {source.name: source.sha256}
+    return BuiltDomain(EconomyDomain(config, start, lags=lags), inputs, notes=series.notes(source.name))
 
 
 class _HashedInputs:

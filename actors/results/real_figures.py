@@ -9,8 +9,8 @@ from typing import NamedTuple
 from actors.factory.input_files import fitting_memory, read_input
 from actors.results.observed import ECONOMY, SOCIAL
 from prism.economy.moments import QUARTERS_MIN
-from prism.economy.series import COLUMNS as QUARTER_COLUMNS
-from prism.economy.series import YEAR_QUARTERS, Figures, parse_series
+from prism.economy.series import YEAR_QUARTERS, Figures
+from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.scorecard import Tree, parse_cascades
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
@@ -18,8 +18,7 @@ from prism.social.hours import COLUMNS as HOUR_COLUMNS
 from prism.social.hours import parse_accounts
 
 KINDS = (
-    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) "
-    f"or quarters ({','.join(QUARTER_COLUMNS)})"
+    f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) or quarters ({EXPECTED})"
 )
 
 
@@ -50,8 +49,8 @@ def read_real(files: Sequence[str], domain: str) -> Real:
                 kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
             elif set(HOUR_COLUMNS) <= {*columns}:
                 kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
-            elif set(QUARTER_COLUMNS) <= {*columns}:
-                quarters = parse_series(source.data, source.name)
+            elif is_series(columns):
+                quarters = parse_series(source.data, source.name).quarters
                 _check_length(quarters, source.name)
                 kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
             else:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from prism.errors import InputError
 from prism.scorecard.trees import ROOT, Tree
-from prism.text_files import decode_text
+from prism.text_files import decode_text, separator_of
 
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
 
@@ -29,8 +29,8 @@ def columns_in(data: bytes, source: str) -> tuple[str, ...]:
     Raises:
         InputError: it is no text, or is empty.
     """
-    lines = (line for line in decode_text(data, source).splitlines() if line.strip())
-    names = tuple(name.strip().lower() for name in next(csv.reader(lines), ()))
+    header = next((line for line in decode_text(data, source).splitlines() if line.strip()), "")
+    names = tuple(name.strip().lower() for name in next(csv.reader([header], delimiter=separator_of(header)), ()))
     if not any(names):
         raise InputError(source, "is empty: expected a line with the names of its columns")
     return names

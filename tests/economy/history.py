@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from prism.economy.series import Figures, parse_series
+from prism.economy.series import Figures
+from prism.economy.series_file import parse_series
 from tests.paths import ROOT
 
 US_PATH = ROOT / "configs" / "data" / "us-macro-quarterly.csv"
@@ -10,4 +11,4 @@ US_PATH = ROOT / "configs" / "data" / "us-macro-quarterly.csv"
 
 def us_series() -> tuple[Figures, ...]:
     """Return the United States from 1959q1 to 2009q3."""
-    return parse_series(US_PATH.read_bytes(), str(US_PATH))
+    return parse_series(US_PATH.read_bytes(), str(US_PATH)).quarters

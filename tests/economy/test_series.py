@@ -9,57 +9,10 @@ import pytest
 from prism.config import InitialConfig, MacroConfig
 from prism.economy.initial import initial_lags, initial_state
 from prism.economy.macro import Lags, output_gap
-from prism.economy.series import parse_series, year_growth, year_inflation
+from prism.economy.series import year_growth, year_inflation
 from prism.errors import InputError
 from prism.quarter import Quarter
 from tests.economy.history import US_PATH, us_series
-
-HEADER = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
-GOOD = HEADER + "1959,1,2710.3,28.98,2.82,5.8\n1959,2,2778.8,29.15,3.08,5.1\n"
-COLUMNS = "expected year, quarter, realgdp, cpi, tbilrate, unemp"
-
-BAD = {
-    "empty": ("", f"f.csv: is empty: {COLUMNS.replace('expected', 'expected a header with')}"),
-    "header alone": (HEADER, "f.csv: holds no quarters: expected at least one line below the header"),
-    "missing column": (
-        "year,quarter,cpi\n1959,1,28.98\n",
-        f"f.csv:1: missing column: realgdp, tbilrate, unemp; {COLUMNS}",
-    ),
-    "column twice": (HEADER.strip() + ",cpi\n", "f.csv:1: the column cpi stands 2 times"),
-    "no number": (GOOD.replace("29.15", "n/a"), "f.csv:3: cpi: expected a number above 0, got 'n/a'"),
-    "blank number": (GOOD.replace("3.08", ""), "f.csv:3: tbilrate: expected a percentage from -10 to 100, got ''"),
-    "not finite": (GOOD.replace("2778.8", "nan"), "f.csv:3: realgdp: expected a number above 0, got 'nan'"),
-    "out of range": (GOOD.replace("5.1", "510"), "f.csv:3: unemp: expected a percentage from 0 to 100, got '510'"),
-    "no such quarter": (GOOD.replace("1959,2", "1959,5"), "f.csv:3: quarter: expected 1, 2, 3 or 4, got '5'"),
-    "quarter as a word": (GOOD.replace("1959,2", "1959,Q2"), "f.csv:3: quarter: expected 1, 2, 3 or 4, got 'Q2'"),
-    "year of two digits": (GOOD.replace("1959,1", "59,1"), "f.csv:2: year: expected a year such as 1985, got '59'"),
-    "same quarter twice": (
-        GOOD.replace("1959,2", "1959,1"),
-        "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1959q1",
-    ),
-    "backwards": (GOOD.replace("1959,2", "1958,4"), "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1958q4"),
-    "gap": (GOOD.replace("1959,2", "1959,3"), "f.csv:3: quarter: expected 1959q2 after 1959q1, got 1959q3"),
-    "short line": (GOOD + "1959,3,2775.5\n", "f.csv:4: expected 6 columns, got 3"),
-    "open quote": (GOOD + '"1959,3', "f.csv:4: bad CSV: unexpected end of data"),
-}
-
-
-@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD.keys())
-def test_a_bad_file_is_refused_in_one_line_that_names_the_place(text: str, line: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_series(text.encode(), "f.csv")
-    assert str(caught.value) == line
-
-
-def test_a_file_of_another_format_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected quarterly figures in \.csv \(also \.gz\), got \.xlsx"):
-        parse_series(b"", "f.xlsx")
-
-
-def test_a_file_is_read_whatever_its_line_ends_mark_and_order_of_columns() -> None:
-    shuffled = "unemp, CPI,Year,note,quarter,tbilrate,realgdp\r\n5.8,28.98,1959,x,1,2.82,2710.3\r\n\r\n"
-    (figures,) = parse_series(b"\xef\xbb\xbf" + shuffled.encode(), "f.csv.gz")
-    assert figures == parse_series(GOOD.encode(), "f.csv")[0]
 
 
 def test_the_figures_of_the_united_states_are_whole() -> None:

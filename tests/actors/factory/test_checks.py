@@ -42,10 +42,10 @@ NOBODY = FOLLOWS.replace("[1]", "[]")
 
 def built(config: Config) -> object:
     try:
-        domain, inputs, _ = build_domain(config)
+        found = build_domain(config)
     except ConfigError as error:
         return str(error)
-    return domain.size, inputs
+    return found.domain.size, found.inputs
 
 
 def checked(config: Config) -> object:

@@ -1,0 +1,230 @@
+"""Files of quarterly figures, as statistical offices and spreadsheets write them.
+
+A number may have a decimal comma and thousands separators, a quarter may be a date, and the last quarters may be
+unknown yet. All rows decide together how numbers are written, and a file that can be read in two ways is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from prism.economy.series import Figures, Series
+from prism.errors import InputError
+from prism.quarter import Quarter
+from prism.text_files import decode_text, file_format, separator_of
+
+
+class _Column(NamedTuple):
+    """A column of figures: its names, in lower case, and the range of its numbers."""
+
+    name: str
+    series_ids: tuple[str, ...]
+    """The names of the same figures in FRED, the database of the Federal Reserve Bank of St. Louis."""
+    least: float
+    most: float
+    expected: str
+
+
+_FIGURES: Final = (
+    _Column("realgdp", ("gdpc1",), 1e-9, 1e15, "a number above 0"),
+    _Column("cpi", ("cpiaucsl", "cpiaucns"), 1e-9, 1e15, "a number above 0"),
+    _Column("tbilrate", ("tb3ms", "fedfunds"), -10.0, 100.0, "a percentage from -10 to 100"),
+    _Column("unemp", ("unrate", "unratensa"), 0.0, 100.0, "a percentage from 0 to 100"),
+)
+_DATES: Final = ("date", "observation_date")
+_NAMES: Final = tuple(column.name for column in _FIGURES)
+_KNOWN: Final = {each: column.name for column in _FIGURES for each in (column.name, *column.series_ids)} | {
+    "year": "year",
+    "quarter": "quarter",
+    **dict.fromkeys(_DATES, "date"),
+}
+"""`{name in a file: the column that it is}`."""
+EXPECTED: Final = f"year, quarter, {', '.join(_NAMES)}; or a date, GDPC1, CPIAUCSL, TB3MS, UNRATE"
+"""The columns that a file must have; others may be in it too."""
+_MISSING: Final = frozenset({"", ".", "..", "-", "na", "n/a", "#n/a", "nan", "null", "none"})
+
+_WITH_POINT = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)\.[0-9]*([eE][-+]?[0-9]+)?")
+_WITH_COMMA = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]*([eE][-+]?[0-9]+)?")
+_THOUSANDS_BY_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+")
+_THOUSANDS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+
+_DATE = re.compile(r"([1-9][0-9]{3})-(0[1-9]|1[0-2])(?:-([0-3][0-9]))?(?:[T ].*)?")
+_QUARTER = re.compile(r"([1-9][0-9]{3})[-: ]?q([1-4])|q([1-4])[-/: ]?([1-9][0-9]{3})")
+_QUARTERS_OF_YEAR: Final = {0.0: 1, 0.25: 2, 0.5: 3, 0.75: 4}
+
+
+def is_series(columns: Iterable[str]) -> bool:
+    """Return whether a file with columns of these names, in lower case, has quarterly figures."""
+    return {_KNOWN.get(name) for name in columns} >= {*_NAMES}
+
+
+def parse_series(data: bytes, source: str) -> Series:
+    """Return the quarters in a CSV file. Those at its ends that lack a figure are left out.
+
+    Raises:
+        InputError: the file cannot be read in full, or in more than one way; the message names the line and the column.
+    """
+    kind = file_format(source)
+    if kind not in (".csv", ".tsv"):
+        raise InputError(source, f"expected quarterly figures in .csv or .tsv (also .gz), got {kind or 'no extension'}")
+    lines = [*_rows(decode_text(data, source), source)]
+    if not lines:
+        raise InputError(source, f"is empty: expected a header with {EXPECTED}")
+    (header_line, header), *rows = lines
+    places = _places(header, source, header_line)
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise InputError(source, f"expected {len(header)} columns, got {len(fields)}", line=line)
+    named = [(line, {name: fields[place].strip() for name, place in places.items()}) for line, fields in rows]
+    if not named:
+        raise InputError(source, "holds no quarters: expected at least one line below the header")
+    point = _decimal_point([row[name] for _, row in named for name in _NAMES], source)
+    quarters = [_quarter(row, source, line) for line, row in named]
+    for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
+        if after != before.following:
+            raise InputError(source, _unexpected(before, after), key="quarter", line=line)
+    found = [_figures(quarter, row, point, source, line) for quarter, (line, row) in zip(quarters, named, strict=True)]
+    return _without_ends([*zip(quarters, found, strict=True)], source)
+
+
+def _unexpected(before: Quarter, after: Quarter) -> str:
+    monthly = "; a quarter may have one line only: monthly figures must be averaged first" if after == before else ""
+    return f"expected {before.following} after {before}, got {after}{monthly}"
+
+
+def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], source: str) -> Series:
+    """Return the quarters between the first and the last whose figures are all there.
+
+    Raises:
+        InputError: there is none, or a quarter between them lacks a figure.
+    """
+    whole = [place for place, (_, found) in enumerate(rows) if isinstance(found, Figures)]
+    if not whole:
+        raise InputError(source, "no quarter has all of its figures")
+    lacking = [(place, quarter, found) for place, (quarter, found) in enumerate(rows) if not isinstance(found, Figures)]
+    inside = [
+        f"{quarter} (no {' and no '.join(found)})" for place, quarter, found in lacking if whole[0] < place < whole[-1]
+    ]
+    if inside:
+        raise InputError(
+            source, f"figures are missing between others: {', '.join(inside)}; expected them in every quarter"
+        )
+    quarters = tuple(found for _, found in rows if isinstance(found, Figures))
+    return Series(quarters, tuple((quarter, found) for _, quarter, found in lacking))
+
+
+def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row that is not blank, with the line it begins on."""
+    separator = separator_of(next((line for line in text.splitlines() if line.strip()), ""))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
+    line = 1
+    try:
+        for fields in reader:
+            if any(field.strip() for field in fields):
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(source, f"bad CSV: {error}", line=line) from None
+
+
+def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:
+    """Return the index of each column in a row: `date` or `year` and `quarter`, and the figures."""
+    columns = [_KNOWN.get(name.strip().lower()) for name in header]
+    missing = [name for name in _NAMES if name not in columns]
+    if not {"date", "year", "quarter"} & {*columns}:
+        missing.insert(0, "year and quarter, or a date")
+    if missing:
+        raise InputError(source, f"missing column: {', '.join(missing)}; expected {EXPECTED}", line=line)
+    for name in ("date", "year", "quarter", *_NAMES):
+        named = [header[place].strip() for place, column in enumerate(columns) if column == name]
+        if len(named) > 1:
+            raise InputError(source, f"{len(named)} columns can be {name}: {', '.join(named)}; keep one", line=line)
+    return {name: place for place, name in enumerate(columns) if name is not None}
+
+
+def _decimal_point(cells: Sequence[str], source: str) -> str:
+    """Return the character before the decimals, by all numbers of a file: a point, or a comma.
+
+    Raises:
+        InputError: some numbers have one and some the other, or nothing tells which it is.
+    """
+    points = [cell for cell in cells if _WITH_POINT.fullmatch(cell) and not _THOUSANDS_BY_POINT.fullmatch(cell)]
+    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell) and not _THOUSANDS_BY_COMMA.fullmatch(cell)]
+    if points and commas:
+        problem = f"numbers have both a decimal point ({points[0]}) and a decimal comma ({commas[0]})"
+        raise InputError(source, f"{problem}: expected one in the whole file")
+    either = [cell for cell in cells if _THOUSANDS_BY_COMMA.fullmatch(cell)]
+    if either and not points and not commas:
+        problem = f"{either[0]} may have a decimal comma or thousands separators, and no other number tells"
+        raise InputError(source, f"{problem}: expected {either[0].replace(',', '')}")
+    return "," if commas else "."
+
+
+def _value(cell: str, point: str) -> float:
+    """Return the number of a cell.
+
+    Raises:
+        ValueError: it is none.
+    """
+    thousands = _THOUSANDS_BY_POINT if point == "," else _THOUSANDS_BY_COMMA
+    decimals = _WITH_COMMA if point == "," else _WITH_POINT
+    if thousands.fullmatch(cell) or decimals.fullmatch(cell):
+        cell = cell.replace("." if point == "," else ",", "").replace(",", ".")
+    return float(cell)
+
+
+def _quarter(row: Mapping[str, str], source: str, line: int) -> Quarter:
+    """Return the quarter of a row: by its date, by its year and quarter, or by one of the two that names both."""
+    if "date" in row:
+        return _dated(row["date"], "date", source, line)
+    if "year" not in row:
+        return _dated(row["quarter"], "quarter", source, line)
+    try:
+        year = _value(row["year"], "," if "," in row["year"] else ".")
+    except ValueError:
+        year = math.nan
+    number = _QUARTERS_OF_YEAR.get(year % 1.0) if "quarter" not in row else 1
+    if not 1000.0 <= year < 10000.0 or number is None or ("quarter" in row and year % 1.0):
+        raise InputError(source, f"expected a year such as 1985, got {row['year'][:60]!r}", key="year", line=line)
+    if "quarter" in row:
+        text = re.fullmatch(r"[qQ]?([1-4])([.,]0*)?", row["quarter"])
+        if text is None:
+            problem = f"expected 1, 2, 3 or 4, got {row['quarter'][:60]!r}"
+            raise InputError(source, problem, key="quarter", line=line)
+        number = int(text[1])
+    return Quarter(int(year), number)
+
+
+def _dated(text: str, key: str, source: str, line: int) -> Quarter:
+    """Return the quarter that a date or a label such as 1985Q1 lies in."""
+    if found := _DATE.fullmatch(text):
+        return Quarter(int(found[1]), (int(found[2]) + 2) // 3)
+    if found := _QUARTER.fullmatch(text.lower()):
+        return Quarter(int(found[1] or found[4]), int(found[2] or found[3]))
+    problem = f"expected a date such as 1985-01-01, or a quarter such as 1985Q1, got {text[:60]!r}"
+    raise InputError(source, problem, key=key, line=line)
+
+
+def _figures(quarter: Quarter, row: Mapping[str, str], point: str, source: str, line: int) -> Figures | tuple[str, ...]:
+    """Return the figures of a quarter; the names of the columns that have none, if there are any."""
+    missing = tuple(column.name for column in _FIGURES if row[column.name].lower() in _MISSING)
+    if missing:
+        return missing
+    gdp, cpi, rate, unemployment = (_number(row[column.name], column, point, source, line) for column in _FIGURES)
+    return Figures(quarter=quarter, real_gdp=gdp, price_index=cpi, interest_rate=rate, unemployment=unemployment)
+
+
+def _number(cell: str, column: _Column, point: str, source: str, line: int) -> float:
+    try:
+        value = _value(cell, point)
+    except ValueError:
+        value = math.nan
+    if not column.least <= value <= column.most:
+        raise InputError(source, f"expected {column.expected}, got {cell[:60]!r}", key=column.name, line=line)
+    return value

@@ -1,0 +1,168 @@
+"""Quarterly figures as statistical offices and spreadsheets write them: read as they are meant, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prism.economy.series import Figures, Series
+from prism.economy.series_file import EXPECTED as NAMES
+from prism.economy.series_file import parse_series
+from prism.errors import InputError
+from prism.quarter import Quarter
+from tests.command import Prism
+from tests.paths import ROOT, field_path
+
+PLAIN = "year,quarter,realgdp,cpi,tbilrate,unemp\n"
+FRED = "observation_date,GDPC1,CPIAUCSL,TB3MS,UNRATE\n"
+FIRST, SECOND = "2001,3,12500.5,177.6,3.27,4.8", "2001,4,12600.25,177.5,1.91,5.5"
+EXPECTED = parse_series(f"{PLAIN}{FIRST}\n{SECOND}\n".encode(), "plain.csv")
+MONTHLY = "; a quarter may have one line only: monthly figures must be averaged first"
+LACKING = "expected them in every quarter"
+
+
+def read(text: str, name: str = "f.csv") -> Series:
+    return parse_series(text.encode(), name)
+
+
+SAME = {
+    "series of FRED by dates": f"{FRED}2001-07-01,12500.5,177.6,3.27,4.8\n2001-10-01,12600.25,177.5,1.91,5.5\n",
+    "the last days of quarters": f"{FRED}2001-09-30,12500.5,177.6,3.27,4.8\n2001-12-31,12600.25,177.5,1.91,5.5\n",
+    "dates with a time": f"{FRED}2001-07-01 00:00:00,12500.5,177.6,3.27,4.8\n2001-10-01T00:00,12600.25,177.5,1.91,5.5",
+    "labels as dates": "date,unrate,gdpc1,cpiaucns,fedfunds\n"
+    "2001Q3,4.8,12500.5,177.6,3.27\n2001-Q4,5.5,12600.25,177.5,1.91\n",
+    "the quarter before the year": f"{FRED}Q3 2001,12500.5,177.6,3.27,4.8\nQ4/2001,12600.25,177.5,1.91,5.5\n",
+    "a label in the column of quarters": PLAIN.removeprefix("year,")
+    + "2001q3,12500.5,177.6,3.27,4.8\n2001:Q4,12600.25,177.5,1.91,5.5\n",
+    "whole numbers made floats": f"{PLAIN}2001.0,3.0,12500.5,177.6,3.27,4.8\n2001.0,4.0,12600.25,177.5,1.91,5.5\n",
+    "fractions of years": PLAIN.replace("quarter,", "")
+    + "2001.5,12500.5,177.6,3.27,4.8\n2001.75,12600.25,177.5,1.91,5.5\n",
+    "quarters with a letter": f"{PLAIN}2001,Q3,12500.5,177.6,3.27,4.8\n2001,q4,12600.25,177.5,1.91,5.5\n",
+    "thousands separators": f'{PLAIN}2001,3,"12,500.5",177.6,3.27,4.8\n2001,4,"12,600.25",177.5,1.91,5.5\n',
+    "a European export": f"{PLAIN}{FIRST}\n{SECOND}\n".replace(",", ";").replace(".", ","),
+    "a European export with thousands": PLAIN.replace(",", ";")
+    + "2001;3;12.500,5;177,6;3,27;4,8\n2001;4;12.600,25;177,5;1,91;5,5\n",
+    "decimal commas in quotes": f'{PLAIN}2001,3,"12500,5","177,6","3,27","4,8"\n2001,4,"12600,25","177,5","1,91","5,5"',
+    "tabs": f"{PLAIN}{FIRST}\n{SECOND}\n".replace(",", "\t"),
+    "an index before the columns": f",{PLAIN}0,{FIRST}\n1,{SECOND}\n",
+}
+
+
+@pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
+def test_equal_figures_are_read_however_they_are_written(text: str) -> None:
+    assert read(text) == EXPECTED
+
+
+@pytest.mark.parametrize("missing", ["", ".", "..", "NA", "n/a", "#N/A", "NaN", "null", " - "])
+def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: str) -> None:
+    first = f"2001,2,{missing},177.5,3.66,{missing}\n"
+    found = read(f"{PLAIN}{first}{FIRST}\n{SECOND}\n2002,1,12700,178,1.72,{missing}\n")
+    assert found.quarters == EXPECTED.quarters
+    assert found.notes("f.csv") == (
+        "f.csv: 2 quarters, 2001q3 to 2001q4; left out at an end: 2001q2 (no realgdp and no unemp), 2002q1 (no unemp)",
+    )
+
+
+REFUSED = {
+    "a figure is missing inside": (
+        f"{PLAIN}2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1\n",
+        f"f.csv: figures are missing between others: 2001q2 (no tbilrate), 2001q3 (no cpi and no unemp); {LACKING}",
+    ),
+    "no quarter is whole": (f"{PLAIN}2001,1,1,1,.,1\n2001,2,1,1,.,1\n", "f.csv: no quarter has all of its figures"),
+    "monthly figures": (
+        f"{FRED}2001-07-01,1,1,1,1\n2001-08-01,1,1,1,1\n",
+        f"f.csv:3: quarter: expected 2001q4 after 2001q3, got 2001q3{MONTHLY}",
+    ),
+    "yearly figures": (
+        f"{FRED}2001-01-01,1,1,1,1\n2002-01-01,1,1,1,1\n",
+        "f.csv:3: quarter: expected 2001q2 after 2001q1, got 2002q1",
+    ),
+    "a date that is no ISO date": (
+        f"{FRED}1/4/2001,1,1,1,1\n",
+        "f.csv:2: date: expected a date such as 1985-01-01, or a quarter such as 1985Q1, got '1/4/2001'",
+    ),
+    "a year with another fraction": (
+        PLAIN.replace("quarter,", "") + "2001.3,1,1,1,1\n",
+        "f.csv:2: year: expected a year such as 1985, got '2001.3'",
+    ),
+    "a point and a comma before decimals": (
+        PLAIN.replace(",", ";") + "2001;3;12500,5;177,6;3.27;4,8\n",
+        "f.csv: numbers have both a decimal point (3.27) and a decimal comma (12500,5): expected one in the whole file",
+    ),
+    "a comma that may be either": (
+        PLAIN.replace(",", ";") + "2001;3;12,500;177;3;5\n",
+        "f.csv: 12,500 may have a decimal comma or thousands separators, and no other number tells: expected 12500",
+    ),
+    "two columns for one figure": (
+        "date,GDPC1,CPIAUCSL,CPIAUCNS,TB3MS,UNRATE\n2001-07-01,1,1,1,1,1\n",
+        "f.csv:1: 2 columns can be cpi: CPIAUCSL, CPIAUCNS; keep one",
+    ),
+    "no date": (
+        "GDPC1,CPIAUCSL,TB3MS,UNRATE\n1,1,1,1\n",
+        f"f.csv:1: missing column: year and quarter, or a date; expected {NAMES}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_read_for_certain_is_one_line(text: str, line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text)
+    assert str(caught.value) == line
+
+
+def grouped(number: float, thousands: str, point: str) -> str:
+    return f"{number:,.2f}".replace(",", " ").replace(".", point).replace(" ", thousands)
+
+
+@given(
+    figures=st.lists(
+        st.tuples(*(st.integers(1, most) for most in (3_000_000, 30_000, 1_500, 1_500))), min_size=1, max_size=6
+    ),
+    style=st.sampled_from([("", "."), (",", "."), ("", ","), (".", ",")]),
+    separator=st.sampled_from(",;\t"),
+    label=st.sampled_from(["{0}-{2:02}-01", "{0}Q{1}", "q{1} {0}"]),
+    order=st.permutations(range(5)),
+)
+def test_no_table_is_read_as_another(
+    figures: list[tuple[int, ...]], style: tuple[str, str], separator: str, label: str, order: list[int]
+) -> None:
+    table = [["Date", "GDPC1", "CPIAUCSL", "TB3MS", "UNRATE"]]
+    for place, cells in enumerate(figures):
+        year, quarter = 1990 + place // 4, place % 4 + 1
+        numbers = [grouped(cell / 100, *style) for cell in cells]
+        table.append([label.format(year, quarter, 3 * quarter - 2), *numbers])
+    text = "\n".join(separator.join(f'"{row[place]}"' for place in order) for row in table)
+    found = read(text).quarters
+    assert [each.quarter for each in found] == [
+        Quarter(1990 + place // 4, place % 4 + 1) for place in range(len(figures))
+    ]
+    assert [numbers_of(each) for each in found] == [tuple(cell / 100 for cell in cells) for cells in figures]
+
+
+def numbers_of(figures: Figures) -> tuple[float, ...]:
+    return figures.real_gdp, figures.price_index, figures.interest_rate, figures.unemployment
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "left_out"),
+    [("float_years.csv", 2, ()), ("fred_names.csv", 3, ("1990q4",)), ("labels_and_thousands.csv", 1, ("1990q2",))],
+)
+def test_the_files_of_others_are_read(name: str, size: int, left_out: tuple[str, ...]) -> None:
+    found = parse_series(field_path(f"macro/{name}").read_bytes(), name)
+    assert (len(found.quarters), tuple(str(quarter) for quarter, _ in found.left_out)) == (size, left_out)
+    first = found.quarters[0]
+    assert (first.quarter, *numbers_of(first)) == (Quarter(1990, 1), 9364.3, 127.5, 7.76, 5.4)
+
+
+def test_validate_says_what_is_left_out(prism: Prism) -> None:
+    lines = [f"{1990 + place // 4}Q{place % 4 + 1};{9000 + place};{127 + place},5;7,5;5" for place in range(6)]
+    Path("bundesbank.csv").write_text("\n".join(["date;gdpc1;cpiaucsl;tb3ms;unrate", *lines, "1991Q3;.;134,5;7,4;5"]))
+    chosen = ("economy.initial.path=bundesbank.csv", "economy.initial.quarter=1991q1")
+    settings = [part for each in chosen for part in ("--set", each)]
+    ended = prism("validate", str(ROOT / "configs" / "economy.yaml"), *settings)
+    assert ended.code == 0, ended.err
+    assert "bundesbank.csv: 6 quarters, 1990q1 to 1991q2; left out at an end: 1991q3 (no realgdp)\n" in ended.out
