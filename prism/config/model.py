@@ -992,8 +992,8 @@ class InitialConfig(Section, frozen=True, kw_only=True):
     path: Annotated[
         str | None,
         Meta(
-            description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or FRED's names; "
-            "it replaces the indicators above; `prism backtest` reads it"
+            description="quarterly .csv or .tsv (also .gz) with year, quarter, realgdp, cpi, tbilrate, unemp, or "
+            "FRED's names; it replaces the indicators above; `prism backtest` reads it"
         ),
     ] = None
     quarter: Annotated[
