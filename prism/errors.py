@@ -218,13 +218,13 @@ class OracleFailedError(UnansweredError):
 
 
 class OracleRefusedError(UnansweredError):
-    """A question that the server refuses, and would refuse again."""
+    """A question that the server refuses for a reason that all questions share: the key, the account, or the model."""
 
     def _message(self) -> str:
         return (
-            f"the server refuses the question of agent {self.agent} about {self.trigger!r} in tick {self.tick}: "
-            f"{self._cause}; the run ends with its whole ticks; "
-            "once that is mended, `prism resume` goes on and asks it again"
+            f"the server refuses every question, first that of agent {self.agent} about {self.trigger!r} in tick "
+            f"{self.tick}: {self._cause}; the run ends with its whole ticks; once that is mended, `prism resume` goes "
+            "on and asks it again"
         )
 
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
+import structlog
 from msgspec.structs import replace
 
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool
 from prism.agents import Question
-from prism.config import Config, calibration_label
+from prism.config import Config, OracleConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
 from prism.domain import Domain
-from prism.errors import ConfigError
-from prism.llm import Health, LanguageModel, Tape, TapedModel
+from prism.errors import ConfigError, OracleUnavailableError
+from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
 from prism.llm.tape import check_place
 from prism.statechart import Oracle
 
+log = structlog.get_logger(__name__)
+
 TAPE = "tape.sqlite"
+LOADING = "loading"
+"""The failure of a server that is there, and has not loaded the model yet."""
+LOADING_EVERY_S = 2.0
+"""The time between two looks at a server that is loading at the start."""
 
 
 class OpenOracle(NamedTuple):
@@ -100,9 +108,17 @@ def check_oracle(config: Config) -> None:
         check_place(path)
 
 
+def ignore_wait(_: str) -> None:
+    """Do nothing about a wait."""
+
+
 @asynccontextmanager
 async def open_oracle(
-    config: Config, domain: Domain, directory: Path | None, oracle: Oracle[Any] | None = None
+    config: Config,
+    domain: Domain,
+    directory: Path | None,
+    oracle: Oracle[Any] | None = None,
+    on_wait: Callable[[str], None] = ignore_wait,
 ) -> AsyncIterator[OpenOracle]:
     """Provide the oracle of a run, checked and warmed up, and close it at the end.
 
@@ -110,6 +126,7 @@ async def open_oracle(
         directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
             a run in memory.
         oracle: an oracle of the caller's own, which needs nothing of this and answers instead.
+        on_wait: is told why the server is waited for, if it is.
 
     Raises:
         OracleUnavailableError: the server, the model or the tape cannot be used.
@@ -128,8 +145,28 @@ async def open_oracle(
         aclosing(make_model(config)) as model,
         aclosing(TapedModel(model, tape, mode)) as taped,
     ):
-        health = await taped.check()
+        health = await _checked(config.oracle, taped, on_wait)
         yield OpenOracle(domain.oracle(taped), _labelled(_describe(config, health), config), health)
+
+
+async def _checked(config: OracleConfig, model: LanguageModel, on_wait: Callable[[str], None]) -> Health:
+    """Return a model's health. A server that is loading it is waited for, as a server that is away during a run.
+
+    Raises:
+        OracleUnavailableError: the server or the model cannot be used, or takes longer than the run waits.
+    """
+    waits = config.mode == "pace" and config.on_outage == "wait"
+    last = anyio.current_time() + (config.outage_patience_s if waits else 0.0)
+    while True:
+        try:
+            return await model.check()
+        except OracleUnavailableError as error:
+            cause = error.__cause__
+            if not isinstance(cause, LLMFailureException) or cause.reason != LOADING or anyio.current_time() >= last:
+                raise
+            on_wait(LOADING)
+            log.info("oracle_loading", detail=cause.detail)
+        await anyio.sleep(LOADING_EVERY_S)
 
 
 async def copy_tape_without(

@@ -196,12 +196,12 @@ class Admission:
         self.limit.ended(failure, call.under_way, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
         self._events.limit(self.limit.limit)
-        if self.holds and failure != WAITED:
+        if self.holds and failure not in {WAITED, retry.REFUSED}:
             self._note(call, answer, now)
 
     def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
-        counts = answer.reason in retry.COUNTED and not self.is_holding
+        counts = answer.reason == retry.REFUSED or (answer.reason in retry.COUNTED and not self.is_holding)
         return waiting._replace(
             tries=waiting.tries + 1,
             attempts=waiting.attempts + counts,
@@ -227,6 +227,8 @@ class Admission:
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
+        if answer.reason == retry.REFUSED:
+            return waiting.attempts < self._attempts
         if answer.reason in retry.COUNTED:
             return self.is_holding or waiting.attempts < self._attempts
         return answer.reason in retry.NOT_COUNTED and (self.holds or self._attempts > 1)
@@ -237,7 +239,7 @@ class Admission:
 
     def must_stop(self, answer: Answer) -> bool:
         """Return whether a failure ends the run: no retry can help, and the run waits rather than take fallbacks."""
-        return answer.reason == retry.REFUSED and self.holds and self._counts_waiting
+        return answer.reason == retry.FINAL and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:
         """Follow a call that ended, where questions are held."""

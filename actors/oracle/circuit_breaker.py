@@ -21,13 +21,15 @@ FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
 FAILURES_IN_A_ROW = 10
 """Failures of any kind in a row that open a breaker that holds questions."""
 
-FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "server_error"})
+FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "loading", "server_error"})
 """The reasons that count against the backend."""
 UNUSABLE = FAILURES | {"invalid_response"}
 """The reasons that count where questions are held: a model that answers nothing but nonsense is of no use either.
 
 `not_an_option` is not among them: only an oracle in this process, with a mistake, returns such a value, and no server
 that comes back mends it."""
+REFUSED = "refused"
+"""A server's refusal of one question. It says nothing about other questions, so the breaker waits for one of them."""
 WAITED = "waited"
 """A deadline that passed during a call, after most of it was spent in the queue: the backend is not to blame."""
 
@@ -101,7 +103,10 @@ class CircuitBreaker:
             reason: why it failed; None for an answer.
             is_probe: True if it was the probe.
         """
-        if is_probe:
+        if reason == REFUSED:
+            if is_probe:
+                self.state, self._until = BreakerState.OPEN, now
+        elif is_probe:
             if self._probe_failed(reason):
                 self._open(now, min(self._longest_s, 2 * self._pause_s))
             else:

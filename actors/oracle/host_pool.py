@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from actors.core.errors import ungrouped
-from actors.oracle.circuit_breaker import FAILURES, CircuitBreaker
+from actors.oracle.circuit_breaker import FAILURES, REFUSED, CircuitBreaker
 from actors.oracle.concurrency_limit import ConcurrencyLimit
 from prism.errors import OracleUnavailableError
 from prism.llm import (
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 OPENS_AFTER = 3
 """Failures in a row, and nothing else, after which a host is not asked for a while."""
-ELSEWHERE = frozenset({"connection_error", "overloaded", "server_error"})
+ELSEWHERE = frozenset({"connection_error", "overloaded", "loading", "server_error"})
 """The reasons after which the next host is asked at once. A timeout has cost too much of the question's time."""
 
 
@@ -105,7 +105,7 @@ class Host:
         reason = None if error is None else error.reason
         was_up = self.breaker.is_closed
         # An unreadable answer is the model's fault, and the model is the same on every host.
-        self.breaker.ended(reason if reason in FAILURES else None, now, is_probe=is_probe)
+        self.breaker.ended(reason if reason in {*FAILURES, REFUSED} else None, now, is_probe=is_probe)
         self.limit.ended(reason, under_way, begun, now)
         if error is not None:
             self.failures += 1

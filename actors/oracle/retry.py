@@ -11,14 +11,16 @@ from prism.statechart import Oracle
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
-NOT_COUNTED = frozenset({"connection_error", "overloaded"})
+NOT_COUNTED = frozenset({"connection_error", "overloaded", "loading"})
 """Failures that are not due to the question: it is asked again for as long as its deadline allows."""
 COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
 """Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
 UNREADABLE = frozenset({"invalid_response"})
 """Failures that would come again if the server sampled from the same seed."""
-REFUSED = "client_error"
-"""The failure that the same request would have again."""
+REFUSED = "refused"
+"""The failure of one question on a server that answers others: it is asked `oracle.max_attempts` times in any case."""
+FINAL = "client_error"
+"""The failure that every question would have."""
 
 
 def attempts_of(config: OracleConfig, oracle: Oracle[Any]) -> int:

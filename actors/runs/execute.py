@@ -11,6 +11,7 @@ from contextlib import (
     nullcontext,
     suppress,
 )
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -217,7 +218,8 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
 async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async with AsyncExitStack() as stack:
         async with in_threads(host.display.greeting()):
-            opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle)
+            on_wait = partial(phases.enter, phases.phase)
+            opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle, on_wait)
             opened = await stack.enter_async_context(opening)
         await to_thread.run_sync(_write_config, run, opened)
         warning = _changed_capabilities(run.manifest, opened.capabilities)

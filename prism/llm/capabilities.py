@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from prism.llm.failure import Usage
-from prism.llm.http import UnusableAnswerError
+from prism.llm.http import RefusedAnswerError, UnusableAnswerError
 from prism.llm.json_object import extract_object, without_reasoning
 from prism.llm.port import Message
 
@@ -119,13 +119,16 @@ def _words(value: object) -> str:
     return str(value)
 
 
+Finish = Literal["stop", "cut", "unstated", "refused"]
+
+
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """A reply, as any protocol gives it.
 
     Args:
         content, parts, reasoning, tool_call: the text at each place, empty where there is none.
-        ending: `cut` at the limit of tokens, `stop`, or `unstated`.
-        unstated: the reason why the ending is unknown, for messages.
+        ending: `cut` at the limit of tokens, `refused` by the model or a filter behind it, `stop`, or `unstated`.
+        unstated: the reason why the ending is unknown, or the words of a refusal, for messages.
         model: the model that the reply names.
         usage: the tokens that it took.
     """
@@ -134,7 +137,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     parts: str = ""
     reasoning: str = ""
     tool_call: str = ""
-    ending: Literal["stop", "cut", "unstated"]
+    ending: Finish
     unstated: str = ""
     model: str = ""
     usage: Usage = Usage()
@@ -174,12 +177,15 @@ def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> st
 
     Raises:
         UnusableReplyError: the answer is not complete.
+        RefusedAnswerError: the question is refused.
     """
     text = reply.text(way.text)
     if way.thinking == "stripped":
         said, unfinished = without_reasoning(text)
         text = said.strip() or unfinished.strip()
     is_whole = is_json and _is_json(text)
+    if reply.ending == "refused" and not is_whole:
+        raise RefusedAnswerError(f"the model refuses to answer ({reply.unstated})", reply.usage)
     if way.ending == "unstated" and way.schema == "prompt":  # there is text around the JSON
         is_whole = is_json and extract_object(text) is not None
     if reply.ending == "unstated" and not (way.ending == "unstated" and is_whole):

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 
 from prism.config.model import LLMConfig
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.json_object import read_answer
 from prism.llm.port import SEEDS, ChatRequest, Completion, LanguageModel, Message
 from prism.llm.schema import schema_of
@@ -170,7 +170,7 @@ class LLMClient:
 
     async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int, agent: str) -> None:
         """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
-        if attempts < _ATTEMPTS and error.reason != "client_error":
+        if attempts < _ATTEMPTS and error.reason not in FINAL:
             wait_s = self._jitter(self._seed, sample)
             _log.warning(
                 "llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s",

@@ -6,9 +6,21 @@ from typing import Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
 
-Reason = Literal["timeout", "overloaded", "server_error", "connection_error", "invalid_response", "client_error"]
+Reason = Literal[
+    "timeout",
+    "overloaded",
+    "loading",
+    "server_error",
+    "connection_error",
+    "invalid_response",
+    "refused",
+    "client_error",
+]
 REASONS: tuple[Reason, ...] = get_args(Reason)
-"""The reasons of a failed call. After `client_error` the same request fails again; every other reason may pass."""
+"""The reasons of a failed call. `refused` is this question alone; after `client_error` every other would fail, too."""
+
+FINAL: frozenset[Reason] = frozenset({"refused", "client_error"})
+"""The reasons after which the same request fails again; every other one may pass."""
 
 _DETAIL_CHARS = 300
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
 from time import perf_counter
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.gateway import GATEWAY, WITHIN_S
 from prism.llm.gateway_hooks import raise_failure, redirect
 from prism.llm.question_id import ASKED
+from prism.llm.refusals import reason_of
 from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
@@ -28,9 +28,6 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=64)
 
 SECRET_CHARS_MIN = 8
 """The shortest key that is removed from a text wherever it stands. A shorter one occurs in ordinary words."""
-
-_OVERLOADED = frozenset({429, 503})
-"""The statuses by which a server asks for a pause. Neither the request nor the server is at fault."""
 
 _EXPECTED = (
     httpx.HTTPError,  # timeouts, cut and reset connections, replies that are not HTTP
@@ -67,6 +64,10 @@ class UnusableAnswerError(ValueError):
     def __init__(self, problem: str, usage: Usage) -> None:
         self.usage = usage
         super().__init__(problem)
+
+
+class RefusedAnswerError(UnusableAnswerError):
+    """An answer by which the model, or a filter behind it, refuses the question."""
 
 
 async def raise_for_status(response: httpx.Response) -> None:
@@ -123,7 +124,7 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
         with anyio.fail_after(deadline_s if GATEWAY.get() is None else None):
             yield
     except (StatusError, *_EXPECTED) as error:
-        reason: Reason = "client_error" if isinstance(error, PromptTooLongError) else _reason(error)
+        reason = _reason(error)
         detail = f"no whole answer within {deadline_s:g} s" if reason == "timeout" else str(error)
         raise LLMFailureException(
             reason,
@@ -138,12 +139,10 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
 
 def _reason(error: BaseException) -> Reason:
     match error:
-        case StatusError(status=status):
-            if status in _OVERLOADED:
-                return "overloaded"
-            if status == HTTPStatus.REQUEST_TIMEOUT:
-                return "timeout"
-            return "server_error" if status >= 500 else "client_error"
+        case StatusError(status=status, body=body):
+            return reason_of(status, body)
+        case PromptTooLongError() | RefusedAnswerError():
+            return "refused"
         case TimeoutError() | httpx.TimeoutException():
             return "timeout"
         case OSError() | httpx.TransportError():

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from prism.errors import OracleUnavailableError
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Message, Undecided
 from prism.llm.prompt_log import log_prompt
 from prism.llm.startup_check import retry_until_usable
@@ -315,7 +315,7 @@ def _letters(request: ChoiceRequest) -> str:
 
 def _may_mean_unsupported(error: LLMFailureException) -> bool:
     """Return whether another form may work. A server that is down or busy must not change the method."""
-    return error.reason in ("client_error", "invalid_response") or error.status_code in (500, 501)
+    return error.reason in {*FINAL, "invalid_response"} or error.status_code in (500, 501)
 
 
 def _grammar(letters: Sequence[str]) -> Fields:

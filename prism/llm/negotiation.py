@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.llm.capabilities import Capabilities, Thinking, UnusableReplyError
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import StatusError, error_text
 from prism.llm.json_object import extract_object, has_reasoning
 from prism.llm.port import Completion
@@ -208,8 +208,8 @@ class Negotiation:
             case UnusableReplyError(problem="empty", reply=reply):
                 return bool(reply.parts or reply.tool_call or reply.reasoning)
             case StatusError(status=status, body=body) if status in _REFUSING:
-                return failure.reason == "client_error" or any(self._steps(body))
-        return failure.reason == "client_error"
+                return failure.reason in FINAL or any(self._steps(body))
+        return failure.reason in FINAL
 
     def _next(self, failure: LLMFailureException) -> Capabilities:
         """Return the way to try next. Raises: LLMFailureException if there is none, the given one."""

@@ -20,7 +20,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm.body import PLAIN
 from prism.llm.capabilities import Capabilities, Reply, Schema, added, messages_of
 from prism.llm.context_window import refuse_too_long
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, StatusError, bounded_call
 from prism.llm.letters import (
     LISTED,
@@ -201,7 +201,7 @@ class OllamaChatClient(ModelClient):
             try:
                 await retry_until_usable(lambda: self._systemone(CHOICE_TEST))
             except LLMFailureException as error:
-                if error.reason not in ("client_error", "invalid_response"):
+                if error.reason not in {*FINAL, "invalid_response"}:
                     raise
                 self._offers_choice = False
         if self._offers_choice:
@@ -256,7 +256,7 @@ class OllamaChatClient(ModelClient):
         where = f"the Ollama server at {self._host}"
         if error.status_code in (401, 403):
             return key_error(self._host, self._config.api_key_env, given=self._address.has_key)
-        is_strange = not negotiation.is_understood and error.reason in ("client_error", "invalid_response")
+        is_strange = not negotiation.is_understood and error.reason in {*FINAL, "invalid_response"}
         if problem is not None and is_strange:
             return self._not_ollama(problem)
         if error.status_code in (404, 405) and "model" not in error.detail.lower():

@@ -23,7 +23,7 @@ from prism.llm.capabilities import (
     added,
     messages_of,
 )
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, bounded_call
 from prism.llm.letters import (
     LISTED,
@@ -184,7 +184,7 @@ class OpenAICompatClient(ModelClient):
         if is_absent and not unknown and "model" not in error.detail.lower():
             paths = " nor ".join(dict.fromkeys([self._first.path, negotiation.way.path]))
             return no_chat_error(where, paths, error.detail)
-        if error.reason == "client_error" and (unknown or is_absent):
+        if error.reason in FINAL and (unknown or is_absent):
             having = models_text(names) if names else "it does not say which it has"
             return OracleUnavailableError(f"{where} has no model {wanted!r}: {having}; set llm.model")
         tried = tried_text(negotiation.tried())

@@ -10,16 +10,19 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from prism.llm.capabilities import Reply
+from prism.llm.capabilities import Finish, Reply
 from prism.llm.failure import Usage
 from prism.llm.http import StatusError, error_text
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 """The reasons of servers for an answer that ended at the limit of tokens, in small letters."""
+
+_REFUSING = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation"})
+"""The reasons of servers for an answer that was withheld, in small letters."""
 
 _EVENT = re.compile(rb"^data:", re.MULTILINE)
 """The begin of an event; comments and other fields may stand before it."""
@@ -64,7 +67,7 @@ def read_completion(body: bytes) -> Reply:
     return _reply(
         message if isinstance(message, dict) else {"content": choice.get("text")},
         ending=_ending(choice.get("finish_reason")),
-        unstated="no finish_reason",
+        unstated=str(choice.get("finish_reason") or "no finish_reason"),
         model=reply.get("model"),
         usage=_usage(reply.get("usage")),
     )
@@ -96,7 +99,7 @@ def read_chat(body: bytes) -> Reply:
 def _reply(
     message: _Object,
     *,
-    ending: Literal["stop", "cut", "unstated"],
+    ending: Finish,
     unstated: str,
     model: object,
     usage: Usage,
@@ -104,6 +107,9 @@ def _reply(
     content = message.get("content")
     if isinstance(content, str) and not content.strip():
         content = ""
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and not content:
+        ending, unstated = "refused", refusal.strip() or "an empty refusal"
     reasonings = (message.get(name) for name in _REASONING)
     return Reply(
         content=content if isinstance(content, str) else "",
@@ -140,9 +146,11 @@ def _arguments(message: _Object) -> str:
     return arguments if isinstance(arguments, str) else ""
 
 
-def _ending(reason: object) -> Literal["stop", "cut", "unstated"]:
+def _ending(reason: object) -> Finish:
     if not isinstance(reason, str) or not reason:
         return "unstated"
+    if reason.lower() in _REFUSING:
+        return "refused"
     return "cut" if reason.lower() in _CUT else "stop"
 
 

@@ -9,7 +9,7 @@ import anyio
 import msgspec
 
 from prism.errors import OracleUnavailableError
-from prism.llm.failure import LLMFailureException
+from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Message
 
 T = TypeVar("T")
@@ -58,9 +58,9 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     return answer in _ANSWERS and list(found) == ["answer"]
 
 
-def is_client_error(failure: LLMFailureException) -> bool:
+def is_final(failure: LLMFailureException) -> bool:
     """Return whether the same request would fail again, because of the request."""
-    return failure.reason == "client_error"
+    return failure.reason in FINAL
 
 
 async def retry_until_usable(
@@ -68,7 +68,7 @@ async def retry_until_usable(
     usable: Callable[[T], bool] = lambda _: True,
     *,
     unusable_tries: int = _UNUSABLE_TRIES,
-    is_final: Callable[[LLMFailureException], bool] = is_client_error,
+    is_final: Callable[[LLMFailureException], bool] = is_final,
 ) -> T:
     """Return a usable answer. Ask up to five times: at start, no later call would make up for a bad answer.
 

@@ -71,10 +71,13 @@ async def test_a_second_attempt_makes_up_for_any_fault(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("status", "reason", "attempts"),
     [
-        (400, "client_error", 1),
+        (400, "refused", 1),
         (401, "client_error", 1),
+        (402, "client_error", 1),
         (404, "client_error", 1),
-        (422, "client_error", 1),
+        (409, "overloaded", 2),
+        (425, "overloaded", 2),
+        (422, "refused", 1),
         (429, "overloaded", 2),
         (500, "server_error", 2),
         (503, "overloaded", 2),

@@ -24,7 +24,7 @@ async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_c
         assert server.statistics().calls == 0
         assert (await model.complete(asking("word " * 500))).text
     refused = caught.value
-    assert (refused.reason, refused.status_code) == ("client_error", None)
+    assert (refused.reason, refused.status_code) == ("refused", None)
     assert refused.detail == (
         "a prompt of about 1008 tokens and an answer of up to 64 do not fit into llm.num_ctx 1024, and ollama would "
         "cut the prompt silently; set llm.num_ctx=2048"

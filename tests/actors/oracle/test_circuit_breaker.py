@@ -82,3 +82,21 @@ def test_answers_to_calls_from_before_it_opened_change_nothing() -> None:
     breaker = opened_at(0.0)
     breaker.ended(None, 1.0)
     assert breaker.state is BreakerState.OPEN
+
+
+@pytest.mark.parametrize("holds_after", [None, 8])
+def test_a_refused_question_says_nothing_about_the_server(holds_after: int | None) -> None:
+    breaker = CircuitBreaker(holds_after)
+    for _ in range(50):
+        breaker.ended("refused", 0.0)
+    assert breaker.is_closed
+    while breaker.is_closed:
+        breaker.ended("server_error", 0.0)
+    assert not breaker.allows(0.0)
+    assert breaker.begun()
+    breaker.ended("refused", 100.0, is_probe=True)
+    assert not breaker.is_closed
+    assert breaker.allows(100.0), "another question is the probe, and at once"
+    assert breaker.begun()
+    breaker.ended(None, 100.0, is_probe=True)
+    assert breaker.is_closed

@@ -98,7 +98,9 @@ async def test_with_one_attempt_every_failure_stands() -> None:
     assert len(server.asked) == 100
 
 
-@pytest.mark.parametrize("reason", ["invalid_response", "server_error", "timeout", "connection_error", "overloaded"])
+@pytest.mark.parametrize(
+    "reason", ["invalid_response", "server_error", "timeout", "connection_error", "overloaded", "loading", "refused"]
+)
 @in_schedules(3)
 async def test_a_failure_in_ten_calls_costs_no_choice(reason: str) -> None:
     server = FaultyServer(lambda _, call: reason if call % 10 == 0 else None)
@@ -124,6 +126,17 @@ async def test_a_question_that_the_server_refuses_for_good_ends_the_actor() -> N
     with pytest.raises(OracleRefusedError, match="agent 6 about 'clock' in tick 0: client_error"):
         await bench.actor.run(bench.inbox)
     assert server.forgotten == [(6, "client_error")], "a resumed run must ask it again"
+
+
+@in_schedules(5)
+async def test_questions_that_a_healthy_server_refuses_are_fallbacks_and_no_outage() -> None:
+    server = FaultyServer(lambda *_: "refused" if 5 <= server.asked[-1][1] < 25 else None)
+    bench = Bench(server, OracleConfig(max_concurrency=2, max_attempts=3, max_fallback_share=None))
+    decisions = await bench.ask(*map(question, range(60)))
+    assert fallbacks(decisions) == [(agent, "refused") for agent in range(5, 25)]
+    assert bench.actor.statistics.retries == {"refused": 40}
+    assert bench.actor.admission.breaker.opened == 0
+    assert bench.actor.admission.outages.since is None
 
 
 @in_schedules(5)

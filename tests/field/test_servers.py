@@ -1,0 +1,252 @@
+"""Servers that refuse questions, keys and models, over a real socket: the run's end, its summary, and a resume."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+import yaml
+
+from actors.testing import Exchange, ModelServer, ServerSettings
+from actors.testing.errors import ApiError
+from prism.llm.refusals import reason_of
+from tests.command import Ended, run_prism
+from tests.wire.support import settings
+
+pytestmark = pytest.mark.network
+
+FILTERED = ApiError(400, "The response was filtered by the content management policy")
+TOO_LONG = ApiError(400, "This model's maximum context length is 8192 tokens, and you asked for 9000")
+FEW = {
+    "population": {"size": 150, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
+    "llm": {"systemone": "off"},
+}
+
+Prism = Callable[..., Ended]
+Messages = Sequence[Mapping[str, object]]
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Return a function that runs the command line in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+def configure(host: str, backend: str = "ollama", people: int = 150, **oracle: Any) -> None:
+    population = {**FEW["population"], "size": people}
+    sections = {**FEW, "population": population, "oracle": {"backend": backend, "max_concurrency": 1, **oracle}}
+    Path("wire.yaml").write_text(yaml.safe_dump(settings(host, **sections)))
+
+
+def summary(run: str = "run") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(run, "summary.json").read_text())
+    return found
+
+
+def prompt_of(messages: Messages) -> str:
+    return json.dumps(list(messages), sort_keys=True)
+
+
+class Refusing:
+    """A model that refuses the first questions, each as often as it is asked, and answers all others.
+
+    Args:
+        error: the refusal.
+        most: the number of questions that it refuses.
+    """
+
+    def __init__(self, error: ApiError, most: int) -> None:
+        self.refused = set[str]()
+        self._error = error
+        self._most = most
+
+    def __call__(self, messages: Messages, _: Mapping[str, object], schema: object) -> str:
+        prompt = prompt_of(messages)
+        options = _options_of(schema)
+        if set(options) == {"yes", "no"}:  # the check at the start
+            return json.dumps({"answer": "yes"})
+        if prompt in self.refused or len(self.refused) < self._most:
+            self.refused.add(prompt)
+            raise self._error
+        return json.dumps({_key_of(schema): options[crc32(prompt.encode()) % len(options)]})
+
+
+def _schema_of(schema: object) -> dict[str, Any]:
+    """Return the JSON schema that a request asks for, in either API."""
+    found: Any = schema
+    for name in ("json_schema", "schema"):
+        found = found.get(name, found) if isinstance(found, dict) else found
+    return found if isinstance(found, dict) else {}
+
+
+def _key_of(schema: object) -> str:
+    return next(iter(_schema_of(schema)["properties"]))
+
+
+def _options_of(schema: object) -> list[str]:
+    found: list[str] = next(iter(_schema_of(schema)["properties"].values()))["enum"]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize(("backend", "error"), [("openai", FILTERED), ("ollama", TOO_LONG)])
+def test_refused_questions_are_fallbacks_and_the_run_goes_on(backend: str, error: ApiError, prism: Prism) -> None:
+    model = Refusing(error, most=12)
+    with ModelServer(ServerSettings(reply=model)) as server:
+        configure(server.url, backend, max_fallback_share=0.5)
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        assert ended.code == 0, ended.err
+        assert summary()["fallbacks_by_reason"] == {"refused": 12}
+        assert summary()["retries_by_reason"] == {"refused": 24}
+        assert len(model.refused) == 12
+        # A part of the run, and the rest of it by a resume, are the same run: the refused questions stay fallbacks.
+        assert prism("run", "wire.yaml", "--quiet", "--out", "half", "--ticks", "30").code == 0
+        assert prism("resume", "half", "--quiet", "--ticks", "72").code == 0
+        assert summary("half")["digest"] == summary()["digest"]
+        assert prism("replay", "run", "--quiet").code == 0
+        server.settings = ServerSettings(reply=Refusing(error, most=0))
+        assert prism("run", "wire.yaml", "--quiet", "--out", "willing").code == 0
+        mended = prism("repair", "run", "--quiet", "--out", "mended")
+        assert mended.code == 0, mended.err
+    assert summary("mended")["fallbacks_by_reason"] == {}
+    assert summary("mended")["digest"] == summary("willing")["digest"]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_server_that_refuses_every_question_ends_the_run_by_the_share_of_fallbacks(prism: Prism) -> None:
+    with ModelServer(ServerSettings(reply=Refusing(FILTERED, most=10_000))) as server:
+        configure(server.url, people=600, max_attempts=1)
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+    assert ended.code == 4
+    assert summary()["stopped_by"] == "fallback_share"
+    assert summary()["fallbacks_by_reason"].keys() == {"refused"}
+
+
+LOST = {
+    "the key is revoked": (401, "Incorrect API key provided", "the key is refused: set another one in the environment"),
+    "the account is empty": (402, "Insufficient Balance", "the account has nothing left: add credit"),
+    "the quota is used up": (429, "insufficient_quota: check your plan", "the account has nothing left: add credit"),
+    "the model is removed": (404, "model 'llama3.2' not found", "the model or its path is no longer there"),
+    "the model is retired": (400, "The model has been decommissioned", "the model or its path is no longer there"),
+}
+
+
+@pytest.mark.everyday(2)
+@pytest.mark.process
+@pytest.mark.parametrize(("status", "words", "advice"), LOST.values(), ids=LOST.keys())
+def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
+    status: int, words: str, advice: str, prism: Prism
+) -> None:
+    willing = ServerSettings(reply=Refusing(FILTERED, most=0))
+
+    def lose(exchange: Exchange) -> None:
+        if exchange.call == 20:
+            server.settings = ServerSettings(reply=Refusing(ApiError(status, words), most=10_000))
+
+    with ModelServer(willing, on_exchange=lose) as server:
+        configure(server.url, "openai")
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
+        assert ended.code == 5
+        assert line.startswith("prism: the server refuses every question, first that of agent ")
+        assert words in line
+        assert advice in line
+        assert not Path("run", "summary.json").exists()
+        server.settings = willing
+        resumed = prism("resume", "run", "--quiet")
+        assert resumed.code == 0, resumed.err
+        undisturbed = prism("run", "wire.yaml", "--quiet", "--out", "undisturbed")
+    assert resumed.out == undisturbed.out
+    assert summary()["fallbacks_by_reason"] == {}
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.process
+@pytest.mark.parametrize("status", [409, 425])
+def test_a_conflict_and_too_early_are_asked_again(status: int, prism: Prism) -> None:
+    model, willing = (
+        Refusing(ApiError(status, "try again"), most=10_000),
+        ServerSettings(reply=Refusing(FILTERED, most=0)),
+    )
+
+    def conflict(exchange: Exchange) -> None:
+        if exchange.call in (20, 21):
+            server.settings = ServerSettings(reply=model) if exchange.call == 20 else willing
+
+    with ModelServer(willing, on_exchange=conflict) as server:
+        configure(server.url)
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+    assert ended.code == 0, ended.err
+    assert (summary()["fallbacks_by_reason"], summary()["retries_by_reason"]) == ({}, {"overloaded": 1})
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.process
+@pytest.mark.parametrize("backend", ["ollama", "openai"])
+def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
+    backend: str, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.factory.oracle_backends.LOADING_EVERY_S", 0.01)
+    loading = ServerSettings(reply=_loading)
+
+    def load(exchange: Exchange) -> None:
+        if exchange.call == 12:
+            server.settings = ServerSettings(reply=Refusing(FILTERED, most=0))
+
+    with ModelServer(loading, on_exchange=load) as server:
+        configure(server.url, backend)
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        assert ended.code == 0, ended.err
+        server.settings = loading
+        configure(server.url, backend, on_outage="stop")
+        stopped = prism("run", "wire.yaml", "--quiet", "--out", "stopped")
+    assert summary()["fallbacks_by_reason"] == {}
+    assert stopped.code == 5
+    assert "loading: Loading model" in stopped.err
+    assert not Path("stopped").exists()
+
+
+def _loading(*_: object) -> str:
+    raise ApiError(503, "Loading model")
+
+
+REASONS = [
+    (400, "the prompt is too long", "refused"),
+    (413, "", "refused"),
+    (422, "content policy violation", "refused"),
+    (403, "your input was flagged by moderation", "refused"),
+    (451, "", "refused"),
+    (400, "API key not valid. Please pass a valid API key.", "client_error"),
+    (400, "credit balance is too low", "client_error"),
+    (400, "The model `gemma` does not exist", "client_error"),
+    (401, "", "client_error"),
+    (402, "", "client_error"),
+    (403, "not allowed", "client_error"),
+    (404, "", "client_error"),
+    (405, "", "client_error"),
+    (408, "", "timeout"),
+    (409, "", "overloaded"),
+    (425, "", "overloaded"),
+    (429, "Rate limit reached: 20 requests per minute", "overloaded"),
+    (429, "You exceeded your current quota, please retry in 31 s", "overloaded"),
+    (429, '{"error": {"code": "insufficient_quota"}}', "client_error"),
+    (500, "model failed to load", "server_error"),
+    (503, "Loading model", "loading"),
+    (503, "the model is loading", "loading"),
+    (503, "server busy, please try again", "overloaded"),
+    (503, "overload: high load", "overloaded"),
+    (529, "", "server_error"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "reason"), REASONS)
+def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str) -> None:
+    assert reason_of(status, body) == reason
