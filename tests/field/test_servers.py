@@ -21,7 +21,7 @@ pytestmark = pytest.mark.network
 
 FILTERED = ApiError(400, "The response was filtered by the content management policy")
 TOO_LONG = ApiError(400, "This model's maximum context length is 8192 tokens, and you asked for 9000")
-FEW = {
+FEW: dict[str, Any] = {
     "population": {"size": 150, "ambiguity": 0.2, "activity": {"mean": 0.9, "sigma": 0.1}},
     "llm": {"systemone": "off"},
 }
@@ -86,7 +86,8 @@ def _schema_of(schema: object) -> dict[str, Any]:
 
 
 def _key_of(schema: object) -> str:
-    return next(iter(_schema_of(schema)["properties"]))
+    name: str = next(iter(_schema_of(schema)["properties"]))
+    return name
 
 
 def _options_of(schema: object) -> list[str]:
