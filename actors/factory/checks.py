@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing, distilled_oracle
-from actors.factory.input_files import check_graph_format, fitting_memory, parse_graph, read_if_small
+from actors.factory.graph_files import parse_graph
+from actors.factory.input_files import fitting_memory, read_if_small
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
@@ -69,7 +70,12 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
 
     if not isinstance(domain, SocialDomain):
         return ()
-    return (*lines_of_people(config.population, domain.population.personas), *domain.notes())
+    population = domain.population
+    return (
+        *lines_of_graph(config.population, population.graph),
+        *lines_of_people(config.population, population.personas),
+        *domain.notes(),
+    )
 
 
 def notes_of_domain(domain: Domain) -> Sequence[str]:
@@ -93,8 +99,7 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     if config.graph.path is not None:
         with fitting_memory(config.graph.path):
             source = read_if_small(config.graph.path)
-            check_graph_format(config.graph.path)
-            graph = None if source is None else parse_graph(source, directed=config.graph.directed)
+            graph = None if source is None else parse_graph(source.data, source.name, config.graph)
         inputs[config.graph.path] = None if source is None else source.sha256
     elif config.graph.kind == "profiles":
         graph = None if profiles is None else graph_of(profiles)
@@ -108,4 +113,10 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
     people = tuple(lines_of_columns(config, profiles, seed, size))
-    return Checked(size, inputs, "the people and who follows whom" if is_generated else "the people", people)
+    unmade = "the people and who follows whom" if is_generated else "the people"
+    return Checked(size, inputs, unmade, (*lines_of_graph(config, graph), *people))
+
+
+def lines_of_graph(config: PopulationConfig, graph: FollowGraph | None) -> Sequence[str]:
+    """Return what was understood of the graph file, if there is one and it was read."""
+    return [f"{config.graph.path}: {graph.understood}"] if graph is not None and graph.understood else []

@@ -5,9 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import re
-import tempfile
-import warnings
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -15,26 +12,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
+from actors.factory.graph_files import parse_graph
 from actors.factory.shipped import find_shipped
 from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.edges import parse_edges
-from prism.social.graph import FollowGraph, from_igraph
-from prism.social.graph_library import load_igraph
 from prism.social.hours import parse_hours
 from prism.social.population import Population, build_population, ignore_step
 from prism.social.profiles import parse_profiles
-from prism.text_files import file_format
-
-if TYPE_CHECKING:
-    import igraph
 
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
@@ -44,8 +35,8 @@ UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
 """Bytes that a .gz may have unpacked at any ratio: a small table of equal rows packs well, and harms nobody."""
-_EDGE_LISTS = (".txt", ".csv", ".tsv")
-
+GZIP = b"\x1f\x8b"
+"""The first bytes of a gzip file."""
 
 KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 """The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
@@ -89,8 +80,7 @@ def load_population(
         on_step(f"reading {config.graph.path}")
         with fitting_memory(config.graph.path):
             source = read_input(config.graph.path)
-            directed = config.graph.directed
-            graph = _shared(source, lambda: parse_graph(source, directed=directed), "graph", directed)
+            graph = _shared(source, lambda: parse_graph(source.data, source.name, config.graph), "graph", config.graph)
         hashes[source.name] = source.sha256
     hours, hashed = load_hours(config)
     return build_population(config, seed, profiles=profiles, graph=graph, hours=hours, on_step=on_step), hashes | hashed
@@ -111,7 +101,7 @@ def load_hours(config: PopulationConfig) -> tuple[tuple[float, ...] | None, dict
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
-    """Return the contents of a file, unpacked if its name ends in .gz.
+    """Return the contents of a file, unpacked if it is packed with gzip.
 
     Raises:
         InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
@@ -119,7 +109,7 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     name = str(path)
     try:
         raw = _read(name, bytes_max)
-        data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+        data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
     except TooLargeError:
         raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have") from None
     return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
@@ -134,7 +124,7 @@ def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Inpu
     name = str(path)
     try:
         raw = _read(name, bytes_max)
-        data = _unpack(raw, name, bytes_max) if _is_packed(name) else raw
+        data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
     except TooLargeError:
         return None
     return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
@@ -270,35 +260,8 @@ def _read(name: str, bytes_max: int) -> bytes:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
 
 
-def _is_packed(name: str) -> bool:
-    return name.lower().endswith(".gz")
-
-
-def parse_graph(source: Input, *, directed: bool) -> FollowGraph:
-    """Return the graph in a file.
-
-    Args:
-        directed: whether an edge list is directed; a GraphML file says so itself.
-
-    Raises:
-        InputError: the extension is not that of a graph file, or the contents cannot be used.
-    """
-    if check_graph_format(source.name) == ".graphml":
-        return _parse_graphml(source)
-    return parse_edges(source.data, source.name, directed=directed)
-
-
-def check_graph_format(name: str) -> str:
-    """Return the extension of a graph file.
-
-    Raises:
-        InputError: it is none of a graph file.
-    """
-    kind = file_format(name)
-    accepted = (*_EDGE_LISTS, ".graphml")
-    if kind not in accepted:
-        raise InputError(name, f"expected a graph in {', '.join(accepted)} (also .gz), got {kind or 'no extension'}")
-    return kind
+def _is_packed(name: str, raw: bytes) -> bool:
+    return name.lower().endswith(".gz") or raw.startswith(GZIP)
 
 
 def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
@@ -326,37 +289,3 @@ def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
         raise
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(name, f"is no whole gzip file: {error}") from None
-
-
-def _parse_graphml(source: Input) -> FollowGraph:
-    """Return the graph in a GraphML file, the first if it holds several."""
-    igraph = load_igraph()
-    # igraph reads files only. It gets a copy of the bytes that were hashed: the file at the path may change meanwhile.
-    with tempfile.TemporaryDirectory(prefix="prism-") as directory:
-        copy = Path(directory, "graph.graphml")
-        copy.write_bytes(source.data)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # about attributes; only the ids are used
-                graph = igraph.Graph.Read_GraphML(str(copy))
-        except igraph.InternalError as error:
-            raise _graphml_error(source.name, str(error)) from None
-    ties = from_igraph(graph, mutual=not graph.is_directed(), names=_graphml_ids(graph))
-    if not ties.edges:
-        raise InputError(source.name, "holds no ties: expected edges between different nodes")
-    return ties
-
-
-def _graphml_error(name: str, message: str) -> InputError:
-    """Return the error for a message of igraph, such as `Line 3: problem -- kind`, without its C source position."""
-    plain = re.sub(r"^Error at [^ ]+: ", "", message).split(" -- ")[0]
-    match = re.match(r"Line (\d+): (.*)", plain, re.DOTALL)
-    if match is None:
-        return InputError(name, f"bad GraphML: {plain}")
-    return InputError(name, f"bad GraphML: {' '.join(match[2].split())}", line=int(match[1]))
-
-
-def _graphml_ids(graph: igraph.Graph) -> list[str] | None:
-    """Return the ids of the nodes; None where a data key named `id` hides them and is not unique."""
-    ids = [str(value) for value in graph.vs["id"]]
-    return ids if len(set(ids)) == len(ids) else None

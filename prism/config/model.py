@@ -143,6 +143,9 @@ class DwellConfig(Section, frozen=True, kw_only=True):
     ] = 1.0
 
 
+TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
+
+
 class GraphConfig(Section, frozen=True, kw_only=True):
     """The follow graph: generated, read from a file, or taken from the profiles."""
 
@@ -155,11 +158,28 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = "barabasi_albert"
     path: Annotated[
         str | None,
-        Meta(description="edge list (.txt .csv .tsv) or .graphml, each also .gz; its people replace population.size"),
+        Meta(
+            description="table of ties, GraphML, GML, Pajek or MatrixMarket, each also .gz; "
+            "its people replace population.size"
+        ),
     ] = None
     directed: Annotated[
-        bool, Meta(description="in a file: `a b` means that a follows b; false: they follow each other")
+        bool,
+        Meta(
+            description="in a file that does not say it: `a b` means that a follows b; false: they follow each other"
+        ),
     ] = False
+    columns: Annotated[
+        Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
+        Meta(description="columns of the one who follows and the one who is followed, by name or from 1 on; none: found"),
+    ] = None
+    separator: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="what separates the columns; a space: any spaces and tabs; none: found"),
+    ] = None
+    header: Annotated[
+        bool | None, Meta(description="whether the first line of a table names its columns; none: found")
+    ] = None
     degree: Annotated[
         int, Meta(ge=1, description="mean number of people that a person follows; even for watts_strogatz")
     ] = 10

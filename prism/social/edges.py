@@ -1,107 +1,308 @@
-"""Edge lists: text files with one tie a line, as SNAP, KONECT, Gephi and spreadsheets write them.
+"""Tables of ties: text files with one tie a line, as SNAP, KONECT, Gephi, networkx, pandas and spreadsheets write them.
 
-A line has two ids, separated by spaces, tabs or a comma. Everything after them (a weight, a date) is ignored, and so
-are blank lines and lines that begin with `#` or `%`.
+Lines that begin with `#` or `%` are comments. All else is found by `prism.social.reading` or told by the settings.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from prism.config.model import GraphConfig
 from prism.errors import InputError
+from prism.social.cells import INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT
 from prism.social.graph import FollowGraph
-from prism.text_files import decode_text, file_format
+from prism.social.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
+from prism.social.tie_columns import directed_ends
+from prism.social.understood import shown, understood
+from prism.text_files import decode_text
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
-"""The form of an id that is sorted by value; 18 digits fit 64 bits."""
-_COMMENTS = ("#", "%")
-_TABLES = (".csv", ".tsv")
-_HEADERS = (("source", "target"), ("from", "to"), ("follower", "followee"), ("follower", "following"))
+Flags = NDArray[np.bool_]
+
+SAMPLE, SAMPLE_FIRST = 10_000, 1_000
+"""The lines from which a reading is found, and those of them at the top; the others are spread over the table."""
+PIECE = 500
+"""Lines that are in memory as cells at once."""
+DIGITS_KEPT = 15
+"""The digits of a number that a spreadsheet keeps. A float keeps whole numbers below 2**53."""
+DIGITS_LOST = 4
+"""So many zeros behind them, in all long ids of a file together, are no accident: it has a chance of 1 in 10,000."""
+
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
+_KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
+_COMMENTS = "#%"
+_BLANK = " \t,;|"
 _SHOWN = 60
 """The most characters of a wrong line in a message."""
+_FIRST_LINES = 3
 
 
-def parse_edges(data: bytes, source: str, *, directed: bool) -> FollowGraph:
-    """Return the graph in an edge list.
+class _Table(NamedTuple):
+    """The lines of a table.
+
+    Args:
+        comments: the comments above its first line.
+        lines: the lines that are neither blank nor comments.
+        separator: what its first line, `sep=;` for spreadsheets, says of the separator; empty if it says nothing.
+        text: the whole file.
+    """
+
+    source: str
+    comments: Sequence[str]
+    lines: Sequence[str]
+    separator: str
+    text: str
+
+    def number(self, at: int) -> int:
+        """Return the number of a line in the file, from 1 on, by its place in the table."""
+        kept = (number for number, line in enumerate(self.text.split("\n"), 1) if _is_tie(line))
+        return next(islice(kept, at + bool(self.separator), None))
+
+    def error(self, problem: str, at: int | None = None) -> InputError:
+        """Return the error about a line of the table, or about all of it."""
+        return InputError(self.source, problem, line=None if at is None else self.number(at))
+
+
+def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
+    """Return the graph in a table of ties.
 
     People are numbered by ascending id if all ids are integers, else in the order in which they first appear; `names`
     holds their ids as the file has them. Repeated ties and ties of an id to itself are dropped and counted.
 
     Args:
         data: the file's contents, not compressed.
-        source: the file's name: messages show it, and `.csv` and `.tsv` files may have a header.
-        directed: `a b` means that a follows b; otherwise they follow each other.
+        source: the file's name, for messages.
+        config: how to read it, as far as that is told.
 
     Raises:
-        InputError: the text is not UTF-8, a line does not have two ids, or there is no tie.
+        InputError: the text is not UTF-8, can be read in more ways than one, an id is missing or has lost digits, or
+            there is no tie.
     """
-    number_of: dict[str, int] = {}
-    ends: list[int] = []
-    for first, second in _pairs(decode_text(data, source), source):
-        ends.append(number_of.setdefault(first, len(number_of)))
-        ends.append(number_of.setdefault(second, len(number_of)))
-    names = list(number_of)
-    ties = np.array(ends, dtype=np.int64)
-    if all(map(_INTEGER.fullmatch, names)):
-        order = sorted(range(len(names)), key=lambda number: int(names[number]))
-        rank = np.empty(len(names), dtype=np.int64)
-        rank[order] = np.arange(len(names))
-        names, ties = [names[number] for number in order], rank[ties]
-    graph = FollowGraph(len(names), ties[0::2], ties[1::2], names=names, mutual=not directed)
+    table = _table(decode_text(data, source), source)
+    konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
+    if konect == "bip":
+        raise InputError(source, "its first line says `bip`: expected ties between people, not of people to other things")
+    reading = _reading(table, config, is_konect=bool(konect))
+    raw, ends, undirected = _ends(table, reading)
+    names, ends = _people(table, reading, raw, ends)
+    mutual = not config.directed if not konect else konect == "sym"
+    if undirected is not None:
+        mutual = bool(undirected.all())
+        if not mutual and undirected.any():  # both kinds: those without a direction are followed both ways
+            ends = np.concatenate((ends, ends[undirected][:, ::-1]))
+    graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
     if not graph.edges:
         raise InputError(source, "holds no ties: expected lines with two different ids")
+    first = (names[ends[0, 0]], names[ends[0, 1]])
+    graph.understood = understood(graph, _said(table, reading), first, mutual=mutual)
     return graph
 
 
-def _pairs(text: str, source: str) -> Iterator[tuple[str, str]]:
-    """Yield the two ids of each line, without a header."""
-    rows = _rows(text, source)
-    if file_format(source) in _TABLES:
-        head = list(islice(rows, 2))
-        yield from head[1:] if _is_header(*head) else head
-    yield from rows
+def _table(text: str, source: str) -> _Table:
+    lines = text.split("\n")
+    kept = [line for line in lines if (said := line.strip(_BLANK)) and said[0] not in _COMMENTS]
+    above = next((at for at, line in enumerate(lines) if _is_tie(line)), len(lines))
+    comments = [line.strip() for line in lines[:above] if line.strip(_BLANK)]
+    told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
+    return _Table(source, comments, kept[1:] if told else kept, told[1] if told else "", text)
 
 
-def _is_header(first: tuple[str, str] | None = None, second: tuple[str, str] | None = None) -> bool:
-    """Return whether a table's first row has column names: words above integers, or a common pair of words."""
-    if first is None:
-        return False
-    if (first[0].lower(), first[1].lower()) in _HEADERS:
-        return True
-    return second is not None and _are_integers(second) and not _are_integers(first)
+def _is_tie(line: str) -> bool:
+    said = line.strip(_BLANK)
+    return said != "" and said[0] not in _COMMENTS
 
 
-def _rows(text: str, source: str) -> Iterator[tuple[str, str]]:
-    """Yield the first two fields of each line that is neither blank nor a comment."""
-    by_comma: bool | None = None
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip()
-        if not line or line.startswith(_COMMENTS):
-            continue
-        if by_comma is None:  # one separator for the whole file, so that an id may contain the other
-            by_comma = "," in line
-        fields = _comma_fields(line) if by_comma else line.split()
-        if len(fields) < 2 or not fields[0] or not fields[1]:
-            between = "a comma" if by_comma else "spaces or a tab"
-            shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
-            raise InputError(source, f"expected two ids with {between} between them, got {shown!r}", line=number)
-        yield fields[0], fields[1]
+def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
+    """Return how the table is read.
 
-
-def _comma_fields(line: str) -> list[str]:
-    """Return the fields of a comma-separated line; none if its quotes do not match, which no id can mean."""
-    if '"' not in line:
-        return [field.strip() for field in line.split(",")]
+    Raises:
+        InputError: it can be read in no way, or in more than one; the message shows the first lines.
+    """
+    lines, total = table.lines, len(table.lines)
+    if not total:
+        raise table.error("holds no ties: expected lines with two different ids")
+    at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
+    names = _names_above(table.comments)
+    sample = Sample([lines[each] for each in at], at, total, names, starred=is_konect)
+    told = GraphConfig(columns=config.columns, separator=config.separator or table.separator or None, header=config.header)
     try:
-        return [field.strip() for field in next(csv.reader([line], strict=True, skipinitialspace=True))]
-    except csv.Error:
-        return []
+        return find_reading(sample, told)
+    except UnclearError as error:
+        if not error.problem:
+            raise _no_two_ids(table) from None
+        first = " / ".join(_cut(line, _SHOWN) for line in lines[:_FIRST_LINES])
+        raise table.error(f"{error.problem}; it begins {first}") from None
 
 
-def _are_integers(ids: tuple[str, str]) -> bool:
-    return all(map(_INTEGER.fullmatch, ids))
+def _names_above(comments: Sequence[str]) -> Sequence[str]:
+    """Return the names of the columns in the last comment above a table, if it has those of the ends."""
+    if not comments:
+        return ()
+    last = comments[-1].lstrip("#% ")
+    cells = next((last.split(each) for each in "\t;|," if each in last), last.split())
+    names = [cell.strip() for cell in cells]
+    return names if len(directed_ends(names)) == 1 else ()
+
+
+def _no_two_ids(table: _Table) -> InputError:
+    """Return the error about the first line that has no two ids by the separator of the first."""
+    separator = next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
+    return _short_line(table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0))
+
+
+def _is_short(table: _Table, separator: str, at: int) -> bool:
+    """Return whether a line has no two ids, or a quote that is not closed."""
+    try:
+        cells = cells_of([table.lines[at]], separator)[0]
+    except UnclearError:
+        return True
+    return len(cells) < 2 or not (cells[0].strip() and cells[1].strip())
+
+
+def _short_line(table: _Table, separator: str, at: int) -> InputError:
+    between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}.get(separator, separator)
+    shown_line = _cut(table.lines[at], _SHOWN)
+    return table.error(f"expected two ids with {between} between them, got {shown_line}", at)
+
+
+def _cut(line: str, length: int) -> str:
+    line = line.strip()
+    return repr(line if len(line) <= length else line[:length] + "...")
+
+
+def _pieces(table: _Table, reading: Reading) -> Iterator[tuple[int, list[list[str]]]]:
+    """Yield the cells of the ties, some lines at a time, each with the place of the first of them.
+
+    Raises:
+        InputError: a line has too few cells or too many, or a quote in it is not closed.
+    """
+    for start in range(reading.headers, len(table.lines), PIECE):
+        lines = table.lines[start : start + PIECE]
+        try:
+            rows = cells_of(lines, reading.separator)
+        except UnclearError:
+            wrong = next(at for at in range(start, len(table.lines)) if _is_short(table, reading.separator, at))
+            raise _short_line(table, reading.separator, wrong) from None
+        if {*map(len, rows)} != {reading.width}:
+            _check_widths(table, reading, rows, start)
+        yield start, rows
+
+
+def _check_widths(table: _Table, reading: Reading, rows: Sequence[Sequence[str]], start: int) -> None:
+    for at, row in enumerate(rows, start):
+        if len(row) < 2:
+            raise _short_line(table, reading.separator, at)
+        is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
+        if len(row) < reading.width or is_longer:
+            problem = f"expected {reading.width} columns as in other lines, got {len(row)}"
+            raise table.error(f"{problem}: {_cut(table.lines[at], _SHOWN)}", at)
+
+
+def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
+    """Return the ids as they stand in the table, the two ends of each tie as places in them, and who is undirected."""
+    number_of: defaultdict[str, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    ends, undirected = list[NDArray[np.int64]](), list[Flags]()
+    take = itemgetter(*reading.ends)
+    for start, rows in _pieces(table, reading):
+        cells = chain.from_iterable(map(take, rows))
+        ends.append(np.fromiter(map(number_of.__getitem__, cells), dtype=np.int64, count=2 * len(rows)))
+        if reading.kinds is not None:
+            undirected.append(_undirected(table, [row[reading.kinds].strip().lower() for row in rows], start))
+    together = np.concatenate(ends or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
+    return [*number_of], together, np.concatenate(undirected) if undirected else None
+
+
+def _undirected(table: _Table, kinds: Sequence[str], start: int) -> Flags:
+    for at, kind in enumerate(kinds, start):
+        if kind not in ("directed", "undirected"):
+            raise table.error(f"expected `Directed` or `Undirected` as in other lines, got {kind!r}", at)
+    return np.array([kind == "undirected" for kind in kinds])
+
+
+def _people(
+    table: _Table, reading: Reading, raw: list[str], ends: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the people's ids and the ties between them: numbers in order, and a whole float as the number it is.
+
+    Raises:
+        InputError: an id is missing, is no id, or has lost digits.
+    """
+    names = raw
+    if not all(map(INTEGER.fullmatch, raw)):
+        _check_ids(table, reading, raw, ends)
+        number_of = dict[str, int]()
+        plain = (found[1] if (found := WHOLE_FLOAT.fullmatch(name)) else name for name in map(str.strip, raw))
+        same = np.array([number_of.setdefault(name, len(number_of)) for name in plain], dtype=np.int64)
+        names, ends = [*number_of], same[ends]
+    _check_long(table, names)
+    if all(map(INTEGER.fullmatch, names)):
+        values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
+        order = np.argsort(values, kind="stable")
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[order] = np.arange(len(names))
+        names, ends = [names[number] for number in order.tolist()], rank[ends]
+    return names, ends
+
+
+def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArray[np.int64]) -> None:
+    """Refuse ids that are none, naming the first line with one."""
+    ids = [*map(str.strip, raw)]
+    is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _is_float(name) for name in ids)
+    for number, name in enumerate(ids):
+        problem = _problem(name, reading, is_numeric=is_numeric)
+        if problem is None:
+            continue
+        at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
+        if not problem:
+            raise _short_line(table, reading.separator, at)
+        raise table.error(f"{problem}: {_cut(table.lines[at], _SHOWN)}", at)
+
+
+def _is_float(name: str) -> bool:
+    return re.fullmatch(r"-?[0-9]+[.,][0-9]+", name) is not None
+
+
+def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
+    """Return the problem with an id: empty if it is missing, None if there is none."""
+    if not name:
+        return ""
+    if name in MISSING:
+        return f"expected an id, got {name!r}, which stands for a missing one"
+    if SCIENTIFIC.fullmatch(name) and (is_numeric or "." in name or "," in name):
+        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
+    whole = WHOLE_FLOAT.fullmatch(name)
+    if whole is not None and abs(int(whole[1])) >= 2**53:
+        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
+    if whole is None and is_numeric and _is_float(name):
+        return f"expected ids, got the number {name!r}: set population.graph.columns"
+    if reading.names and name in {reading.names[end] for end in reading.ends}:
+        return "repeats the header: expected a tie"
+    return None
+
+
+def _check_long(table: _Table, names: Sequence[str]) -> None:
+    """Refuse ids of which only the digits that a spreadsheet keeps are no zeros."""
+    long = [name.lstrip("-")[DIGITS_KEPT:] for name in names if len(name) > DIGITS_KEPT and name.lstrip("-").isdecimal()]
+    rest = "".join(long)
+    if len(rest) >= DIGITS_LOST and not rest.strip("0"):
+        example = next(name for name in names if len(name.lstrip("-")) > DIGITS_KEPT)
+        problem = f"ids such as {example} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
+        raise table.error(problem)
+
+
+def _said(table: _Table, reading: Reading) -> list[str]:
+    """Return how the table was read."""
+    ends = reading.ends
+    if not reading.names:
+        return ["no header", f"ends are columns {ends.follower + 1} and {ends.followee + 1}"]
+    header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
+    named = [reading.names[end] or f"column {end + 1}" for end in ends]
+    return [header, f"ends are `{shown(named[0])}` and `{shown(named[1])}`"]

@@ -72,6 +72,7 @@ class FollowGraph:
         duplicates: the number of given ties that were dropped because they repeat another (with `mutual`, in either
             order).
         self_loops: the number of given ties that were dropped because they link a person to themselves.
+        understood: what was understood of the file that the graph is from, for people; empty for another graph.
 
     Raises:
         ValueError: the arrays differ in length, an entry is not a person, or `names` is not one a person.
@@ -88,6 +89,7 @@ class FollowGraph:
         "names",
         "self_loops",
         "size",
+        "understood",
     )
 
     def __init__(
@@ -100,6 +102,7 @@ class FollowGraph:
         mutual: bool = False,
     ) -> None:
         self.size = size
+        self.understood = ""
         self.names: Sequence[str] = tuple(names) if names is not None else Numbered(size)
         if len(self.names) != size:
             raise ValueError(f"names: expected one for each of {size} people, got {len(self.names)}")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prism.config import FeedConfig
+from prism.config import FeedConfig, GraphConfig
 from prism.rng import uniform
 from prism.scorecard.social import rank_correlation
 from prism.social.edges import parse_edges
@@ -69,7 +69,7 @@ def by_followers(graph: FollowGraph, fill: Any) -> tuple[float, list[tuple[int, 
 
 @pytest.mark.slow
 def test_exposure_rises_with_followers_on_a_real_graph() -> None:
-    graph = parse_edges(gzip.decompress(real_path(GRAPH).read_bytes()), GRAPH, directed=True)
+    graph = parse_edges(gzip.decompress(real_path(GRAPH).read_bytes()), GRAPH, GraphConfig(directed=True))
     strict, groups = by_followers(graph, "strict")
     borrowed, others = by_followers(graph, "borrow")
     for fill, correlation, rows in (("strict", strict, groups), ("borrow", borrowed, others)):

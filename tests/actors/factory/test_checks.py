@@ -115,13 +115,13 @@ def test_files_are_judged_as_the_build_judges_them(
 
 def test_a_large_file_is_opened_and_its_name_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("t.txt", "t.gml", "p.json"):
+    for name in ("t.txt", "p.json", "p.yaml"):
         Path(name).write_bytes(b"\xff" * (SMALL_BYTES_MAX + 1))
     found = check_domain(Config(population=PopulationConfig(profiles="p.json", graph=GraphConfig(path="t.txt"))))
     assert (found.size, found.inputs) == (None, {"p.json": None, "t.txt": None})
     assert found.not_built
-    with pytest.raises(InputError, match="expected a graph in"):
-        check_domain(Config(population=PopulationConfig(graph=GraphConfig(path="t.gml"))))
+    with pytest.raises(InputError, match="expected profiles in"):
+        check_domain(Config(population=PopulationConfig(profiles="p.yaml")))
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

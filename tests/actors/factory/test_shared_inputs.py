@@ -8,7 +8,7 @@ import pytest
 
 from actors.factory.input_files import inputs_placed, inputs_shared, load_population, locate_input
 from actors.runs.api import run
-from prism.config import Config, PopulationConfig
+from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config
 from prism.social import edges
 
@@ -33,11 +33,11 @@ def test_runs_that_share_a_graph_end_as_runs_that_read_it(tmp_path: Path) -> Non
 def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = list[bytes]()
 
-    def counted(data: bytes, source: str, *, directed: bool) -> object:
+    def counted(data: bytes, source: str, config: GraphConfig) -> object:
         parsed.append(data)
-        return edges.parse_edges(data, source, directed=directed)
+        return edges.parse_edges(data, source, config)
 
-    monkeypatch.setattr("actors.factory.input_files.parse_edges", counted)
+    monkeypatch.setattr("actors.factory.graph_files.parse_edges", counted)
     graph = tmp_path / "graph.txt"
     graph.write_text(RING)
     config = Config().population

@@ -1,0 +1,56 @@
+"""The kinds of the cells in a table of ties, by which a header is told from ties and an id from a weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final, Literal
+
+Kind = Literal["whole", "decimal", "date", "flag", "text", "blank"]
+
+MISSING: Final = frozenset({"nan", "NaN", "NAN", "<NA>", "#N/A", "N/A", "null", "NULL", "None"})
+"""The texts by which tables say that a cell is empty."""
+
+INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+"""The form of an id that is sorted by value; 18 digits fit 64 bits."""
+
+WHOLE_FLOAT: Final = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
+"""A whole number that a table made a float. With three zeros it may be thousands."""
+
+SCIENTIFIC: Final = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
+
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
+_DATE = re.compile(
+    r"[0-9]{4}[-/.][0-9]{1,2}(?:[-/.][0-9]{1,2})?(?:[T ].*)?|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}(?: .*)?"
+    r"|[0-9]{1,2}:[0-9]{2}.*"
+)
+_FLAGS = frozenset({"true", "false", "True", "False", "TRUE", "FALSE"})
+
+
+def kind_of(cells: Collection[str]) -> Kind:
+    """Return the kind that all these cells have, leaving out empty ones; `text` if they have no other in common."""
+    full = {cell for cell in cells if cell and cell not in MISSING}
+    if not full:
+        return "blank"
+    if all(map(str.isdecimal, full)) or all(is_whole(cell) for cell in full):
+        return "whole"
+    if all(_NUMBER.fullmatch(cell) for cell in full):
+        return "decimal"
+    if all(_DATE.fullmatch(cell) for cell in full):
+        return "date"
+    return "flag" if full <= _FLAGS else "text"
+
+
+def is_whole(cell: str) -> bool:
+    """Return whether a cell is a whole number, as a number, a float or in scientific notation."""
+    return bool(re.fullmatch(r"-?[0-9]+", cell) or WHOLE_FLOAT.fullmatch(cell) or SCIENTIFIC.fullmatch(cell))
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number in any notation."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def has_digit(cell: str) -> bool:
+    """Return whether a cell has a digit in it."""
+    return any(map(str.isdigit, cell))

@@ -1,0 +1,46 @@
+"""The format of a graph file, told by its content: a name may say anything."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from prism.errors import InputError
+
+GraphFormat = Literal["graphml", "gml", "pajek", "matrix_market", "table"]
+
+HEAD_BYTES: Final = 64 * 1024
+"""The beginning of a file, in which its format shows."""
+
+_EXPECTED = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
+_PAJEK = re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE)
+_GML = re.compile(r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+(?:\"[^\"]*\"|[^\s\[]+)[ \t]*)\n)*\s*graph\s*\[", re.IGNORECASE)
+_DOT = re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE)
+_BINARY = ((b"PK\x03\x04", "a zip archive or spreadsheet"), (b"PAR1", "a Parquet file"), (b"SQLite format 3", "a database"))
+
+
+def graph_format(data: bytes, source: str) -> GraphFormat:
+    """Return the format of a file's content. Whatever is no other known format is a table of ties.
+
+    Raises:
+        InputError: it is in a format that is known and not read.
+    """
+    for start, what in _BINARY:
+        if data.startswith(start):
+            raise InputError(source, f"is {what}: {_EXPECTED}")
+    head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    if head.lower().startswith("%%matrixmarket"):
+        return "matrix_market"
+    if _PAJEK.match(head):
+        return "pajek"
+    if head.lstrip().startswith("<"):
+        if re.search(r"<(?:\w+:)?graphml\b", head):
+            return "graphml"
+        raise InputError(source, f"is XML without an element `graphml`: {_EXPECTED}")
+    if _GML.match(head):
+        return "gml"
+    if _DOT.match(head):
+        raise InputError(source, f"is a Graphviz file: {_EXPECTED}")
+    if head.lstrip()[:1] in ("{", "["):
+        raise InputError(source, f"is JSON: {_EXPECTED}")
+    return "table"

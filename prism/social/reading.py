@@ -1,0 +1,375 @@
+"""The reading of a table of ties: which character separates, whether there is a header, which columns are the ends.
+
+A table says none of it itself. Each separator is tried on a sample of the lines; what is found must be the only
+reading that fits, or the table is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from prism.config.model import GraphConfig
+from prism.social.cells import has_digit, is_number, kind_of
+from prism.social.tie_columns import Ends, counts_by_name, directed_ends, ordered_ends, says_no_person
+
+SPACES: Final = " "
+"""The separator that stands for any number of spaces and tabs."""
+SEPARATORS: Final = ("\t", ";", "|", ",", SPACES)
+
+CLEAR: Final = 2.0
+"""Two columns are the ends if they share this many times as many ids as either of them does with a third one."""
+APART: Final = 10.0
+"""And this many times as many as two columns that are both others."""
+FEWEST_SHARED: Final = {"whole": 8, "text": 2}
+"""The least ids that they share: small numbers, such as weights, are equal to ids by chance."""
+
+_FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
+"""What no id has in it, unless in quotes: a separator without a space behind it, or numbers with spaces between."""
+_COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+")
+_ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
+"""A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
+
+
+class UnclearError(Exception):
+    """A table that cannot be read in exactly one way.
+
+    Args:
+        problem: what does not fit, and what to set; empty if some line has no two ids.
+        rank: how far the reading came; of several that failed, the one that came furthest tells the most.
+    """
+
+    def __init__(self, problem: str, rank: int = 0) -> None:
+        self.problem = problem
+        self.rank = rank
+        super().__init__(problem)
+
+
+class Sample(NamedTuple):
+    """Some lines of a table, the first among them.
+
+    Args:
+        lines: the texts of the lines.
+        at: the place of each among all lines, from 0 on.
+        total: the number of all lines.
+        names: the names of the columns in a comment above the table, if there is one.
+        starred: a comment above the table says that the first two columns are the ends.
+    """
+
+    lines: Sequence[str]
+    at: Sequence[int]
+    total: int
+    names: Sequence[str] = ()
+    starred: bool = False
+
+
+class Reading(NamedTuple):
+    """How a table is read.
+
+    Args:
+        names: the names of the columns; empty without a header.
+        headers: the number of lines at the top that are no ties.
+        ends: the columns of the ends.
+        width: the least number of cells in a line.
+        kinds: the column that says of each tie whether it is directed; None without one.
+        is_told: the settings say which columns are the ends, so others may be missing.
+    """
+
+    separator: str
+    names: Sequence[str]
+    headers: int
+    ends: Ends
+    width: int
+    kinds: int | None = None
+    is_told: bool = False
+
+
+def cells_of(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Return the cells of each line.
+
+    Raises:
+        UnclearError: a quote is not closed in its line.
+    """
+    is_spaced = separator == SPACES
+    if is_spaced and any("{" in line for line in lines):
+        lines = [_ATTRIBUTES.sub("", line) for line in lines]
+    if len(separator) > 1 or not any('"' in line for line in lines):
+        return [line.split() for line in lines] if is_spaced else [line.split(separator) for line in lines]
+    if is_spaced:
+        lines = [line.strip().replace("\t", " ") for line in lines]
+    reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
+    try:
+        rows = [*reader]
+    except csv.Error:
+        rows = []
+    if len(rows) != len(lines):
+        raise UnclearError("")
+    return rows
+
+
+def find_reading(sample: Sample, config: GraphConfig) -> Reading:
+    """Return the only reading of a table that fits.
+
+    Raises:
+        UnclearError: there is none, or more than one.
+    """
+    found, failed = list[tuple[Reading, bool]](), list[UnclearError]()
+    for separator in (config.separator,) if config.separator else SEPARATORS:
+        if all(map(_parted_by(separator), sample.lines)):
+            try:
+                found.append(_read_as(separator, sample, config))
+            except UnclearError as error:
+                failed.append(error)
+    if not found:
+        raise max(failed, key=lambda error: error.rank) if failed else UnclearError("")
+    plain = [reading for reading, spaced in found if not spaced]
+    if len(found) == 1 or found[0][0].separator == "\t":
+        return found[0][0]
+    if len(plain) == 1:
+        return plain[0]
+    raise UnclearError("more than one separator fits: set population.graph.separator", 2)
+
+
+def _parted_by(separator: str) -> Callable[[str], bool]:
+    """Return a test of whether a line has more than one cell."""
+    return (lambda line: len(line.split()) > 1) if separator == SPACES else (lambda line: separator in line)
+
+
+def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
+    """Return the reading with a separator, and whether ids have spaces in it."""
+    rows = [[cell.strip() for cell in row] for row in cells_of(sample.lines, separator)]
+    width = _width(rows, is_told=config.columns is not None)
+    columns = _Columns(rows[1:] or rows, sample.at[1:] or sample.at, width)
+    names, headers = _names(rows[0], columns, sample, config)
+    if not headers and len(rows) > 1:
+        columns = _Columns(rows, sample.at, width)
+    ends = _ends(names, columns, sample, config)
+    cells = {cell for end in ends for cell in columns.distinct[end]}
+    quoted = any('"' in line for line in sample.lines)
+    if not quoted and (strange := next((cell for cell in cells if _is_foreign(cell)), None)) is not None:
+        raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)
+    for end in ends:
+        if columns.kinds[end] in ("decimal", "date", "flag", "blank"):
+            what = {"blank": "nothing", "flag": "true or false"}.get(columns.kinds[end], f"{columns.kinds[end]}s")
+            raise UnclearError(f"column {end + 1} holds {what} and no ids: set population.graph.columns", 3)
+    kinds = next((at for at, name in enumerate(names) if name.lower() == "type" and _are_kinds(columns, at)), None)
+    reading = Reading(separator, names, headers, ends, width, kinds, config.columns is not None)
+    return reading, any(" " in cell for cell in cells)
+
+
+def _is_foreign(cell: str) -> bool:
+    return _FOREIGN.search(cell) is not None and _COMMA_NUMBER.fullmatch(cell) is None
+
+
+def _are_kinds(columns: _Columns, at: int) -> bool:
+    return {cell.lower() for cell in columns.distinct[at]} <= {"directed", "undirected"}
+
+
+def _width(rows: Sequence[Sequence[str]], *, is_told: bool) -> int:
+    """Return the number of columns, without those at the end that are empty everywhere."""
+    body = rows[1:] or rows
+    width = max(map(_filled, body))
+    least = min(map(len, body))
+    if is_told:
+        return min(width, least)
+    if width < 2:
+        raise UnclearError("")
+    if least < width:
+        few = next(row for row in body if len(row) < width)
+        raise UnclearError(f"some lines have {width} columns, and one has {len(few)}: {' '.join(few)[:40]!r}", 1)
+    first = _filled(rows[0])
+    if not width - 1 <= first <= width:
+        raise UnclearError(f"the first line has {first} columns, and others have {width}", 1)
+    return width
+
+
+def _filled(row: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((at for at in range(len(row), 0, -1) if row[at - 1]), 0)
+
+
+class _Columns:
+    """The columns of the lines below a header.
+
+    Args:
+        rows: the cells of each line.
+        at: the place of each line in the table.
+        width: the number of columns.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[str]], at: Sequence[int], width: int) -> None:
+        self.rows = rows
+        self.width = width
+        self._at = at
+        self.cells = [[row[column] for row in rows] for column in range(width)]
+        self.distinct = [set(cells) for cells in self.cells]
+        self.kinds = [kind_of(cells) for cells in self.distinct]
+
+    @cached_property
+    def counting(self) -> set[int]:
+        """The columns that count the lines, from 0 or 1 on."""
+        return {column for column in range(self.width) if self._counts(self.cells[column])}
+
+    def _counts(self, cells: Sequence[str]) -> bool:
+        if not all(cell.isdecimal() and len(cell) < 19 for cell in cells):
+            return False
+        first = int(cells[0])
+        return first in (0, 1) and all(
+            int(cell) - first == at - self._at[0] for cell, at in zip(cells, self._at, strict=True)
+        )
+
+    def shared(self, one: int, other: int) -> int:
+        """Return the number of different cells that are in both columns."""
+        return len(self.distinct[one] & self.distinct[other])
+
+    def likeness(self, one: int, other: int) -> float:
+        """Return the share of the different cells of two columns that are in both (Jaccard 1901)."""
+        return self.shared(one, other) / (len(self.distinct[one] | self.distinct[other]) or 1)
+
+
+def _names(
+    first: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig
+) -> tuple[Sequence[str], int]:
+    """Return the names of the columns and the number of lines that they take; none and 0 without a header."""
+    called = {each for each in config.columns or () if isinstance(each, str)}
+    told = bool(called) and called <= {*first}
+    width = columns.width
+    if _filled(first) == width - 1 and len(first) < width:  # R names no column for the numbers of lines
+        named = ["", *first]
+        is_counted = 0 in columns.counting and not any(map(is_number, first)) and width > 2
+        if config.header is False or not (is_counted and columns.likeness(1, 2) > CLEAR * columns.likeness(0, 1)):
+            raise UnclearError(f"the first line has {width - 1} columns, and others have {width}", 1)
+        return named, 1
+    names = first[:width]
+    has_header = config.header
+    if has_header is None:
+        has_header = told or (bool(directed_ends(names)) if sample.total == 1 else _is_header(names, columns, sample))
+    if has_header:
+        return names, 1
+    return (sample.names, 0) if len(sample.names) == width else ((), 0)
+
+
+def _is_header(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
+    """Return whether the first line differs in kind from those below it.
+
+    Raises:
+        UnclearError: it may be a header and may be a tie.
+    """
+    if directed_ends(first) or (not first[0] and 0 in columns.counting):
+        return True
+    if _are_counts(first, columns, sample):
+        problem = "the first line may be the numbers of people and ties: set population.graph.header to true to leave"
+        raise UnclearError(f"{problem} it out, or to false", 2)
+    differ = {_differs(cell, columns, at) for at, cell in enumerate(first)}
+    if differ == {None} or differ == {True, False}:
+        if differ == {None} and _recurs(first, columns):
+            return False
+        problem = "the first line may be a header and may be a tie: set population.graph.header to true or false"
+        raise UnclearError(problem, 2)
+    return True in differ
+
+
+def _differs(cell: str, columns: _Columns, at: int) -> bool | None:
+    """Return whether a cell differs in kind from those below it; None if that cannot be said."""
+    below = columns.distinct[at]
+    if not cell or columns.kinds[at] == "blank":
+        return None
+    if columns.kinds[at] != "text":
+        return kind_of({cell}) == "text"
+    if all(map(has_digit, below)) and not has_digit(cell):
+        return True
+    return None
+
+
+def _recurs(first: Sequence[str], columns: _Columns) -> bool:
+    """Return whether a cell of the first line stands in another line, too, as ids do and names of columns do not."""
+    others = [row for row in columns.rows if row[: len(first)] != [*first]]
+    if columns.width == 2:
+        return any(cell in first for row in others for cell in row[:2])
+    return any(cell and row[at] == cell for row in others for at, cell in enumerate(first))
+
+
+def _are_counts(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
+    """Return whether the first line may be the numbers of people (once or twice) and of ties."""
+    if not all(cell.isdecimal() for cell in first) or len(first) > 3:
+        return False
+    people = columns.distinct[0] | columns.distinct[1]
+    fits = int(first[-1]) == sample.total - 1 and int(first[0]) >= len(people) and len({*first[:-1]}) == 1
+    return fits and any(row[0] != row[1] for row in columns.rows)
+
+
+def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> Ends:
+    """Return the columns of the ends: as they are told, by name, or because no others can be.
+
+    Raises:
+        UnclearError: more than one pair of columns fits, or none.
+    """
+    if config.columns is not None:
+        return _told_ends(config.columns, names, columns)
+    for find in (directed_ends, ordered_ends):
+        named = find(names)
+        if len(named) > 1:
+            named = [ends for ends in named if all(columns.kinds[end] in ("whole", "text") for end in ends)]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            raise UnclearError("more than two columns are named as ends: set population.graph.columns", 3)
+    if sample.starred:
+        return Ends(0, 1)
+    if names and {*names[1:]} == columns.distinct[0]:
+        raise UnclearError("is a table of people by people: expected one tie a line", 4)
+    return _only_two(names, columns) if columns.width == 2 else _alike(names, columns)
+
+
+def _told_ends(told: Sequence[int | str], names: Sequence[str], columns: _Columns) -> Ends:
+    found = list[int]()
+    for each in told:
+        if isinstance(each, str) and each not in names:
+            have = f"the header has {', '.join(names)}" if names else "no header was found"
+            raise UnclearError(f"population.graph.columns: there is no column {each!r}: {have}", 4)
+        place = names.index(each) if isinstance(each, str) else each - 1
+        if place >= columns.width:
+            raise UnclearError(f"population.graph.columns: {each} is beyond the {columns.width} columns", 4)
+        found.append(place)
+    return Ends(*found)
+
+
+def _only_two(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the ends in a table of two columns, unless it is a list of people."""
+    facts = [name for name in names if says_no_person(name) and (name.lower() != "id" or counts_by_name(name))]
+    is_list = columns.kinds[0] != columns.kinds[1] and 0 in columns.counting and not columns.shared(0, 1)
+    if facts or (is_list and len(columns.rows) > 1):
+        what = f"`{facts[0]}` names no people" if facts else "the first counts the lines"
+        raise UnclearError(f"there are two columns, and {what}: set population.graph.columns", 3)
+    return Ends(0, 1)
+
+
+def _alike(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the two columns of one kind that share ids, if no others do."""
+    unclear = UnclearError("cannot tell which columns are the ends: set population.graph.columns, such as [1, 2]", 3)
+    possible = [at for at in range(columns.width) if columns.kinds[at] in ("whole", "text")]
+    named = [at for at in possible if not (names and says_no_person(names[at]))]
+    pairs = [pair for pair in combinations(named, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
+    if not pairs:
+        raise unclear
+    best = max(pairs, key=lambda pair: columns.likeness(*pair))
+    if len(pairs) == 1:
+        if not columns.shared(*best) and (len(named) > 2 or best != (0, 1)):
+            raise unclear
+        return Ends(*best)
+    whole = columns.kinds[best[0]] == "whole"
+    if not names and whole and (best != (0, 1) or 0 in columns.counting):
+        raise unclear
+    if columns.shared(*best) < FEWEST_SHARED[columns.kinds[best[0]]]:
+        raise unclear
+    for pair in pairs:
+        clear = CLEAR if {*pair} & {*best} else APART
+        if pair != best and clear * columns.likeness(*pair) > columns.likeness(*best):
+            raise unclear
+    if whole and any(row[best[0]] == row[best[1]] for row in columns.rows):
+        raise unclear
+    return Ends(*best)

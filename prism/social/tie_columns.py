@@ -1,0 +1,128 @@
+"""The names that people give to the two columns of a table of ties, and which of the two follows the other.
+
+Names are compared word by word, so `SOURCE_SUBREDDIT`, `FromNodeId` and `user_from` are found as well as `source`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import Final, NamedTuple
+
+Words = tuple[str, ...]
+
+DIRECTIONS: Final = (
+    ("source", "target"),
+    ("source", "destination"),
+    ("source", "dest"),
+    ("src", "dst"),
+    ("src", "dest"),
+    ("src", "tgt"),
+    ("origin", "destination"),
+    ("from", "to"),
+    ("sender", "receiver"),
+    ("sender", "recipient"),
+    ("citing", "cited"),
+    ("ego", "alter"),
+    ("follower", "followee"),
+    ("follower", "following"),
+    ("follower", "followed"),
+    ("follower", "user"),
+    ("user", "followee"),
+    ("user", "following"),
+    ("user", "followed"),
+    ("user", "follows"),
+    ("user", "friend"),
+)
+"""Words of the person who follows and of the one who is followed. A user follows friends, and followers the user."""
+
+ORDERS: Final = (("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("u", "v"), ("one", "two"), ("first", "second"))
+"""Words that only number two columns of people. They may be ids themselves, so they make no header."""
+
+_KNOWN = frozenset(word for pair in DIRECTIONS for word in pair)
+_PEOPLE = frozenset(
+    "account actor agent author character handle id ids individual key member n name node number participant people "
+    "person player screen student twitter uid user username v vertex".split()
+)
+"""Words that say of a column only that it names people."""
+_COUNTERS = frozenset("unnamed index idx nr no num number row line rownames".split())
+_FACTS = frozenset(
+    "weight weights w type kind label relation time timestamp date year month day hour created count counts value "
+    "score rating sign strength".split()
+)
+"""Words of columns that say something about a tie."""
+
+
+class Ends(NamedTuple):
+    """The columns of the two ends, from 0 on: the person in one follows the person in the other."""
+
+    follower: int
+    followee: int
+
+
+def words(name: str) -> Words:
+    """Return the words of a column's name in lower case: `from`, `node`, `id` for `FromNodeId`."""
+    found = list[str]()
+    for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+", name):
+        word = part.lower()
+        stem = next((end for end in ("id", "node") if word.endswith(end) and word.removesuffix(end) in _KNOWN), "")
+        found += [word.removesuffix(stem), stem] if stem else [word]
+    if found[:2] == ["followed", "by"]:
+        return ("follower", *found[2:])
+    return tuple(found)
+
+
+def directed_ends(names: Sequence[str]) -> list[Ends]:
+    """Return the columns that are named as the ends of a tie: none, one pair, or all that could be meant."""
+    return _best(names, DIRECTIONS, {word for pair in DIRECTIONS for word in pair})
+
+
+def ordered_ends(names: Sequence[str]) -> list[Ends]:
+    """Return the columns of people that are only numbered, such as `node1` and `node2`, in the same way."""
+    found = _best(names, ORDERS, {word for pair in ORDERS for word in pair})
+    return [ends for ends in found if {*words(names[ends.follower])[:-1]} <= _PEOPLE]
+
+
+def says_no_person(name: str) -> bool:
+    """Return whether a column's name is that of a line's number or of a fact about the tie."""
+    said = words(name)
+    return said in {(), ("id",), ("edge", "id"), ("tie", "id"), ("link", "id")} or bool(
+        {*said} & _FACTS or {*said[:1]} & _COUNTERS
+    )
+
+
+def counts_by_name(name: str) -> bool:
+    """Return whether a column's name, blank or `Unnamed: 0` for one, is that of a line's number."""
+    said = words(name)
+    return not said or said[0] in _COUNTERS
+
+
+def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str]) -> list[Ends]:
+    """Return the pairs of columns whose names differ in the words of a pair alone.
+
+    If there are none, those are returned whose other words say only that they name people. Of several, plain names
+    count before others, and then ids: `source` before `source_id`, and that before `source_label`.
+    """
+    said = [words(name) for name in names]
+    exact, loose = dict[Ends, Words](), dict[Ends, Words]()
+    for follower, followee in permutations((at for at, each in enumerate(said) if known & {*each}), 2):
+        for first, second in pairs:
+            if first not in said[follower] or second not in said[followee]:
+                continue
+            rests = _without(said[follower], first), _without(said[followee], second)
+            if rests[0] == rests[1]:
+                exact[Ends(follower, followee)] = rests[0]
+            elif {*rests[0], *rests[1]} <= _PEOPLE:
+                loose[Ends(follower, followee)] = max(rests)
+    found = exact or loose
+    for rest in ((), ("id",)):
+        plain = [ends for ends, others in found.items() if others == rest]
+        if len(plain) == 1:
+            return plain
+    return [*found]
+
+
+def _without(said: Words, word: str) -> Words:
+    at = said.index(word)
+    return said[:at] + said[at + 1 :]

@@ -1,0 +1,42 @@
+"""The line by which people are told what was understood of the file of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prism.social.graph import FollowGraph
+
+_SHOWN = 40
+"""The most characters of a name."""
+
+
+def understood(graph: FollowGraph, said: Sequence[str], first: tuple[str, str], *, mutual: bool) -> str:
+    """Return what was understood of a file: how it was read, the people and ties, and the first tie.
+
+    Args:
+        said: how it was read, in parts.
+        first: the ids of its first tie, the one who follows in front.
+        mutual: the ties are friendships.
+    """
+    ties = graph.edges // 2 if mutual else graph.edges
+    parts = [
+        *said,
+        f"{graph.size:,} {'person' if graph.size == 1 else 'people'}, {ties:,} {'tie' if ties == 1 else 'ties'}",
+        f"first: {shown(first[0])} -> {shown(first[1])}",
+    ]
+    if mutual:
+        parts.append("both follow each other")
+    left_out = [
+        f"{count:,} {what}"
+        for count, what in ((graph.duplicates, "repeated"), (graph.self_loops, "of people to themselves"))
+        if count
+    ]
+    if left_out:
+        parts.append(f"left out: {' and '.join(left_out)}")
+    return "; ".join(parts)
+
+
+def shown(name: str) -> str:
+    """Return a name of a file on one line, with characters escaped that a terminal would obey."""
+    plain = name if name.isprintable() else ascii(name)[1:-1]
+    return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 3]}..."
