@@ -52,9 +52,8 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.UnionType():
             return " or ".join(type_text(member) for member in kind.types)
         case inspect.VarTupleType() | inspect.ListType():
-            if kind.min_length and kind.min_length == kind.max_length:
-                return f"list of {kind.min_length}: {type_text(kind.item_type)}"
-            least = f", at least {kind.min_length}" if kind.min_length else ""
+            exactly = "" if kind.min_length == kind.max_length else "at least "
+            least = f", {exactly}{kind.min_length}" if kind.min_length else ""
             return f"list of {type_text(kind.item_type)}{least}"
         case inspect.DictType():
             return f"mapping of {type_text(kind.key_type)} to {type_text(kind.value_type)}"

@@ -59,7 +59,7 @@ def _parse_graphml(data: bytes, source: str) -> FollowGraph:
 
 
 def _parse_gml(data: bytes, source: str) -> FollowGraph:
-    """Return the graph in a GML file. People are called by their labels, by their ids if labels are missing or repeat."""
+    """Return the graph in a GML file. People are called by their labels, or by ids if labels are missing or repeat."""
     graph = _read(data, source, "GML")
     names = [] if "label" not in graph.vs.attributes() else [html.unescape(_text(each)) for each in graph.vs["label"]]
     if not names or not all(names) or len({*names}) < len(names):

@@ -165,13 +165,13 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = None
     directed: Annotated[
         bool,
-        Meta(
-            description="in a file that does not say it: `a b` means that a follows b; false: they follow each other"
-        ),
+        Meta(description="in a file that does not say it: `a b` means that a follows b; false: they follow each other"),
     ] = False
     columns: Annotated[
         Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(description="columns of the one who follows and the one who is followed, by name or from 1 on; none: found"),
+        Meta(
+            description="columns of the one who follows and the one who is followed, by name or from 1 on; none: found"
+        ),
     ] = None
     separator: Annotated[
         Annotated[str, Meta(min_length=1)] | None,

@@ -88,7 +88,9 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     table = _table(decode_text(data, source), source)
     konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
     if konect == "bip":
-        raise InputError(source, "its first line says `bip`: expected ties between people, not of people to other things")
+        raise InputError(
+            source, "its first line says `bip`: expected ties between people, not of people to other things"
+        )
     reading = _reading(table, config, is_konect=bool(konect))
     raw, ends, undirected = _ends(table, reading)
     names, ends = _people(table, reading, raw, ends)
@@ -101,7 +103,8 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     if not graph.edges:
         raise InputError(source, "holds no ties: expected lines with two different ids")
     first = (names[ends[0, 0]], names[ends[0, 1]])
-    graph.understood = understood(graph, _said(table, reading), first, mutual=mutual)
+    is_said = konect or undirected is not None
+    graph.understood = understood(graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said)
     return graph
 
 
@@ -131,12 +134,14 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
     at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
     names = _names_above(table.comments)
     sample = Sample([lines[each] for each in at], at, total, names, starred=is_konect)
-    told = GraphConfig(columns=config.columns, separator=config.separator or table.separator or None, header=config.header)
+    told = GraphConfig(
+        columns=config.columns, separator=config.separator or table.separator or None, header=config.header
+    )
     try:
         return find_reading(sample, told)
     except UnclearError as error:
         if not error.problem:
-            raise _no_two_ids(table) from None
+            raise _no_two_ids(table, told.separator) from None
         first = " / ".join(_cut(line, _SHOWN) for line in lines[:_FIRST_LINES])
         raise table.error(f"{error.problem}; it begins {first}") from None
 
@@ -151,10 +156,12 @@ def _names_above(comments: Sequence[str]) -> Sequence[str]:
     return names if len(directed_ends(names)) == 1 else ()
 
 
-def _no_two_ids(table: _Table) -> InputError:
-    """Return the error about the first line that has no two ids by the separator of the first."""
-    separator = next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
-    return _short_line(table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0))
+def _no_two_ids(table: _Table, told: str | None) -> InputError:
+    """Return the error about the first line that has no two ids by the told separator, or by that of the first line."""
+    separator = told or next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
+    return _short_line(
+        table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0)
+    )
 
 
 def _is_short(table: _Table, separator: str, at: int) -> bool:
@@ -276,10 +283,9 @@ def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
         return ""
     if name in MISSING:
         return f"expected an id, got {name!r}, which stands for a missing one"
-    if SCIENTIFIC.fullmatch(name) and (is_numeric or "." in name or "," in name):
-        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
     whole = WHOLE_FLOAT.fullmatch(name)
-    if whole is not None and abs(int(whole[1])) >= 2**53:
+    is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
+    if is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
         return f"{name!r} has lost digits, so that different people look the same: export ids as text"
     if whole is None and is_numeric and _is_float(name):
         return f"expected ids, got the number {name!r}: set population.graph.columns"
@@ -290,7 +296,9 @@ def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
 
 def _check_long(table: _Table, names: Sequence[str]) -> None:
     """Refuse ids of which only the digits that a spreadsheet keeps are no zeros."""
-    long = [name.lstrip("-")[DIGITS_KEPT:] for name in names if len(name) > DIGITS_KEPT and name.lstrip("-").isdecimal()]
+    long = [
+        name.lstrip("-")[DIGITS_KEPT:] for name in names if len(name) > DIGITS_KEPT and name.lstrip("-").isdecimal()
+    ]
     rest = "".join(long)
     if len(rest) >= DIGITS_LOST and not rest.strip("0"):
         example = next(name for name in names if len(name.lstrip("-")) > DIGITS_KEPT)

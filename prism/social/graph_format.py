@@ -13,10 +13,24 @@ HEAD_BYTES: Final = 64 * 1024
 """The beginning of a file, in which its format shows."""
 
 _EXPECTED = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
-_PAJEK = re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE)
-_GML = re.compile(r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+(?:\"[^\"]*\"|[^\s\[]+)[ \t]*)\n)*\s*graph\s*\[", re.IGNORECASE)
-_DOT = re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE)
-_BINARY = ((b"PK\x03\x04", "a zip archive or spreadsheet"), (b"PAR1", "a Parquet file"), (b"SQLite format 3", "a database"))
+_FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {
+    "matrix_market": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
+    "pajek": re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE),
+    "graphml": re.compile(r"\s*<(?:.*?<)??(?:\w+:)?graphml\b", re.DOTALL),
+    "gml": re.compile(
+        r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+(?:\"[^\"]*\"|[^\s\[]+)[ \t]*)\n)*\s*graph\s*\[", re.IGNORECASE
+    ),
+}
+_OTHERS: Final = {
+    "XML without an element `graphml`": re.compile(r"\s*<"),
+    "a Graphviz file": re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE),
+    "JSON": re.compile(r"\s*[\[{]"),
+}
+_BINARY = (
+    (b"PK\x03\x04", "a zip archive or spreadsheet"),
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3", "a database"),
+)
 
 
 def graph_format(data: bytes, source: str) -> GraphFormat:
@@ -29,18 +43,10 @@ def graph_format(data: bytes, source: str) -> GraphFormat:
         if data.startswith(start):
             raise InputError(source, f"is {what}: {_EXPECTED}")
     head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    if head.lower().startswith("%%matrixmarket"):
-        return "matrix_market"
-    if _PAJEK.match(head):
-        return "pajek"
-    if head.lstrip().startswith("<"):
-        if re.search(r"<(?:\w+:)?graphml\b", head):
-            return "graphml"
-        raise InputError(source, f"is XML without an element `graphml`: {_EXPECTED}")
-    if _GML.match(head):
-        return "gml"
-    if _DOT.match(head):
-        raise InputError(source, f"is a Graphviz file: {_EXPECTED}")
-    if head.lstrip()[:1] in ("{", "["):
-        raise InputError(source, f"is JSON: {_EXPECTED}")
+    for form, beginning in _FORMATS.items():
+        if beginning.match(head):
+            return form
+    for what, beginning in _OTHERS.items():
+        if beginning.match(head):
+            raise InputError(source, f"is {what}: {_EXPECTED}")
     return "table"

@@ -35,7 +35,9 @@ def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
         raise InputError(source, "bad MatrixMarket: expected the line of its size, got the end of the file")
     size, entries = _size(*kept[0], source)
     if len(kept) - 1 != entries:
-        raise InputError(source, f"bad MatrixMarket: expected {entries:,} entries, got {len(kept) - 1:,}", line=kept[0][0])
+        raise InputError(
+            source, f"bad MatrixMarket: expected {entries:,} entries, got {len(kept) - 1:,}", line=kept[0][0]
+        )
     ends, zeros = _entries(kept[1:], size, values, source)
     graph = FollowGraph(size, ends[:, 0], ends[:, 1], names=[str(each + 1) for each in range(size)], mutual=mutual)
     if not graph.edges:

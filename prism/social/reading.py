@@ -117,21 +117,29 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
     Raises:
         UnclearError: there is none, or more than one.
     """
-    found, failed = list[tuple[Reading, bool]](), list[UnclearError]()
+    found, failed = list[tuple[Reading, bool]](), list[tuple[UnclearError, str]]()
     for separator in (config.separator,) if config.separator else SEPARATORS:
         if all(map(_parted_by(separator), sample.lines)):
             try:
                 found.append(_read_as(separator, sample, config))
             except UnclearError as error:
-                failed.append(error)
+                failed.append((error, separator))
     if not found:
-        raise max(failed, key=lambda error: error.rank) if failed else UnclearError("")
-    plain = [reading for reading, spaced in found if not spaced]
+        raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
+    for error, separator in failed:  # a separator that parts all lines alike is no part of an id
+        if error.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
+            raise error
+    return _plainest(found)
+
+
+def _plainest(found: Sequence[tuple[Reading, bool]]) -> Reading:
+    """Return the reading with tabs, or the only one in which no id has spaces."""
     if len(found) == 1 or found[0][0].separator == "\t":
         return found[0][0]
-    if len(plain) == 1:
-        return plain[0]
-    raise UnclearError("more than one separator fits: set population.graph.separator", 2)
+    plain = [reading for reading, is_spaced in found if not is_spaced]
+    if len(plain) != 1:
+        raise UnclearError("more than one separator fits: set population.graph.separator", 2)
+    return plain[0]
 
 
 def _parted_by(separator: str) -> Callable[[str], bool]:
@@ -231,9 +239,7 @@ class _Columns:
         return self.shared(one, other) / (len(self.distinct[one] | self.distinct[other]) or 1)
 
 
-def _names(
-    first: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig
-) -> tuple[Sequence[str], int]:
+def _names(first: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> tuple[Sequence[str], int]:
     """Return the names of the columns and the number of lines that they take; none and 0 without a header."""
     called = {each for each in config.columns or () if isinstance(each, str)}
     told = bool(called) and called <= {*first}
@@ -265,7 +271,7 @@ def _is_header(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
         problem = "the first line may be the numbers of people and ties: set population.graph.header to true to leave"
         raise UnclearError(f"{problem} it out, or to false", 2)
     differ = {_differs(cell, columns, at) for at, cell in enumerate(first)}
-    if differ == {None} or differ == {True, False}:
+    if differ in ({None}, {True, False}):
         if differ == {None} and _recurs(first, columns):
             return False
         problem = "the first line may be a header and may be a tie: set population.graph.header to true or false"
@@ -350,26 +356,35 @@ def _only_two(names: Sequence[str], columns: _Columns) -> Ends:
 
 def _alike(names: Sequence[str], columns: _Columns) -> Ends:
     """Return the two columns of one kind that share ids, if no others do."""
-    unclear = UnclearError("cannot tell which columns are the ends: set population.graph.columns, such as [1, 2]", 3)
-    possible = [at for at in range(columns.width) if columns.kinds[at] in ("whole", "text")]
-    named = [at for at in possible if not (names and says_no_person(names[at]))]
-    pairs = [pair for pair in combinations(named, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
-    if not pairs:
-        raise unclear
-    best = max(pairs, key=lambda pair: columns.likeness(*pair))
-    if len(pairs) == 1:
-        if not columns.shared(*best) and (len(named) > 2 or best != (0, 1)):
-            raise unclear
-        return Ends(*best)
-    whole = columns.kinds[best[0]] == "whole"
-    if not names and whole and (best != (0, 1) or 0 in columns.counting):
-        raise unclear
-    if columns.shared(*best) < FEWEST_SHARED[columns.kinds[best[0]]]:
-        raise unclear
+    possible = [
+        at
+        for at in range(columns.width)
+        if columns.kinds[at] in ("whole", "text") and not (names and says_no_person(names[at]))
+    ]
+    pairs = [pair for pair in combinations(possible, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
+    best = max(pairs, key=lambda pair: columns.likeness(*pair), default=None)
+    if best is not None:
+        if len(pairs) == 1:
+            is_clear = columns.shared(*best) > 0 or (len(possible) == 2 and best == (0, 1))
+        else:
+            is_clear = _stands_out(best, pairs, columns) and (bool(names) or _may_be_first(best, columns))
+        if is_clear:
+            return Ends(*best)
+    raise UnclearError("cannot tell which columns are the ends: set population.graph.columns, such as [1, 2]", 3)
+
+
+def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:
+    """Return whether two columns share many more ids than any others do, and no line has one id twice."""
+    kind = columns.kinds[best[0]]
+    if columns.shared(*best) < FEWEST_SHARED[kind]:
+        return False
     for pair in pairs:
         clear = CLEAR if {*pair} & {*best} else APART
         if pair != best and clear * columns.likeness(*pair) > columns.likeness(*best):
-            raise unclear
-    if whole and any(row[best[0]] == row[best[1]] for row in columns.rows):
-        raise unclear
-    return Ends(*best)
+            return False
+    return kind == "text" or all(row[best[0]] != row[best[1]] for row in columns.rows)
+
+
+def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:
+    """Return whether columns without names may be the ends: of numbers, the first two, if they do not count lines."""
+    return columns.kinds[best[0]] == "text" or (best == (0, 1) and 0 not in columns.counting)

@@ -42,14 +42,15 @@ ORDERS: Final = (("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("u", "v"), ("o
 
 _KNOWN = frozenset(word for pair in DIRECTIONS for word in pair)
 _PEOPLE = frozenset(
-    "account actor agent author character handle id ids individual key member n name node number participant people "
-    "person player screen student twitter uid user username v vertex".split()
+    {"account", "actor", "agent", "author", "character", "handle", "id", "ids", "individual", "key", "member", "n"}
+    | {"name", "node", "number", "participant", "people", "person", "player", "screen", "student", "twitter", "uid"}
+    | {"user", "username", "v", "vertex"}
 )
 """Words that say of a column only that it names people."""
-_COUNTERS = frozenset("unnamed index idx nr no num number row line rownames".split())
+_COUNTERS = frozenset({"unnamed", "index", "idx", "nr", "no", "num", "number", "row", "line", "rownames"})
 _FACTS = frozenset(
-    "weight weights w type kind label relation time timestamp date year month day hour created count counts value "
-    "score rating sign strength".split()
+    {"weight", "weights", "w", "type", "kind", "label", "relation", "time", "timestamp", "date", "year", "month", "day"}
+    | {"hour", "created", "count", "counts", "value", "score", "rating", "sign", "strength"}
 )
 """Words of columns that say something about a tie."""
 

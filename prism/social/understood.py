@@ -10,13 +10,16 @@ _SHOWN = 40
 """The most characters of a name."""
 
 
-def understood(graph: FollowGraph, said: Sequence[str], first: tuple[str, str], *, mutual: bool) -> str:
+def understood(
+    graph: FollowGraph, said: Sequence[str], first: tuple[str, str], *, mutual: bool, by_setting: bool = False
+) -> str:
     """Return what was understood of a file: how it was read, the people and ties, and the first tie.
 
     Args:
         said: how it was read, in parts.
         first: the ids of its first tie, the one who follows in front.
         mutual: the ties are friendships.
+        by_setting: the settings say so, because the file does not.
     """
     ties = graph.edges // 2 if mutual else graph.edges
     parts = [
@@ -25,7 +28,7 @@ def understood(graph: FollowGraph, said: Sequence[str], first: tuple[str, str], 
         f"first: {shown(first[0])} -> {shown(first[1])}",
     ]
     if mutual:
-        parts.append("both follow each other")
+        parts.append("both follow each other" + " (population.graph.directed: false)" * by_setting)
     left_out = [
         f"{count:,} {what}"
         for count, what in ((graph.duplicates, "repeated"), (graph.self_loops, "of people to themselves"))

@@ -185,7 +185,8 @@ def test_a_data_key_named_id_is_used_only_where_it_tells_the_nodes_apart(
         ("<graphml>\n<graph", "t.graphml:2: bad GraphML: Couldn't find end of Start Tag graph."),
         (
             "<html></html>",
-            "t.graphml: is XML without an element `graphml`: expected a table of ties, GraphML, GML, Pajek or MatrixMarket",
+            "t.graphml: is XML without an element `graphml`: "
+            "expected a table of ties, GraphML, GML, Pajek or MatrixMarket",
         ),
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
