@@ -142,6 +142,8 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
     except UnclearError as error:
         if not error.problem:
             raise _no_two_ids(table, told.separator) from None
+        if error.at is not None:
+            raise table.error(f"{error.problem}: {_cut(lines[error.at], _SHOWN)}", error.at) from None
         first = " / ".join(_cut(line, _SHOWN) for line in lines[:_FIRST_LINES])
         raise table.error(f"{error.problem}; it begins {first}") from None
 

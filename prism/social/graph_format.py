@@ -12,7 +12,7 @@ GraphFormat = Literal["graphml", "gml", "pajek", "matrix_market", "table"]
 HEAD_BYTES: Final = 64 * 1024
 """The beginning of a file, in which its format shows."""
 
-_EXPECTED = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
+EXPECTED = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
 _FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {
     "matrix_market": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
     "pajek": re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE),
@@ -41,12 +41,12 @@ def graph_format(data: bytes, source: str) -> GraphFormat:
     """
     for start, what in _BINARY:
         if data.startswith(start):
-            raise InputError(source, f"is {what}: {_EXPECTED}")
+            raise InputError(source, f"is {what}: {EXPECTED}")
     head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     for form, beginning in _FORMATS.items():
         if beginning.match(head):
             return form
     for what, beginning in _OTHERS.items():
         if beginning.match(head):
-            raise InputError(source, f"is {what}: {_EXPECTED}")
+            raise InputError(source, f"is {what}: {EXPECTED}")
     return "table"

@@ -30,7 +30,7 @@ FEWEST_SHARED: Final = {"whole": 8, "text": 2}
 
 _FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
 """What no id has in it, unless in quotes: a separator without a space behind it, or numbers with spaces between."""
-_COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+")
+_COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
 _ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
 """A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
 
@@ -41,9 +41,11 @@ class UnclearError(Exception):
     Args:
         problem: what does not fit, and what to set; empty if some line has no two ids.
         rank: how far the reading came; of several that failed, the one that came furthest tells the most.
+        at: the place of the line that does not fit, from 0 on; None if none is to blame.
     """
 
-    def __init__(self, problem: str, rank: int = 0) -> None:
+    def __init__(self, problem: str, rank: int = 0, at: int | None = None) -> None:
+        self.at = at
         self.problem = problem
         self.rank = rank
         super().__init__(problem)
@@ -150,7 +152,7 @@ def _parted_by(separator: str) -> Callable[[str], bool]:
 def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
     """Return the reading with a separator, and whether ids have spaces in it."""
     rows = [[cell.strip() for cell in row] for row in cells_of(sample.lines, separator)]
-    width = _width(rows, is_told=config.columns is not None)
+    width = _width(rows, sample.at, is_told=config.columns is not None)
     columns = _Columns(rows[1:] or rows, sample.at[1:] or sample.at, width)
     names, headers = _names(rows[0], columns, sample, config)
     if not headers and len(rows) > 1:
@@ -177,7 +179,7 @@ def _are_kinds(columns: _Columns, at: int) -> bool:
     return {cell.lower() for cell in columns.distinct[at]} <= {"directed", "undirected"}
 
 
-def _width(rows: Sequence[Sequence[str]], *, is_told: bool) -> int:
+def _width(rows: Sequence[Sequence[str]], at: Sequence[int], *, is_told: bool) -> int:
     """Return the number of columns, without those at the end that are empty everywhere."""
     body = rows[1:] or rows
     width = max(map(_filled, body))
@@ -187,8 +189,8 @@ def _width(rows: Sequence[Sequence[str]], *, is_told: bool) -> int:
     if width < 2:
         raise UnclearError("")
     if least < width:
-        few = next(row for row in body if len(row) < width)
-        raise UnclearError(f"some lines have {width} columns, and one has {len(few)}: {' '.join(few)[:40]!r}", 1)
+        place, few = next((place, row) for place, row in zip(at, rows, strict=True) if len(row) < width)
+        raise UnclearError(f"expected {width} columns as in other lines, got {len(few)}", 1, place)
     first = _filled(rows[0])
     if not width - 1 <= first <= width:
         raise UnclearError(f"the first line has {first} columns, and others have {width}", 1)
@@ -374,9 +376,9 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
 
 
 def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:
-    """Return whether two columns share many more ids than any others do, and no line has one id twice."""
+    """Return whether two columns share many more ids than any others do, and hold nothing that ends do not."""
     kind = columns.kinds[best[0]]
-    if columns.shared(*best) < FEWEST_SHARED[kind]:
+    if columns.shared(*best) < FEWEST_SHARED[kind] or {*best} & columns.counting:
         return False
     for pair in pairs:
         clear = CLEAR if {*pair} & {*best} else APART
@@ -386,5 +388,5 @@ def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns
 
 
 def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:
-    """Return whether columns without names may be the ends: of numbers, the first two, if they do not count lines."""
-    return columns.kinds[best[0]] == "text" or (best == (0, 1) and 0 not in columns.counting)
+    """Return whether columns without names may be the ends: of numbers, the first two alone."""
+    return columns.kinds[best[0]] == "text" or best == (0, 1)

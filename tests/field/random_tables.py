@@ -52,9 +52,11 @@ def random_table(seed: int) -> RandomTable:
     draw = Random(seed)
     people, ties = _ties(draw)
     separator = draw.choice(["\t", ";", ",", ",", "|", " "])
+    if separator == " ":
+        ties = [(one.replace(" ", "_"), other.replace(" ", "_")) for one, other in ties]
     comma = separator == ";" and draw.random() < 0.6
     floats = people[0].isdecimal() and draw.random() < 0.2
-    names, cells = _columns(draw, ties, comma=comma, floats=floats, spaced=separator == " ")
+    names, cells = _columns(draw, ties, comma=comma, floats=floats)
     width = draw.randrange(2, 4 if draw.random() < 0.6 else 6)
     order = [0, 1, *draw.sample(range(2, len(names)), min(width, len(names)) - 2)]
     if draw.random() < 0.5:
@@ -103,9 +105,7 @@ def _ties(draw: Random) -> tuple[list[str], list[Tie]]:
     return people, ties
 
 
-def _columns(
-    draw: Random, ties: list[Tie], *, comma: bool, floats: bool, spaced: bool
-) -> tuple[list[str], list[list[str]]]:
+def _columns(draw: Random, ties: list[Tie], *, comma: bool, floats: bool) -> tuple[list[str], list[list[str]]]:
     """Return the names of columns, the two ends in front, and the cells of each line."""
     other: dict[str, Callable[[int], str]] = {
         draw.choice(["", "Unnamed: 0", "index", "id", "nr", "huhn"]): lambda at: str(at + start),
@@ -120,11 +120,10 @@ def _columns(
     point = ",0" if comma else ".0"
     # pandas makes one column of numbers floats, or both
     shown = [floats, floats and draw.random() < 0.5]
-    joined = [[cell.replace(" ", "_") if spaced else cell for cell in tie] for tie in ties]
     cells = [
         [cell + point if is_float else cell for cell, is_float in zip(tie, shown, strict=True)]
         + [make(at) for make in other.values()]
-        for at, tie in enumerate(joined)
+        for at, tie in enumerate(ties)
     ]
     return [*ends, *other], cells
 

@@ -12,6 +12,7 @@ from actors.factory.input_files import load_population, read_input
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.graph import FollowGraph
+from prism.social.graph_format import EXPECTED
 from tests.paths import real_path
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
@@ -185,8 +186,7 @@ def test_a_data_key_named_id_is_used_only_where_it_tells_the_nodes_apart(
         ("<graphml>\n<graph", "t.graphml:2: bad GraphML: Couldn't find end of Start Tag graph."),
         (
             "<html></html>",
-            "t.graphml: is XML without an element `graphml`: "
-            "expected a table of ties, GraphML, GML, Pajek or MatrixMarket",
+            f"t.graphml: is XML without an element `graphml`: {EXPECTED}",
         ),
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
