@@ -73,6 +73,7 @@ class Draw(IntEnum):
     QUALITY = 24
     DWELL = 25
     FEED_PART = 26
+    MARGIN = 27
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

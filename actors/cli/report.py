@@ -22,7 +22,7 @@ from prism.social.realised import feed_warning
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
-REALISED = ("feed", "behaviour")
+REALISED = ("feed", "behaviour", "margins")
 """The entries of a world of feeds that have tables of their own."""
 
 IDS = ("root_post",)

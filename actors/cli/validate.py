@@ -10,7 +10,8 @@ import click
 from actors.cli.building import build_with_progress
 from actors.cli.deliberation import deliberation
 from actors.cli.options import choose_config, with_settings
-from actors.factory.checks import Checked, check_domain, lines_of_domain
+from actors.display.words import printable
+from actors.factory.checks import Checked, check_domain, lines_of_domain, understood_by
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
 from actors.metrics.observation import check_tracing
@@ -57,7 +58,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     for name, sha256 in checked.inputs.items():
         click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
     for line in checked.notes:
-        click.echo(line)
+        click.echo(printable(line))
     if (deliberates := deliberation(settings)) is not None:
         click.echo(deliberates)
     _print_unchecked(checked)
@@ -81,8 +82,8 @@ def _print_forecast(config: Config) -> None:
 
 def _build(config: Config) -> Checked:
     built = build_with_progress(config, always=True)
-    notes = (*lines_of_domain(config, built.domain), *built.notes)
-    return Checked(built.domain.size, dict(built.inputs), "", notes)
+    lines = (*understood_by(built.domain), *lines_of_domain(config, built.domain))
+    return Checked(built.domain.size, dict(built.inputs), "", lines)
 
 
 def _print_unchecked(checked: Checked) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.graph_files import parse_graph
-from actors.factory.input_files import fitting_memory, read_if_small
+from actors.factory.input_files import fitting_memory, load_margins, read_if_small
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
@@ -21,7 +21,7 @@ from prism.social.chart import can_post
 from prism.social.graph import FollowGraph
 from prism.social.hours import check_hours_format, parse_hours
 from prism.social.population import graph_of
-from prism.social.profiles import Profile, check_profile_format, parse_profiles
+from prism.social.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.sharing import QuestionFields
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
@@ -34,7 +34,7 @@ class Checked(NamedTuple):
         size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: what the build would make, in words; empty if everything was checked.
-        notes: what people's own attributes are, and what was read in part, a line for each; empty without any.
+        notes: what input files were taken to say and what people's own attributes are, a line for each.
     """
 
     size: int | None
@@ -52,7 +52,7 @@ def check_domain(config: Config) -> Checked:
     """
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
-        return Checked(built.domain.size, dict(built.inputs), "", built.notes)
+        return Checked(built.domain.size, dict(built.inputs), "", understood_by(built.domain))
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
@@ -78,6 +78,14 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
     )
 
 
+def understood_by(domain: Domain) -> tuple[str, ...]:
+    """Return what the input files of a built domain were taken to say, a line each."""
+    from prism.economy.domain import EconomyDomain  # noqa: PLC0415
+    from prism.social.domain import SocialDomain  # noqa: PLC0415
+
+    return domain.understood if isinstance(domain, SocialDomain | EconomyDomain) else ()
+
+
 def notes_of_domain(domain: Domain) -> Sequence[str]:
     """Return what a built domain has to say about its settings before the first tick."""
     from prism.social.domain import SocialDomain  # noqa: PLC0415
@@ -88,7 +96,7 @@ def notes_of_domain(domain: Domain) -> Sequence[str]:
 def _check_population(config: PopulationConfig, seed: int) -> Checked:
     """Check in the order in which a population is built, so that both find the same mistake first."""
     inputs: dict[str, str | None] = {}
-    profiles: tuple[Profile, ...] | None = None
+    profiles: Profiles | None = None
     graph: FollowGraph | None = None
     if config.profiles is not None:
         with fitting_memory(config.profiles):
@@ -110,11 +118,17 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
         if source is not None:
             parse_hours(source.data, source.name)
         inputs[hours] = None if source is None else source.sha256
+    margins, read = load_margins(config)
+    inputs |= read
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
-    people = tuple(lines_of_columns(config, profiles, seed, size))
-    unmade = "the people and who follows whom" if is_generated else "the people"
-    return Checked(size, inputs, unmade, (*lines_of_graph(config, graph), *people))
+    notes = (
+        *(() if profiles is None else profiles.understood),
+        *lines_of_graph(config, graph),
+        *lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
+        *(() if margins is None else margins.lines(size, seed)),
+    )
+    return Checked(size, inputs, "the people and who follows whom" if is_generated else "the people", notes)
 
 
 def lines_of_graph(config: PopulationConfig, graph: FollowGraph | None) -> Sequence[str]:

@@ -117,7 +117,7 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
 def _missing_inputs(placed: PlacedConfig, config: Config) -> Iterator[InputError]:
     """Yield the input files that are named and do not exist; those of a configuration with their directory in it."""
     for key, name in input_paths(config).items():
-        leaf = placed.leaves.get(key)
+        leaf = placed.leaves.get(key.partition("[")[0])
         if leaf is not None and not locate_input(name).exists():
             yield InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
 

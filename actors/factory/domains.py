@@ -29,13 +29,11 @@ class BuiltDomain(NamedTuple):
     Args:
         inputs: `{input file, as the user wrote it: SHA-256}`.
         code: the files and directories of the domain's own code; none for one that comes with PRISM.
-        notes: what the input files say only in part, a line for each.
     """
 
     domain: Domain
     inputs: dict[str, str]
     code: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
@@ -84,8 +82,8 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
         series = parse_series(source.data, source.name)
     quarters = series.quarters
     start, lags = initial_state(initial, quarters), initial_lags(initial, config.economy.macro, quarters)
-    inputs = {source.name: source.sha256}
-    return BuiltDomain(EconomyDomain(config, start, lags=lags), inputs, notes=series.notes(source.name))
+    domain = EconomyDomain(config, start, lags=lags, understood=series.understood(source.name))
+    return BuiltDomain(domain, {source.name: source.sha256})
 
 
 class _HashedInputs:

@@ -24,6 +24,7 @@ from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.hours import parse_hours
+from prism.social.margins import Margins, MarginTable, parse_margin
 from prism.social.population import Population, build_population, ignore_step
 from prism.social.profiles import parse_profiles
 
@@ -83,7 +84,27 @@ def load_population(
             graph = _shared(source, lambda: parse_graph(source.data, source.name, config.graph), "graph", config.graph)
         hashes[source.name] = source.sha256
     hours, hashed = load_hours(config)
-    return build_population(config, seed, profiles=profiles, graph=graph, hours=hours, on_step=on_step), hashes | hashed
+    margins, read = load_margins(config)
+    population = build_population(
+        config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, on_step=on_step
+    )
+    return population, hashes | hashed | read
+
+
+def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
+    """Return the margins in the files that the configuration names, and the hash of each file.
+
+    Raises:
+        InputError: a file cannot be read or used, or the tables contradict each other.
+    """
+    tables: list[MarginTable] = []
+    hashes: dict[str, str] = {}
+    for name in config.margins:
+        with fitting_memory(name):
+            source = read_input(name)
+            tables.append(parse_margin(source.data, source.name, config))
+        hashes[source.name] = source.sha256
+    return Margins(tables, config) if tables else None, hashes
 
 
 def load_hours(config: PopulationConfig) -> tuple[tuple[float, ...] | None, dict[str, str]]:
@@ -216,7 +237,13 @@ def with_inputs_beside(config: Config, directory: Path) -> Config:
         activity = replace(activity, hours=find(activity.hours))
     return replace(
         config,
-        population=replace(population, profiles=find(population.profiles), graph=graph, activity=activity),
+        population=replace(
+            population,
+            profiles=find(population.profiles),
+            margins=tuple(str(find(name)) for name in population.margins),
+            graph=graph,
+            activity=activity,
+        ),
         statechart=replace(config.statechart, file=find(config.statechart.file)),
         oracle=replace(config.oracle, sharing=replace(sharing, distilled=find(sharing.distilled))),
         economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
@@ -232,6 +259,7 @@ def input_paths(config: Config) -> dict[str, str]:
     elif config.simulation.domain == "social":
         named = {
             "population.profiles": population.profiles,
+            **{f"population.margins[{place}]": name for place, name in enumerate(population.margins)},
             "population.graph.path": population.graph.path,
             "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,
             "statechart.file": config.statechart.file,

@@ -153,6 +153,18 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
             keys=("population.interests_per_person", "population.topics"),
             problem=f"expected interests_per_person <= the number of topics, got {wanted} and {len(topics)}",
         )
+    if population.profiles is not None and population.margins:
+        yield Conflict(
+            keys=("population.margins", "population.profiles"),
+            problem="people come from profiles or from margins: expected only one of them",
+        )
+    try:
+        "a".encode(population.encoding)
+    except (LookupError, ValueError):
+        yield Conflict(
+            keys=("population.encoding",),
+            problem=f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}",
+        )
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and population.profiles is None and population.graph.path is None:
         yield Conflict(
@@ -182,6 +194,8 @@ def _column_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
 
 def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
     """Yield the attributes that nothing gives to people, if there are no profiles. Of a column more has been said."""
+    if population.margins:  # they are read later
+        return
     for name, declaration in population.attributes.items():
         if population.profiles is None and declaration.column is None and not declaration.is_complete:
             yield Conflict(

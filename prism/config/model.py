@@ -316,8 +316,18 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ] = 1000
     profiles: Annotated[
         str | None,
-        Meta(description="OASIS profiles, .json or .csv, given to people by the seed; none makes synthetic people"),
+        Meta(description="profiles, .json, .jsonl, .csv or .tsv, given to people by the seed; none: people are drawn"),
     ] = None
+    encoding: Annotated[
+        str, Meta(min_length=1, description="encoding of the profile file and of margins, such as cp1252 or utf-16")
+    ] = "utf-8"
+    follow_lists: Annotated[
+        Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
+        Meta(
+            description="what follow lists of profiles hold; fit: what names people of the file, refused if two do: "
+            "docs/input-files.md"
+        ),
+    ] = "fit"
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(min_length=1, description="topics of synthetic people's interests and posts"),
@@ -382,6 +392,13 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             "{age: {type: int, min: 13, max: 99}}: docs/attributes.md"
         ),
     ] = msgspec.field(default_factory=dict)
+    margins: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="tables of shares, .csv or .tsv, that attributes of synthetic people are drawn from: "
+            "docs/attributes.md"
+        ),
+    ] = ()
     columns: ColumnsConfig = ColumnsConfig()
     relevance: RelevanceConfig = RelevanceConfig()
     intentions: IntentionsConfig = IntentionsConfig()

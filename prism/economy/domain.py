@@ -32,6 +32,7 @@ class EconomyDomain:
         start: the indicators before the first quarter.
         chart: the nations' chart; the default one, or another over the same states and triggers.
         lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
+        understood: what the file of the start was taken to say, a line each.
     """
 
     context_type: Any = Situation
@@ -45,8 +46,10 @@ class EconomyDomain:
         start: GlobalState,
         chart: Statechart[PolicyState] = ECONOMY_CHART,
         lags: Lags | None = None,
+        understood: tuple[str, ...] = (),
     ) -> None:
         self.config = config
+        self.understood = understood
         self.chart = chart
         self.world = EconomyWorld(config, start, lags)
         self._clock = clock_of(config)

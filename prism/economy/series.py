@@ -42,13 +42,14 @@ class Series(NamedTuple):
     quarters: tuple[Figures, ...]
     left_out: tuple[tuple[Quarter, tuple[str, ...]], ...] = ()
 
-    def notes(self, source: str) -> tuple[str, ...]:
-        """Return a line that names the quarters that are left out; none if there are none."""
+    def understood(self, source: str) -> tuple[str, ...]:
+        """Return which quarters the file has, and which of them are left out, a line each."""
+        count, first, last = len(self.quarters), self.quarters[0].quarter, self.quarters[-1].quarter
+        line = f"{source}: {count:,} {'quarter' if count == 1 else 'quarters'}, {first} to {last}"
         if not self.left_out:
-            return ()
+            return (line,)
         each = ", ".join(f"{quarter} (no {' and no '.join(missing)})" for quarter, missing in self.left_out)
-        first, last = self.quarters[0].quarter, self.quarters[-1].quarter
-        return (f"{source}: {len(self.quarters)} quarters, {first} to {last}; left out at an end: {each}",)
+        return line, f"{source}: left out at the ends: {each}"
 
 
 def year_inflation(series: Sequence[Figures], index: int) -> float | None:

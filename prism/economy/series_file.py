@@ -6,18 +6,16 @@ unknown yet. All rows decide together how numbers are written, and a file that c
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from prism.economy.series import Figures, Series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.text_files import decode_text, file_format, separator_of
+from prism.text_files import decode_text, file_format, separator_of, table_rows
 
 
 class _Column(NamedTuple):
@@ -73,7 +71,8 @@ def parse_series(data: bytes, source: str) -> Series:
     kind = file_format(source)
     if kind not in (".csv", ".tsv"):
         raise InputError(source, f"expected quarterly figures in .csv or .tsv (also .gz), got {kind or 'no extension'}")
-    lines = [*_rows(decode_text(data, source), source)]
+    text = decode_text(data, source)
+    lines = [row for row in table_rows(text, source, separator_of(text, _KNOWN)) if any(map(str.strip, row[1]))]
     if not lines:
         raise InputError(source, f"is empty: expected a header with {EXPECTED}")
     (header_line, header), *rows = lines
@@ -117,20 +116,6 @@ def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], sou
         )
     quarters = tuple(found for _, found in rows if isinstance(found, Figures))
     return Series(quarters, tuple((quarter, found) for _, quarter, found in lacking))
-
-
-def _rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it begins on."""
-    separator = separator_of(next((line for line in text.splitlines() if line.strip()), ""))
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
-    line = 1
-    try:
-        for fields in reader:
-            if any(field.strip() for field in fields):
-                yield line, fields
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(source, f"bad CSV: {error}", line=line) from None
 
 
 def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from prism.errors import InputError
 from prism.scorecard.trees import ROOT, Tree
-from prism.text_files import decode_text, separator_of
+from prism.text_files import SEPARATORS, decode_text
 
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
 
@@ -30,7 +30,8 @@ def columns_in(data: bytes, source: str) -> tuple[str, ...]:
         InputError: it is no text, or is empty.
     """
     header = next((line for line in decode_text(data, source).splitlines() if line.strip()), "")
-    names = tuple(name.strip().lower() for name in next(csv.reader([header], delimiter=separator_of(header)), ()))
+    separator = max(SEPARATORS, key=header.count)
+    names = tuple(name.strip().lower() for name in next(csv.reader([header], delimiter=separator), ()))
     if not any(names):
         raise InputError(source, "is empty: expected a line with the names of its columns")
     return names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from prism.checked import field_types
 from prism.config.attributes import PLACE, TRAITS, Value
@@ -16,18 +16,25 @@ DRAWN_SHOWN = 1000
 
 
 def lines_of_columns(
-    config: PopulationConfig, profiles: Sequence[Profile] | None, seed: int, size: int | None
+    config: PopulationConfig,
+    profiles: Sequence[Profile] | None,
+    seed: int,
+    size: int | None,
+    margins: Collection[str] = (),
 ) -> Iterator[str]:
     """Yield a line for each attribute, and for each threshold and so on that has a column.
 
     Args:
         profiles: the profiles of the file; None if there is none, or if it was not read.
         size: the number of people; None if a large file decides it.
+        margins: the attributes that come from margins, of which other lines tell.
     """
     unread = config.profiles is not None and profiles is None
     drawn = [drawn_attributes(agent, seed, config.attributes) for agent in range(min(size or DRAWN_SHOWN, DRAWN_SHOWN))]
     for name, declaration in config.attributes.items():
         head = f"{PLACE}.{name}: {declaration.expected}"
+        if name in margins:
+            continue
         if profiles and name in profiles[0].attributes:
             column = declaration.column or name
             read = [profile.attributes[name] for profile in profiles]

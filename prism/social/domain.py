@@ -88,6 +88,12 @@ class SocialDomain:
         """The number of people."""
         return self.population.size
 
+    @property
+    def understood(self) -> tuple[str, ...]:
+        """What the input files were taken to say, a line each."""
+        drawn = self.population.margins
+        return (*self.population.understood, *(() if drawn is None else drawn.lines))
+
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""
         return [*self.world.capped()]

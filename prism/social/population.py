@@ -12,8 +12,9 @@ from prism.errors import ConfigError
 from prism.expectations import found
 from prism.social.graph import FollowGraph, generate
 from prism.social.hours import relative
+from prism.social.margins import DrawnMargins, Margins
 from prism.social.persona import Persona
-from prism.social.profiles import Profile, personas_from_profiles
+from prism.social.profiles import Profile, Profiles, personas_from_profiles
 from prism.social.synthetic import SyntheticPeople
 
 
@@ -23,6 +24,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         hours: the factor of everybody's activity in each hour of the day, from midnight on, 1 on average; empty if all
             hours are alike.
+        understood: what the input files were taken to say, a line each.
+        margins: the tables that attributes were drawn from; None without any.
 
     Raises:
         ValueError: there is not one persona for each person of the graph.
@@ -31,6 +34,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     personas: Sequence[Persona]
     graph: FollowGraph
     hours: tuple[float, ...] = ()
+    understood: tuple[str, ...] = ()
+    margins: DrawnMargins | None = None
 
     def __post_init__(self) -> None:
         if len(self.personas) != self.graph.size:
@@ -70,13 +75,14 @@ def ignore_step(_: str) -> None:
     """Hear what is done next, and do nothing with it."""
 
 
-def build_population(
+def build_population(  # noqa: PLR0913  # each kind of input once
     config: PopulationConfig,
     seed: int,
     *,
     profiles: tuple[Profile, ...] | None = None,
     graph: FollowGraph | None = None,
     hours: tuple[float, ...] | None = None,
+    margins: Margins | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Population:
     """Return the population of a run, a pure function of the arguments.
@@ -86,6 +92,7 @@ def build_population(
 
     Args:
         hours: the figures in the file that `config.activity.hours` names.
+        margins: those of the tables that `config.margins` names.
         on_step: called with the next step, in words.
 
     Raises:
@@ -96,18 +103,30 @@ def build_population(
     elif config.activity.hours is not None and hours is None:
         problem = f"needs the figures of {config.activity.hours}: only a run reads files"
         raise ConfigError("configuration", problem, key="population.activity.hours")
+    if config.margins and margins is None:
+        problem = f"needs the shares of {config.margins[0]}: only a run reads files"
+        raise ConfigError("configuration", problem, key="population.margins")
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     elif graph is None:
         on_step(f"drawing who of {config.size:,} people follows whom")
         graph = generate(config.graph, config.size, seed)
     on_step(f"making {graph.size:,} people")
-    personas = (
-        personas_from_profiles(profiles, graph.size, seed, config)
-        if profiles
-        else SyntheticPeople(graph.size, seed, config)
+    drawn: DrawnMargins | None = None
+    personas: Sequence[Persona]
+    if profiles:
+        personas = personas_from_profiles(profiles, graph.size, seed, config)
+    else:
+        if margins is not None:
+            drawn = DrawnMargins(margins, graph.size, seed)
+        personas = SyntheticPeople(graph.size, seed, config, drawn)
+    return Population(
+        personas=personas,
+        graph=graph,
+        hours=() if hours is None else relative(hours),
+        understood=profiles.understood if isinstance(profiles, Profiles) else (),
+        margins=drawn,
     )
-    return Population(personas=personas, graph=graph, hours=() if hours is None else relative(hours))
 
 
 def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:

@@ -1,16 +1,15 @@
-"""Profiles: people described in a file, in one of the two formats that OASIS writes, and the personas made from them.
+"""Profiles: people described in a file, as OASIS and table programs write them, and the personas made from them.
 
-Thresholds and activity come from the seed, so two people with the same profile still differ, unless the configuration
-names columns of the file for them.
+A row is a person: two people of one name are two people. Thresholds and activity come from the seed, so two people with
+the same profile still differ, unless the configuration names columns of the file for them.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -21,28 +20,46 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, without_values
+from prism.social.follow_lists import (
+    ROW,
+    ROW_FROM_1,
+    AmbiguousListsError,
+    LostDigitsError,
+    Reading,
+    chosen,
+    entries_of,
+    id_text,
+)
 from prism.social.persona import Persona, band_around, make_persona, synthetic_interests, unique_names
 from prism.social.profile_columns import OwnColumns, Row
+from prism.social.profile_rows import FORMATS, ProfileTable, profile_table
 from prism.text_files import decode_text, file_format
 
-_REQUIRED_COLUMNS = ("user_id", "name", "following_agentid_list", "user_char")
 _FACTS = ("mbti", "age", "gender", "country", "profession")
-_FOLLOWS = "following_agentid_list"
 PLAIN: Final = PopulationConfig()
 """People without attributes of their own, who take nothing from columns."""
 NOT_GIVEN: Final[dict[str, float]] = {}
-DEPTH_MAX = 32
-"""Lists and objects inside one another in a JSON file; a profile needs 3."""
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-"""A text, or a bracket outside of texts."""
+_WORDS: Final = {
+    "user_id": "ids",
+    "username": "user names",
+    "index": "numbers of the index column",
+    ROW: "numbers of rows, from 0",
+    ROW_FROM_1: "numbers of rows, from 1",
+}
+"""What follow lists hold, by the reading."""
+COLUMNS_SHOWN: Final = 12
+"""The most columns that a line lists."""
+NAME_SHOWN: Final = 40
+"""The most characters of a name in a line."""
 
 
 class Profile(Checked, frozen=True, kw_only=True):
     """A person as a file describes them; `interests` and `personality` may be empty.
 
-    `key` is the file's own id for them, and `follows` holds the keys of the people they follow, as listed.
-    `self_follows` counts the entries left out of `follows` because they named the person themselves. `attributes` and
-    `given`, which has thresholds and so on, are those that the configuration reads from columns.
+    `key` is the id of the file for them, or their user name or number if there is none. `follows` holds the keys of the
+    people of the file whom they follow. `self_follows` counts the entries left out of `follows` because they named the
+    person themselves. `attributes` and `given`, which has thresholds and so on, are those that the configuration reads
+    from columns.
     """
 
     name: str
@@ -55,8 +72,18 @@ class Profile(Checked, frozen=True, kw_only=True):
     given: Mapping[str, float] = msgspec.field(default_factory=lambda: NOT_GIVEN)
 
 
-def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> tuple[Profile, ...]:
-    """Return the profiles in a file, in its order: `.json` or `.csv`, by the extension of `source`.
+class Profiles(tuple[Profile, ...]):
+    """The profiles of a file, in its order.
+
+    Attributes:
+        understood: what the file was taken to say, a line each.
+    """
+
+    understood: tuple[str, ...] = ()
+
+
+def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> Profiles:
+    """Return the profiles in a file, in its order: JSON or a table.
 
     Args:
         config: the people: the columns that it names are read, too.
@@ -64,14 +91,29 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
     """
-    kind = check_profile_format(source)
-    text = decode_text(data, source)
+    check_profile_format(source)
+    text = decode_text(data, source, config.encoding, "population.encoding")
     if not text.strip():
         raise InputError(source, "is empty: expected at least one profile")
-    profiles = _from_json(text, source, config) if kind == ".json" else _from_csv(text, source, config)
-    if not profiles:
+    table = profile_table(text, source)
+    if not table.rows:
         raise InputError(source, "holds no profiles: expected at least one")
-    return profiles
+    profiles = [_profile(table, place) for place in range(len(table.rows))]
+    keys, key_kind = _keys_of(table)
+    ties = _Ties(table, config, keys if key_kind == "user_id" else None)
+    own = OwnColumns(config, table.columns, source, table.header_line)
+    made = Profiles(
+        _with_own(
+            msgspec.structs.replace(
+                profile, key=keys[place], follows=tuple(map(keys.__getitem__, others)), self_follows=itself
+            ),
+            own,
+            Row(table.rows[place], "" if table.lines else f"profile {place + 1} ({profile.name})", table.line(place)),
+        )
+        for place, (profile, (others, itself)) in enumerate(zip(profiles, ties.by_person(), strict=True))
+    )
+    made.understood = (*_understood(table, key_kind), *ties.understood(made))
+    return made
 
 
 def check_profile_format(source: str) -> str:
@@ -81,8 +123,9 @@ def check_profile_format(source: str) -> str:
         InputError: it is none of a profile file.
     """
     kind = file_format(source)
-    if kind not in (".json", ".csv"):
-        raise InputError(source, f"expected profiles in .json or .csv (also .gz), got {kind or 'no extension'}")
+    if kind not in FORMATS:
+        expected = ", ".join(FORMATS)
+        raise InputError(source, f"expected profiles in {expected} (also .gz), got {kind or 'no extension'}")
     return kind
 
 
@@ -142,117 +185,203 @@ def _attributes_of(persona: Persona, profile: Profile, config: PopulationConfig)
     return {name: known[name] for name in config.attributes}
 
 
-def _from_json(text: str, source: str, config: PopulationConfig) -> tuple[Profile, ...]:
-    document = _decode_json(text, source)
-    if not isinstance(document, list):
-        raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
-    for place, entry in enumerate(document, 1):
-        try:
-            json.dumps(entry, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
-            raise InputError(source, problem) from None
-    profiles = tuple(_json_profile(entry, place, source) for place, entry in enumerate(document, 1))
-    if profiles:
-        keys = dict.fromkeys(key for entry in document for key in entry)
-        own = OwnColumns(config, tuple(keys), source)
-        rows = (
-            Row(entry, f"profile {place} ({profile.name})")
-            for place, (entry, profile) in enumerate(zip(document, profiles, strict=True), 1)
-        )
-        profiles = tuple(_with_own(profile, own, row) for profile, row in zip(profiles, rows, strict=True))
-    seen: dict[str, int] = {}
-    for place, profile in enumerate(profiles, 1):
-        before = seen.setdefault(profile.key, place)
-        if before != place:
-            raise InputError(source, f"{profile.key!r} is used by profiles {before} and {place}", key="username")
-    return profiles
-
-
-def _decode_json(text: str, source: str) -> Any:
-    """Return the value of a JSON text."""
-    try:
-        document = json.loads(text)
-    except RecursionError:
-        raise _too_deep(text, source) from None
-    except json.JSONDecodeError as error:
-        raise InputError(source, f"bad JSON: {error.msg} (column {error.colno})", line=error.lineno) from None
-    except ValueError as error:  # a number with thousands of digits
-        raise InputError(source, f"bad JSON: {error}") from None
-    if not _is_shallow(document, DEPTH_MAX):
-        raise _too_deep(text, source)
-    return document
-
-
-def _is_shallow(value: object, levels: int) -> bool:
-    """Return whether a value has at most this many levels of lists and objects."""
-    if not isinstance(value, list | dict):
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
-
-
-def _too_deep(text: str, source: str) -> InputError:
-    """Return the error that names the line of the first bracket that is nested too deeply."""
-    depth = 0
-    line = 1
-    for found in _BRACKET.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
-        if depth > DEPTH_MAX:
-            line += text.count("\n", 0, found.start())
-            break
-    return InputError(source, f"bad JSON: is nested more than {DEPTH_MAX} levels deep", line=line)
-
-
-def _json_profile(entry: Any, place: int, source: str) -> Profile:
-    """Return the profile at `place` of the list, counted from 1."""
-    if not isinstance(entry, dict):
-        raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}")
-    name = _text(entry.get("realname"))
-    if not name:
-        raise InputError(source, f"profile {place} has no name: expected a text", key="realname")
-    topics = entry.get("interested_topics") or []
-    if not isinstance(topics, list) or not all(isinstance(topic, str) for topic in topics):
-        problem = f"profile {place} ({name}): expected a list of texts, got {json.dumps(topics)[:60]}"
-        raise InputError(source, problem, key="interested_topics")
-    facts = ", ".join(filter(None, (_text(entry.get(fact)) for fact in _FACTS)))
-    about = _text(entry.get("persona")) or _text(entry.get("bio"))
+def _profile(table: ProfileTable, place: int) -> Profile:
+    """Return the profile at `place`, without its key and its follows. A person without a name gets a number."""
+    name = table.text(place, "name") or table.text(place, "username") or f"Person {place}"
+    facts = ", ".join(filter(None, (table.text(place, fact).removesuffix(".0") for fact in _FACTS)))
+    about = table.text(place, "persona") or table.text(place, "bio")
     return Profile(
         name=name,
-        interests=tuple(dict.fromkeys(filter(None, map(str.strip, topics)))),
+        interests=_topics(table, place, name),
         personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
-        key=_text(entry.get("username")) or name,
+        key=str(place),
     )
 
 
-def _from_csv(text: str, source: str, config: PopulationConfig) -> tuple[Profile, ...]:
-    rows = _csv_rows(text, source)
-    first_line, header = next(rows)
-    columns = [column.strip() for column in header]
-    missing = [column for column in _REQUIRED_COLUMNS if column not in columns]
-    if missing:
-        problem = f"missing column: {', '.join(missing)}; expected {', '.join(_REQUIRED_COLUMNS)}"
-        raise InputError(source, problem, line=first_line)
-    own = OwnColumns(config, columns, source, first_line)
-    profiles: list[Profile] = []
-    lines: list[int] = []
-    user_ids: dict[str, int] = {}
-    usernames: dict[str, int] = {}
-    for line, values in rows:
-        if len(values) != len(columns):
-            raise InputError(source, f"expected {len(columns)} columns, got {len(values)}", line=line)
-        row = dict(zip(columns, map(str.strip, values), strict=True))
-        _take(user_ids, "user_id", row["user_id"], line, source)
-        if row.get("username"):
-            _take(usernames, "username", row["username"], line, source)
-        profiles.append(_with_own(_csv_profile(row, line, source), own, Row(row, line=line)))
-        lines.append(line)
-    for profile, line in zip(profiles, lines, strict=True):
-        for key in profile.follows:
-            if key not in user_ids:
-                problem = f"{profile.name} follows {key!r}, which is no user_id in this file"
-                raise InputError(source, problem, key=_FOLLOWS, line=line)
-    return tuple(profiles)
+def _topics(table: ProfileTable, place: int, name: str) -> tuple[str, ...]:
+    """Return the topics of a profile, each once."""
+    topics = table.value(place, "topics")
+    if isinstance(topics, str):  # a table has texts only
+        topics = entries_of(topics)
+    topics = () if topics is None and table.text(place, "topics") == "" else topics
+    if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
+        shown = json.dumps(table.value(place, "topics"))[:60]
+        problem = f"profile {place + 1} ({name}): expected a list of texts, got {shown}"
+        raise InputError(table.source, problem, key=table.column_of["topics"], line=table.line(place))
+    return tuple(dict.fromkeys(filter(None, map(str.strip, topics))))
+
+
+def _keys_of(table: ProfileTable) -> tuple[list[str], str]:
+    """Return the key of each person, and what it is: an id, a user name, or the number of the row.
+
+    Raises:
+        InputError: an id is missing, or two people have it.
+    """
+    size = len(table.rows)
+    if "id" in table.column_of:
+        try:
+            ids = [id_text(table.value(place, "id")) for place in range(size)]
+        except LostDigitsError:
+            # Who a person is does not hang on it: a row is a person. Only follow lists could not name them.
+            return [*map(str, range(size))], "lost"
+        _check_ids(table, ids)
+        return ids, "user_id"
+    names = [table.text(place, "username") for place in range(size)]
+    if all(names) and len({*names}) == size:
+        return names, "username"
+    return [*map(str, range(size))], "row"
+
+
+def _check_ids(table: ProfileTable, ids: Sequence[str]) -> None:
+    """Refuse ids of which one is missing, or is that of two people."""
+    seen: dict[str, int] = {}
+    for place, text in enumerate(ids):
+        if not text:
+            raise table.error(place, "id", "expected an id, got an empty text")
+        before = seen.setdefault(text, place)
+        if before != place and table.lines:
+            raise table.error(place, "id", f"{text!r} is used on lines {table.line(before)} and {table.line(place)}")
+        if before != place:
+            problem = f"{text!r} is used by profiles {before + 1} and {place + 1}"
+            raise InputError(table.source, problem, key=table.column_of["id"])
+
+
+class _Ties:
+    """The follow lists of a file, and whom they name.
+
+    Args:
+        table: the file.
+        config: the people, whose `follow_lists` may say what the lists hold.
+        ids: the id of each person; None if the file has none that tell people apart.
+    """
+
+    def __init__(self, table: ProfileTable, config: PopulationConfig, ids: Sequence[str] | None) -> None:
+        self._table = table
+        self._kind = next((kind for kind in ("follows", "followers") if kind in table.column_of), "")
+        self._lists = [self._listed(place) for place in range(len(table.rows))] if self._kind else []
+        self._reading = self._chosen(config.follow_lists, ids) if any(self._lists) else None
+        is_used = config.graph.kind == "profiles" and config.graph.path is None
+        self._unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
+
+    def by_person(self) -> Iterator[tuple[list[int], int]]:
+        """Yield for each person whom of the file they follow, and how many entries name themselves."""
+        size = len(self._table.rows)
+        followed: list[list[int]] = [[] for _ in range(size)]
+        itself = [0] * size
+        number_of = {} if self._reading is None else self._reading.number_of
+        for owner, entries in enumerate(self._lists):
+            for other in (number_of[each] for each in entries if each in number_of):
+                if other == owner:
+                    itself[owner] += 1
+                elif self._kind == "follows":
+                    followed[owner].append(other)
+                else:
+                    followed[other].append(owner)
+        yield from zip(followed, itself, strict=True)
+
+    def understood(self, profiles: Sequence[Profile]) -> Iterator[str]:
+        """Yield what the lists were taken to hold, with the first tie, and how many entries name nobody of the file."""
+        if self._reading is None:
+            return
+        ties = sum(len(profile.follows) for profile in profiles)
+        column, words = self._table.column_of[self._kind], _WORDS[self._reading.name]
+        first = next((profile for profile in profiles if profile.follows), None)
+        shown = ""
+        if first is not None:
+            other = next(profile for profile in profiles if profile.key == first.follows[0])
+            one, two = (f"{profile.name[:NAME_SHOWN]} ({profile.key[:NAME_SHOWN]})" for profile in (first, other))
+            shown = f"; first: {one} -> {two}"
+        whose = "" if self._kind == "follows" else " of people who follow the person"
+        told = f"`{column}` holds {words}{whose} (population.follow_lists: {self._reading.name})"
+        yield f"{self._table.source}: {told}; {_counted(ties, 'follow')}{shown}{self._unused}"
+        absent = Counter(each for each in chain.from_iterable(self._lists) if each not in self._reading.number_of)
+        if absent:
+            people = _counted(len(absent), "person", "people")
+            yield f"{self._table.source}: {_counted(absent.total(), 'follow')} of {people} outside the file left out"
+
+    def _listed(self, place: int) -> tuple[str, ...]:
+        """Return the entries of a person's list."""
+        value = self._table.value(place, self._kind)
+        try:
+            entries = entries_of(value)
+        except LostDigitsError as error:
+            problem = f"{error} has lost its last digits, so it names nobody: expected whole ids, as texts"
+            raise self._table.error(place, self._kind, problem) from None
+        if entries is None:
+            shown = str(value)[:60]
+            raise self._table.error(place, self._kind, f"expected a list of user ids such as [1, 0, 5], got {shown!r}")
+        return entries
+
+    def _chosen(self, named: str, ids: Sequence[str] | None) -> Reading:
+        """Return how the lists are read."""
+        readings = self._readings(ids)
+        if named != "fit":
+            found = next((reading for reading in readings if reading.name == named), None)
+            if found is None:
+                expected = ", ".join(reading.name for reading in readings)
+                problem = (
+                    f"has nothing that tells people apart by {named} (population.follow_lists): expected {expected}"
+                )
+                raise InputError(self._table.source, problem, line=self._table.header_line)
+            return found
+        try:
+            return chosen(self._lists, readings)
+        except AmbiguousListsError as error:
+            problem = f"{error}: set population.follow_lists to what the lists hold"
+            column = self._table.column_of[self._kind]
+            raise InputError(self._table.source, problem, key=column, line=self._table.header_line) from None
+
+    def _readings(self, ids: Sequence[str] | None) -> list[Reading]:
+        """Return the ways in which a list may name people of this file."""
+        size = len(self._table.rows)
+        rows, index = [*map(str, range(size))], self._texts("index")
+        columns = [("user_id", ids or []), (ROW, rows), ("index", index), ("username", self._texts("username"))]
+        columns.append((ROW_FROM_1, [str(number + 1) for number in range(size)]))
+        # An index with gaps is that of a larger file, whose rows the lists then count.
+        return [
+            Reading(name, {text: number for number, text in enumerate(texts)}, name == ROW and _has_gaps(index))
+            for name, texts in columns
+            if len({*texts} - {""}) == size
+        ]
+
+    def _texts(self, kind: str) -> list[str]:
+        """Return what each person has in a column, as a list names it; nothing where digits are lost."""
+        try:
+            return [id_text(self._table.value(place, kind)) for place in range(len(self._table.rows))]
+        except LostDigitsError:
+            return []
+
+
+def _has_gaps(index: Sequence[str]) -> bool:
+    """Return whether the numbers of an index leave numbers out."""
+    if not index or not all(map(str.isdecimal, index)):
+        return False
+    numbers = [*map(int, index)]
+    return max(numbers) - min(numbers) >= len({*numbers})
+
+
+def _understood(table: ProfileTable, key_kind: str) -> Iterator[str]:
+    """Yield how many profiles there are, from which columns, and by what the people are told apart."""
+    read = [column for column in table.column_of.values() if column]
+    others = [column for column in table.columns if column not in read and column]
+    unread = f"; not read as profiles: {_listed(others)}" if others else ""
+    yield f"{table.source}: {_counted(len(table.rows), 'profile')} from {_listed(read)}{unread}"
+    nameless = sum(
+        not table.text(place, "name") and not table.text(place, "username") for place in range(len(table.rows))
+    )
+    if nameless:
+        yield f"{table.source}: {_counted(nameless, 'person', 'people')} without a name: named by number"
+    if key_kind == "lost":
+        yield f"{table.source}: `{table.column_of['id']}` has lost digits (1.31E+18), so people have numbers for ids"
+
+
+def _listed(columns: Sequence[str]) -> str:
+    shown = ", ".join(f"`{column}`" for column in columns[:COLUMNS_SHOWN])
+    return shown if len(columns) <= COLUMNS_SHOWN else f"{shown} and {len(columns) - COLUMNS_SHOWN} others"
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _with_own(profile: Profile, own: OwnColumns, row: Row) -> Profile:
@@ -260,67 +389,3 @@ def _with_own(profile: Profile, own: OwnColumns, row: Row) -> Profile:
     if not own.attributes and not own.given:
         return profile
     return msgspec.structs.replace(profile, attributes=own.values_of(row), given=own.given_of(row))
-
-
-def _csv_rows(text: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that is not blank, with the line it begins on: a quoted text may hold line ends."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    line = 1
-    try:
-        for values in reader:
-            if values:
-                yield line, values
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(source, f"bad CSV: {error}", line=line) from None
-
-
-def _csv_profile(row: dict[str, str], line: int, source: str) -> Profile:
-    if not row["name"]:
-        raise InputError(source, f"user {row['user_id']} has no name: expected a text", key="name", line=line)
-    listed = _follow_list(row[_FOLLOWS])
-    if listed is None:
-        problem = f"expected a list of user ids such as [1, 0, 5], got {row[_FOLLOWS][:60]!r}"
-        raise InputError(source, problem, key=_FOLLOWS, line=line)
-    follows = tuple(key for key in listed if key != row["user_id"])
-    return Profile(
-        name=row["name"],
-        interests=(),
-        personality=row["user_char"] or row.get("description", ""),
-        key=row["user_id"],
-        follows=follows,
-        self_follows=len(listed) - len(follows),
-    )
-
-
-def _follow_list(text: str) -> list[str] | None:
-    """Return the ids in a list such as `[1, 0, 5]` or `['a', 'b']`, no ids for a blank text, None for anything else."""
-    if not text:
-        return []
-    if not (text.startswith("[") and text.endswith("]")):
-        return None
-    inner = text[1:-1].strip()
-    if not inner:
-        return []
-    ids = [entry.strip().strip("'\"") for entry in inner.split(",")]
-    return ids if all(ids) else None
-
-
-def _take(taken: dict[str, int], key: str, value: str, line: int, source: str) -> None:
-    """Record that the row on `line` has `value`, which must not be empty or already used."""
-    if not value:
-        raise InputError(source, "expected an id, got an empty text", key=key, line=line)
-    before = taken.setdefault(value, line)
-    if before != line:
-        raise InputError(source, f"{value!r} is used on lines {before} and {line}", key=key, line=line)
-
-
-def _text(value: object) -> str:
-    """Return a JSON text or number as text; empty for anything else."""
-    return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-
-
-def _kind(value: object) -> str:
-    """Return the name of a value's JSON type, with its article."""
-    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")

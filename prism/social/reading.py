@@ -128,9 +128,9 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
                 failed.append((error, separator))
     if not found:
         raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
-    for error, separator in failed:  # a separator that parts all lines alike is no part of an id
-        if error.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
-            raise error
+    for problem, separator in failed:  # a separator that parts all lines alike is no part of an id
+        if problem.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
+            raise problem
     return _plainest(found)
 
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from prism.columns import Ints, ascending, distinct, places_in_lists, runs
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, pick, uniforms
-from prism.social.attributes import drawn_attributes
+from prism.social.attributes import Attributes, drawn_attributes
+from prism.social.margins import DrawnMargins
 from prism.social.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
 from prism.social.traits import TRAITS_OF
 
@@ -37,12 +38,14 @@ class SyntheticPeople(Sequence[Persona]):
         size: the number of people.
         seed: the run's seed.
         config: how people are drawn.
+        margins: the values of their attributes that come from margins, and the others; None without margins.
     """
 
-    def __init__(self, size: int, seed: int, config: PopulationConfig) -> None:
+    def __init__(self, size: int, seed: int, config: PopulationConfig, margins: DrawnMargins | None = None) -> None:
         self._size = size
         self._seed = seed
         self._config = config
+        self._margins = margins
         self._made: dict[int, Persona] = {}
 
     def __len__(self) -> int:
@@ -178,10 +181,15 @@ class SyntheticPeople(Sequence[Persona]):
             *band_around(threshold, self._config).items(),
             ("activity", float(self.activity[person])),
             ("traits", TRAITS_OF[personality]),
-            ("attributes", drawn_attributes(person, self._seed, self._config.attributes)),
+            ("attributes", self._attributes(person)),
         ):
             force_setattr(made, field, value)
         return made
+
+    def _attributes(self, person: int) -> Attributes:
+        if self._margins is not None:
+            return self._margins.attributes(person)
+        return drawn_attributes(person, self._seed, self._config.attributes)
 
 
 def _same(one: object, other: object) -> bool:

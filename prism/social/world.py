@@ -363,6 +363,7 @@ class SocialWorld(World):
             **self.network.cascades.totals(),
             "feed": self.realised.feed(self.config.feed.fill),
             "behaviour": self.realised.behaviour(self.ticks, engagements, done),
+            "margins": {} if self.population.margins is None else self.population.margins.records,
         }
 
     def measures(self) -> list[Measure]:

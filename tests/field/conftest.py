@@ -1,5 +1,19 @@
-"""The command line, in an empty directory."""
+from __future__ import annotations
 
-from tests.actors.cli.conftest import made, prism, small_run
+from pathlib import Path
 
-__all__ = ["made", "prism", "small_run"]
+import pytest
+
+from tests.command import Ended, Prism, run_prism
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """Return the command line in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments)
+
+    return run

@@ -61,8 +61,9 @@ def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: s
     first = f"2001,2,{missing},177.5,3.66,{missing}\n"
     found = read(f"{PLAIN}{first}{FIRST}\n{SECOND}\n2002,1,12700,178,1.72,{missing}\n")
     assert found.quarters == EXPECTED.quarters
-    assert found.notes("f.csv") == (
-        "f.csv: 2 quarters, 2001q3 to 2001q4; left out at an end: 2001q2 (no realgdp and no unemp), 2002q1 (no unemp)",
+    assert found.understood("f.csv") == (
+        "f.csv: 2 quarters, 2001q3 to 2001q4",
+        "f.csv: left out at the ends: 2001q2 (no realgdp and no unemp), 2002q1 (no unemp)",
     )
 
 
@@ -158,11 +159,15 @@ def test_the_files_of_others_are_read(name: str, size: int, left_out: tuple[str,
     assert (first.quarter, *numbers_of(first)) == (Quarter(1990, 1), 9364.3, 127.5, 7.76, 5.4)
 
 
-def test_validate_says_what_is_left_out(prism: Prism) -> None:
+def test_validate_and_a_run_say_what_is_left_out(prism: Prism) -> None:
     lines = [f"{1990 + place // 4}Q{place % 4 + 1};{9000 + place};{127 + place},5;7,5;5" for place in range(6)]
     Path("bundesbank.csv").write_text("\n".join(["date;gdpc1;cpiaucsl;tb3ms;unrate", *lines, "1991Q3;.;134,5;7,4;5"]))
     chosen = ("economy.initial.path=bundesbank.csv", "economy.initial.quarter=1991q1")
     settings = [part for each in chosen for part in ("--set", each)]
     ended = prism("validate", str(ROOT / "configs" / "economy.yaml"), *settings)
     assert ended.code == 0, ended.err
-    assert "bundesbank.csv: 6 quarters, 1990q1 to 1991q2; left out at an end: 1991q3 (no realgdp)\n" in ended.out
+    left_out = "bundesbank.csv: left out at the ends: 1991q3 (no realgdp)\n"
+    assert f"bundesbank.csv: 6 quarters, 1990q1 to 1991q2\n{left_out}" in ended.out
+    ran = prism("run", str(ROOT / "configs" / "economy.yaml"), *settings, "--set", "simulation.ticks=2", "--out", "out")
+    assert ran.code == 0
+    assert left_out.rstrip() in ran.err

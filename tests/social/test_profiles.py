@@ -7,7 +7,8 @@ import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.profiles import DEPTH_MAX, Profile, parse_profiles, personas_from_profiles
+from prism.social.profile_rows import DEPTH_MAX
+from prism.social.profiles import Profile, parse_profiles, personas_from_profiles
 from tests.paths import real_path
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"
@@ -15,6 +16,8 @@ PEOPLE = tuple(
     Profile(name=name, interests=interests, personality="calm", key=name)
     for name, interests in (("Ada", ("tea", "rail")), ("Bo", ()), ("Cy", ("chess",)))
 )
+
+CP1252 = "set population.encoding: cp1252"
 
 
 def real_file(name: str) -> bytes:
@@ -60,7 +63,7 @@ def test_a_json_profile_is_read_with_its_facts() -> None:
 
 
 def test_a_json_profile_needs_no_more_than_a_name() -> None:
-    assert from_json({"realname": "Ada"}) == (Profile(name="Ada", interests=(), personality="", key="Ada"),)
+    assert from_json({"realname": "Ada"}) == (Profile(name="Ada", interests=(), personality="", key="0"),)
 
 
 def test_the_bio_stands_in_for_a_missing_persona() -> None:
@@ -103,13 +106,18 @@ def test_columns_may_stand_in_any_order_with_others_between() -> None:
         (b"[]", "p.json: holds no profiles: expected at least one"),
         (b" \n", "p.json: is empty: expected at least one profile"),
         (b"", "p.json: is empty: expected at least one profile"),
-        (b"[\n\xff]", "p.json:2: expected UTF-8 text, got byte 0xff"),
+        (
+            b"[\n\xff]",
+            f"p.json:2: expected UTF-8 text, got byte 0xff, which cp1252 reads as '\xff]': {CP1252}",
+        ),
         (b'[{"realname": "Ada"}, "Bo"]', "p.json: profile 2: expected an object, got a text"),
         (
-            b'[{"realname": "Ada"}, {"username": "bo"}]',
-            "p.json: realname: profile 2 has no name: expected a text",
+            b'[{"age": 40}]',
+            (
+                "p.json: expected a key that describes people (name, realname, real_name, username, user_name, "
+                "screen_name, user_char, persona, bio, description), got: age"
+            ),
         ),
-        (b'[{"realname": "  "}]', "p.json: realname: profile 1 has no name: expected a text"),
         (
             b'[{"realname": "Ada", "interested_topics": "tea"}]',
             'p.json: interested_topics: profile 1 (Ada): expected a list of texts, got "tea"',
@@ -119,8 +127,8 @@ def test_columns_may_stand_in_any_order_with_others_between() -> None:
             'p.json: interested_topics: profile 1 (Ada): expected a list of texts, got ["tea", 3]',
         ),
         (
-            b'[{"realname": "Ada", "username": "x"}, {"realname": "Bo"}, {"realname": "Cy", "username": "x"}]',
-            "p.json: username: 'x' is used by profiles 1 and 3",
+            b'[{"realname": "Ada", "user_id": "x"}, {"user_id": 5}, {"realname": "Cy", "user_id": "x"}]',
+            "p.json: user_id: 'x' is used by profiles 1 and 3",
         ),
     ],
 )
@@ -166,11 +174,9 @@ def test_a_number_too_long_to_read_is_an_input_error() -> None:
     ("rows", "message"),
     [
         ("", "p.csv: holds no profiles: expected at least one"),
-        ("0,Ada,ada,[],,\n1,,bo,[],,\n", "p.csv:3: name: user 1 has no name: expected a text"),
         ("0,Ada,ada,[],,\n1,Bo\n", "p.csv:3: expected 6 columns, got 2"),
         (",Ada,ada,[],,\n", "p.csv:2: user_id: expected an id, got an empty text"),
         ("5,Ada,ada,[],,\n\n5,Bo,bo,[],,\n", "p.csv:4: user_id: '5' is used on lines 2 and 4"),
-        ("0,Ada,x,[],,\n1,Bo,x,[],,\n", "p.csv:3: username: 'x' is used on lines 2 and 3"),
         (
             "0,Ada,ada,0,,\n",
             "p.csv:2: following_agentid_list: expected a list of user ids such as [1, 0, 5], got '0'",
@@ -180,8 +186,11 @@ def test_a_number_too_long_to_read_is_an_input_error() -> None:
             "p.csv:2: following_agentid_list: expected a list of user ids such as [1, 0, 5], got '[1,,2]'",
         ),
         (
-            '0,Ada,ada,"[]","two\nlines",\n1,Bo,bo,[9],,\n',
-            "p.csv:4: following_agentid_list: Bo follows '9', which is no user_id in this file",
+            '0,Ada,ada,"[]","two\nlines",\n1,Bo,bo,[1.31E+18],,\n',
+            (
+                "p.csv:4: following_agentid_list: 1.31E+18 has lost its last digits, so it names nobody: "
+                "expected whole ids, as texts"
+            ),
         ),
         ('0,Ada,ada,[],"open,\n1,Bo,bo,[],,\n', "p.csv:2: bad CSV: unexpected end of data"),
     ],
@@ -197,15 +206,15 @@ def test_a_bad_csv_row_is_one_clear_line(rows: str, message: str) -> None:
     [
         (
             "p.csv",
-            b"user_id,name\n1,Ada\n",
+            b"user_id,following_agentid_list\n1,[]\n",
             (
-                "p.csv:1: missing column: following_agentid_list, user_char; "
-                "expected user_id, name, following_agentid_list, user_char"
+                "p.csv:1: expected a column that describes people (name, realname, real_name, username, user_name, "
+                "screen_name, user_char, persona, bio, description), got: user_id, following_agentid_list"
             ),
         ),
         ("p.csv", b"", "p.csv: is empty: expected at least one profile"),
-        ("p.yaml", b"x", "p.yaml: expected profiles in .json or .csv (also .gz), got .yaml"),
-        ("p", b"x", "p: expected profiles in .json or .csv (also .gz), got no extension"),
+        ("p.yaml", b"x", "p.yaml: expected profiles in .json, .jsonl, .ndjson, .csv, .tsv (also .gz), got .yaml"),
+        ("p", b"x", "p: expected profiles in .json, .jsonl, .ndjson, .csv, .tsv (also .gz), got no extension"),
     ],
 )
 def test_a_file_that_is_no_profile_file_is_one_clear_line(source: str, data: bytes, message: str) -> None:

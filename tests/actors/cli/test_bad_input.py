@@ -77,15 +77,16 @@ MISTAKES = {
         "{dir}/g.doc: expected a graph in .txt, .csv, .tsv, .graphml (also .gz), got .doc",
         files={"g.doc": "1 2\n"},
     ),
-    "profile_without_a_name": Mistake(
+    "profiles_of_nobody": Mistake(
         "population: {profiles: '{dir}/p.json'}\n",
-        "{dir}/p.json: realname: profile 1 has no name: expected a text",
-        files={"p.json": json.dumps([{"username": "ada"}])},
+        "{dir}/p.json: expected a key that describes people (name, realname, real_name, username, user_name, "
+        "screen_name, user_char, persona, bio, description), got: age",
+        files={"p.json": json.dumps([{"age": 40}])},
     ),
     "duplicate_ids": Mistake(
         "population: {profiles: '{dir}/p.json'}\n",
-        "{dir}/p.json: username: 'ada' is used by profiles 1 and 2",
-        files={"p.json": json.dumps(json.loads(PEOPLE) * 2)},
+        "{dir}/p.json: user_id: 'ada' is used by profiles 1 and 2",
+        files={"p.json": json.dumps([{"realname": "Ada", "user_id": "ada"}] * 2)},
     ),
     "profiles_not_json": Mistake(
         "population: {profiles: '{dir}/p.json'}\n",

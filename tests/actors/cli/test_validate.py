@@ -77,9 +77,10 @@ def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
 
 def test_an_economy_is_checked_in_full(prism: Prism) -> None:
     prism("init", "--example", "economy")
-    first, second = prism("validate", "economy/prism.yaml").out.splitlines()
+    first, second, third = prism("validate", "economy/prism.yaml").out.splitlines()
     assert first.startswith("economy/prism.yaml: ok: 5 agents, 40 rounds of 1 ticks (40 ticks)")
     assert second.startswith("economy/data/us-macro-quarterly.csv: ok: sha256 ")
+    assert third == "economy/data/us-macro-quarterly.csv: 203 quarters, 1959q1 to 2009q3"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,200 @@
+"""Follow lists of profiles: the entries in their texts, and the people whom the entries of one file name.
+
+OASIS writes the numbers of rows into them, other programs write ids or user names. A file does not say which, so the
+reading is taken that fits; where two fit and give other ties, the file is refused until the configuration says it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
+
+MISSING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>", "NaT"})
+"""The texts that Python, numpy, pandas and JSON print for a value that is missing."""
+EMPTY: Final = frozenset({"set()", "frozenset()"})
+_WRAPPER: Final = re.compile(
+    r"(?:(?:np|numpy|pd|pandas)\.)?(?:array|Index|Int64Index|list|tuple|set|frozenset)"
+    r"\((?P<list>[\[({].*[\])}])(?:,\s*(?:dtype|name|length)=[^\[\](){}]*)?\)",
+    re.DOTALL,
+)
+"""A list as numpy or pandas print it: `array([1, 2], dtype=int32)`."""
+_BRACKETS: Final = {"[": "]", "(": ")", "{": "}"}
+_TOKEN: Final = re.compile(
+    r"(?P<comma>,)"
+    r"|(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?:np|numpy)\.\w+\((?P<wrapped>[^()\[\]{},]*)\)"
+    r"|(?P<word>[^\s,;|\[\](){}'\"]+)"
+    r"|(?P<space>\s+)",
+    re.DOTALL,
+)
+"""A piece of a list: `np.int64(1)` is what numpy prints for 1."""
+_NUMBER: Final = re.compile(r"([-+]?)([0-9]+)(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]{1,3}))?")
+_EXACT_MAX: Final = 2.0**53
+"""From here on a float does not tell whole numbers apart."""
+
+
+class LostDigitsError(ValueError):
+    """An id such as 1.31E+18, of which three digits are left: other ids may be written in the same way."""
+
+
+ROW: Final = "row"
+ROW_FROM_1: Final = "row_from_1"
+
+
+class Reading(NamedTuple):
+    """One way to read the entries of follow lists.
+
+    Args:
+        name: as the configuration names it.
+        number_of: `{entry: the number of the person whom it names}`.
+        is_strict: it counts only if it knows every entry.
+    """
+
+    name: str
+    number_of: Mapping[str, int]
+    is_strict: bool = False
+
+
+class AmbiguousListsError(ValueError):
+    """Follow lists that can be read in two ways, which the message names."""
+
+
+def id_text(value: object) -> str:
+    """Return an id as text; a whole number is the same id as an int, as a float and in a text. Empty if missing.
+
+    Raises:
+        LostDigitsError: it is a number whose last digits are lost.
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    if isinstance(value, float) and math.isfinite(value) and abs(value) >= _EXACT_MAX:
+        raise LostDigitsError(repr(value))
+    text = str(value).strip()
+    if text in MISSING:
+        return ""
+    found = _NUMBER.fullmatch(text)
+    if found is None or (found[3] is None and found[4] is None):
+        return text
+    sign, whole, fraction, exponent = found[1], found[2], found[3] or "", int(found[4] or 0)
+    if exponent > len(fraction):
+        raise LostDigitsError(text)
+    if exponent < 0 or fraction[exponent:].strip("0"):
+        return text
+    return f"{sign.strip('+')}{whole}{fraction[:exponent]}"
+
+
+def entries_of(value: object) -> tuple[str, ...] | None:
+    """Return the ids in a follow list, given as a text or as a list of JSON; None if it is no list.
+
+    Raises:
+        LostDigitsError: an entry is a number whose last digits are lost.
+    """
+    if isinstance(value, str):
+        listed = _split(value.strip())
+    elif value is None or (isinstance(value, float) and math.isnan(value)):
+        listed = []
+    else:
+        listed = value if isinstance(value, list) else None
+    if listed is None or any(isinstance(each, list | dict | bool) for each in listed):
+        return None
+    return tuple(filter(None, map(id_text, listed)))
+
+
+def chosen(lists: Sequence[Sequence[str]], readings: Sequence[Reading]) -> Reading:
+    """Return the reading that fits the follow lists of a file.
+
+    It is the one that knows every entry. If there is none, because people were left out of the file, it is the only
+    one that knows an entry at all. Rows are counted from 1 only if the configuration says so.
+
+    Raises:
+        AmbiguousListsError: two readings fit, and name other people.
+    """
+    entries = [*dict.fromkeys(chain.from_iterable(lists))]
+    known = {reading.name: [reading.number_of.get(each) for each in entries] for reading in readings}
+    usual = [reading for reading in readings if reading.name != ROW_FROM_1]
+    fitting = [reading for reading in usual if None not in known[reading.name]]
+    if not fitting and None not in known.get(ROW_FROM_1, [None]):
+        # They also look like rows from 0 of a file that lacks the person with the largest number.
+        fitting = [reading for reading in readings if reading.name in (ROW, ROW_FROM_1)]
+    if not fitting:
+        loose = [reading for reading in usual if not reading.is_strict]
+        fitting = [reading for reading in loose if any(each is not None for each in known[reading.name])]
+    first, *others = fitting or usual
+    for other in others:
+        if known[other.name] != known[first.name]:
+            raise AmbiguousListsError(_ways(entries, first, other))
+    return first
+
+
+def _ways(entries: Sequence[str], first: Reading, other: Reading) -> str:
+    """Return both ways to read some entries, in words, with the first entry that they read as two people."""
+    counts = [f"{sum(each in way.number_of for each in entries):,} by {way.name}" for way in (first, other)]
+    apart = next(each for each in entries if first.number_of.get(each) != other.number_of.get(each))
+    people = " or ".join(_person(way.number_of.get(apart)) for way in (first, other))
+    return f"{' and '.join(counts)} of {len(entries):,} entries name people of this file, and {apart!r} is {people}"
+
+
+def _person(number: int | None) -> str:
+    return "nobody in it" if number is None else f"profile {number + 1}"
+
+
+def _split(text: str) -> list[str] | None:
+    """Return the entries of a list as Python, numpy, pandas or JSON print it; None for any other text."""
+    if text in MISSING or text in EMPTY:
+        return []
+    wrapped = _WRAPPER.fullmatch(text)
+    if wrapped is not None:
+        text = wrapped["list"]
+    if len(text) < 2 or _BRACKETS.get(text[0]) != text[-1]:
+        return None
+    pieces = _pieces(text[1:-1])
+    if pieces is None or "," in pieces:
+        return None if pieces is None else _between_commas(pieces)
+    return [each[1:] for each in pieces]  # numpy puts spaces between the entries
+
+
+def _between_commas(pieces: Sequence[str]) -> list[str] | None:
+    """Return the entries of a list with commas; None if one is empty, or more than one."""
+    entries: list[list[str]] = [[]]
+    for piece in pieces:
+        if piece == ",":
+            entries.append([])
+        else:
+            entries[-1].append(piece)
+    if not entries[-1]:
+        entries.pop()  # (1,) has a comma at its end
+    # An id without quotes may have spaces in it; a quoted one is whole.
+    if any(not each or (len(each) > 1 and any(piece[0] != "w" for piece in each)) for each in entries):
+        return None
+    return [" ".join(piece[1:] for piece in each) for each in entries]
+
+
+def _pieces(text: str) -> list[str] | None:
+    """Return the commas of a list, and its other pieces: each with a letter before it, `w` for one without quotes."""
+    pieces: list[str] = []
+    for found in _tokens(text):
+        # numpy leaves out the middle of a long list, and a colon makes a mapping of it
+        if found is None or (found["word"] or "").startswith(("...", ":")):
+            return None
+        if found["comma"]:
+            pieces.append(",")
+        elif found["quoted"] is not None:
+            pieces.append("q" + re.sub(r"\\(.)", r"\1", found["quoted"][1:-1]))
+        elif not found["space"]:
+            word = found["word"] if found["wrapped"] is None else found["wrapped"].strip("'\" ")
+            pieces.append("w" + word)
+    return pieces
+
+
+def _tokens(text: str) -> Iterator[re.Match[str] | None]:
+    """Yield the pieces of a text, and None for a character that no list has."""
+    place = 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        yield found
+        if found is None:
+            return
+        place = found.end()

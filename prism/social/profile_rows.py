@@ -1,0 +1,239 @@
+"""The rows of a profile file: one for each person, as a table or as JSON has them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from prism.errors import InputError
+from prism.social.follow_lists import MISSING
+from prism.text_files import file_format, separator_of, table_rows
+
+KINDS: Final = {
+    "index": ("", "unnamed: 0", "index", "agent_id"),
+    "id": ("user_id", "userid", "id"),
+    "name": ("name", "realname", "real_name"),
+    "username": ("username", "user_name", "screen_name"),
+    "persona": ("user_char", "persona"),
+    "bio": ("bio", "description"),
+    "follows": ("following_agentid_list", "following_list"),
+    "followers": ("followers_list", "follower_list"),
+    "topics": ("interested_topics",),
+    "mbti": ("mbti",),
+    "age": ("age",),
+    "gender": ("gender",),
+    "country": ("country",),
+    "profession": ("profession",),
+}
+"""The columns that are read, or keys, by what they hold: the first of the names that a file has."""
+_DESCRIBING: Final = ("name", "username", "persona", "bio")
+"""A file without any of these columns describes nobody."""
+FORMATS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+_SHOWN_MAX: Final = 400
+"""The most characters of an error that lists columns."""
+DEPTH_MAX: Final = 32
+"""Lists and objects inside one another in a JSON file; a profile needs 3."""
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+"""A text, or a bracket outside of texts."""
+
+Cells = Mapping[str, object]
+"""`{column or key: value}` of one profile; a table has texts only."""
+
+
+class ProfileTable(NamedTuple):
+    """The rows of a profile file.
+
+    Args:
+        source: the name of the file.
+        columns: the columns, or all keys, as the file has them.
+        column_of: `{what a column holds: the column}`, for those of `KINDS` that the file has.
+        rows: the profiles.
+        lines: the line of each profile; empty for a list of JSON.
+        header_line: the line of the header; None in JSON.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    column_of: Mapping[str, str]
+    rows: list[Cells]
+    lines: list[int]
+    header_line: int | None
+
+    def value(self, place: int, kind: str) -> object:
+        """Return what a profile holds in a column of `KINDS`; None without the column."""
+        column = self.column_of.get(kind)
+        return None if column is None else self.rows[place].get(column)
+
+    def text(self, place: int, kind: str) -> str:
+        """Return a text or a number as text; empty for anything else, and for what is missing."""
+        value = self.value(place, kind)
+        if not isinstance(value, str | int | float) or isinstance(value, bool):
+            return ""
+        text = str(value).strip()
+        return "" if text in MISSING else text
+
+    def line(self, place: int) -> int | None:
+        """Return the line of a profile, if its file has one for each."""
+        return self.lines[place] if self.lines else None
+
+    def error(self, place: int, kind: str, problem: str) -> InputError:
+        """Return the error for a value in a column of `KINDS`."""
+        told = problem if self.lines else f"profile {place + 1}: {problem}"
+        return InputError(self.source, told, key=self.column_of[kind], line=self.line(place))
+
+
+def profile_table(text: str, source: str) -> ProfileTable:
+    """Return the rows of a profile file. A text that begins with a bracket is JSON, whatever its name.
+
+    Raises:
+        InputError: the file cannot be read, or has no column that describes people.
+    """
+    if file_format(source) in (".csv", ".tsv") and text.lstrip()[:1] not in ("[", "{"):
+        return _from_table(text, source)
+    rows, lines = _json_rows(text, source)
+    columns = tuple(dict.fromkeys(key for row in rows for key in row))
+    column_of = _columns_of(columns, source, None) if rows else {}
+    return ProfileTable(source, columns, column_of, rows, lines, None)
+
+
+def _from_table(text: str, source: str) -> ProfileTable:
+    known = {name for names in KINDS.values() for name in names if name}
+    rows = table_rows(text, source, separator_of(text, known))
+    header_line, header = next(rows)
+    columns = tuple(column.strip() for column in header)
+    column_of = _columns_of(columns, source, header_line)
+    cells: list[Cells] = []
+    lines: list[int] = []
+    for line, values in rows:
+        if len(values) != len(columns):
+            raise InputError(source, f"expected {len(columns)} columns, got {len(values)}", line=line)
+        cells.append(dict(zip(columns, map(str.strip, values), strict=True)))
+        lines.append(line)
+    return ProfileTable(source, columns, column_of, cells, lines, header_line)
+
+
+def _columns_of(columns: tuple[str, ...], source: str, line: int | None) -> dict[str, str]:
+    """Return the column of each kind that the file has."""
+    places = dict[str, str]()
+    for place, column in enumerate(columns):
+        plain = _plain(column)
+        if not plain and place:
+            continue  # a spreadsheet may end its rows with separators
+        if plain in places and any(plain in names for names in KINDS.values()):
+            raise InputError(source, f"stands twice: expected one column {plain!r}", key=column, line=line)
+        places.setdefault(plain, column)
+    held = {kind: next((places[name] for name in names if name in places), None) for kind, names in KINDS.items()}
+    found = {kind: column for kind, column in held.items() if column is not None}
+    if not any(kind in found for kind in _DESCRIBING):
+        expected = ", ".join(name for kind in _DESCRIBING for name in KINDS[kind])
+        listed = ", ".join(columns)
+        listed = listed if len(listed) <= _SHOWN_MAX else f"{listed[: _SHOWN_MAX - 3]}..."
+        kind = "key" if line is None else "column"
+        raise InputError(source, f"expected a {kind} that describes people ({expected}), got: {listed}", line=line)
+    return found
+
+
+def _plain(column: str) -> str:
+    return column.strip().lower()
+
+
+def _json_rows(text: str, source: str) -> tuple[list[Cells], list[int]]:
+    """Return the objects of a JSON text and, if it has one a line, their lines."""
+    entries: Any
+    lines: list[int] = []
+    if _is_json_lines(text, source):
+        numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        entries = [_decode_json(line, source, number) for number, line in numbered]
+        lines = [number for number, _ in numbered]
+    else:
+        document = _decode_json(text, source)
+        entries = document if isinstance(document, list) else _list_in(document, source)
+    for place, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            line = lines[place - 1] if lines else None
+            raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}", line=line)
+        try:
+            json.dumps(entry, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
+            raise InputError(source, problem) from None
+    return entries, lines
+
+
+def _is_json_lines(text: str, source: str) -> bool:
+    """Return whether a JSON text has a value on each line, and no list around them."""
+    if not text.lstrip().startswith("{"):
+        return False
+    if file_format(source) in (".jsonl", ".ndjson"):
+        return True
+    first, *others = [line for line in text.split("\n") if line.strip()]
+    try:
+        return bool(others) and isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _list_in(document: object, source: str) -> list[Any]:
+    """Return the list of profiles that an object has under a key."""
+    lists = dict(_lists_in(document, "")) if isinstance(document, dict) else {}
+    lists = {key: found for key, found in lists.items() if found} or lists
+    if len(lists) > 1:
+        listed = ", ".join(repr(key) for key in lists)
+        raise InputError(source, f"expected one list of profiles, got lists of objects under {listed}")
+    if not lists:
+        raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
+    return next(iter(lists.values()))
+
+
+def _lists_in(document: Mapping[str, Any], place: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the lists of objects within an object, each with its dotted key; a profile itself holds none."""
+    if any(_plain(key) in names for kind, names in KINDS.items() if kind in _DESCRIBING for key in document):
+        return
+    for key, value in document.items():
+        if isinstance(value, dict):
+            yield from _lists_in(value, f"{place}{key}.")
+        elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
+            yield f"{place}{key}", value
+
+
+def _decode_json(text: str, source: str, first_line: int = 1) -> Any:
+    """Return the value of a JSON text, which begins on a line of the file."""
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise _too_deep(text, source, first_line) from None
+    except json.JSONDecodeError as error:
+        problem = f"bad JSON: {error.msg} (column {error.colno})"
+        raise InputError(source, problem, line=error.lineno + first_line - 1) from None
+    except ValueError as error:  # a number with thousands of digits
+        raise InputError(source, f"bad JSON: {error}") from None
+    if not _is_shallow(document, DEPTH_MAX):
+        raise _too_deep(text, source, first_line)
+    return document
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    """Return whether a value has at most this many levels of lists and objects."""
+    if not isinstance(value, list | dict):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_shallow(each, levels - 1) for each in inner)
+
+
+def _too_deep(text: str, source: str, line: int) -> InputError:
+    """Return the error that names the line of the first bracket that is nested too deeply."""
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEPTH_MAX:
+            line += text.count("\n", 0, found.start())
+            break
+    return InputError(source, f"bad JSON: is nested more than {DEPTH_MAX} levels deep", line=line)
+
+
+def _kind(value: object) -> str:
+    """Return the name of a value's JSON type, with its article."""
+    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")

@@ -1,0 +1,266 @@
+"""Populations from margins: what was asked for, what comes out, and what cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism.config.model import PopulationConfig
+from prism.errors import ConfigError, InputError, SettingError
+from prism.rng import Draw, uniform
+from prism.social.margins import Category, DrawnMargins, Margins, parse_margin
+from prism.social.population import build_population
+from prism.social.synthetic import SyntheticPeople
+from tests.command import Prism
+
+ATTRIBUTES: dict[str, Any] = {
+    "age": {"type": "int", "min": 18, "max": 90},
+    "region": {"type": "text", "values": ["north", "south"]},
+    "leaning": {"type": "text"},
+    "member": {"type": "bool"},
+    "zeal": {"type": "float", "min": 0, "max": 1},
+}
+AGE = "age,share\n18-29,0.2\n30-64,0.55\n65+,0.25\n"
+REGION_LEANING = 'region,leaning,count\nnorth,left,"1,200"\nnorth,right,800\nsouth,left,500\nsouth,right,1500\n'
+AGE_REGION = (
+    "age;region;percent\n18-29;north;14\n18-29;south;6\n30-64;north;26\n30-64;south;29\n65+;north;10\n65+;south;15\n"
+)
+TABLES = {"age.csv": AGE, "region_leaning.csv": REGION_LEANING, "age_region.csv": AGE_REGION}
+MEMBER = {"member.csv": "member,share\ntrue,0.3\nno,0.7\n"}
+
+
+def people(**changes: Any) -> PopulationConfig:
+    return PopulationConfig(attributes={**ATTRIBUTES, **changes})
+
+
+def margins(tables: dict[str, str], config: PopulationConfig | None = None) -> Margins:
+    config = config or people()
+    return Margins([parse_margin(text.encode(), name, config) for name, text in tables.items()], config)
+
+
+def drawn(tables: dict[str, str], size: int, seed: int = 7) -> SyntheticPeople:
+    config = people()
+    return SyntheticPeople(size, seed, config, DrawnMargins(margins(tables, config), size, seed))
+
+
+def test_people_have_the_shares_of_every_table() -> None:
+    counts = Counter(
+        (person.attributes["age"] < 30, person.attributes["region"], person.attributes["leaning"])  # type: ignore[operator]
+        for person in drawn(TABLES | MEMBER, 2000)
+    )
+    asked = {(True, "north"): 0.14, (True, "south"): 0.06, (False, "north"): 0.36, (False, "south"): 0.44}
+    for row, share in asked.items():
+        assert counts[*row, "left"] + counts[*row, "right"] == pytest.approx(2000 * share, abs=2)
+    for region, leaning, share in (("north", "left", 0.3), ("north", "right", 0.2), ("south", "left", 0.125)):
+        assert counts[True, region, leaning] + counts[False, region, leaning] == pytest.approx(2000 * share, abs=3)
+
+
+def test_nothing_is_assumed_beyond_the_tables() -> None:
+    shares = margins({"age.csv": AGE, "region_leaning.csv": REGION_LEANING} | MEMBER).shares
+    age, both, member = np.array([0.2, 0.55, 0.25]), np.array([[0.3, 0.2], [0.125, 0.375]]), np.array([0.3, 0.7])
+    assert np.allclose(shares, np.einsum("a,rl,m->arlm", age, both, member), atol=1e-12)
+
+
+def test_the_fit_keeps_the_odds_ratio_that_two_tables_leave_open() -> None:
+    # Of age and leaning the tables say nothing but through the region: within a region they are independent.
+    shares = margins({name: TABLES[name] for name in ("region_leaning.csv", "age_region.csv")} | MEMBER).shares.sum(
+        axis=3
+    )
+    within = shares / shares.sum(axis=(0, 2), keepdims=True)
+    assert np.allclose(within, within.sum(axis=2, keepdims=True) * within.sum(axis=0, keepdims=True), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 400])
+def test_a_table_of_one_attribute_comes_out_within_one_person(size: int) -> None:
+    config = PopulationConfig(attributes={name: ATTRIBUTES[name] for name in ("age", "member")})
+    for table, outcomes in margins({"age.csv": AGE} | MEMBER, config).outcomes(size, 3):
+        if table.source == "age.csv":  # the first attribute of the configuration, by which people are lined up
+            assert all(abs(each.asked - each.came_out) <= 1.0 / size for each in outcomes)
+        assert sum(each.came_out for each in outcomes) == pytest.approx(1.0)
+
+
+def test_values_lie_in_their_bands_and_fill_them() -> None:
+    ages = [person.attributes["age"] for person in drawn(TABLES | MEMBER, 3000)]
+    assert {*ages} == {*range(18, 91)}
+    assert all(isinstance(age, int) for age in ages)
+
+
+def test_who_has_which_values_is_drawn_and_the_rest_is_as_without_margins() -> None:
+    first, again, other = (
+        [dict(person.attributes) for person in drawn(TABLES | MEMBER, 300, seed)] for seed in (7, 7, 8)
+    )
+    assert first == again
+    assert first != other
+    plain = SyntheticPeople(300, 7, PopulationConfig(attributes={"zeal": ATTRIBUTES["zeal"]}))
+    assert [person["zeal"] for person in first] == [person.attributes["zeal"] for person in plain]
+    assert [*first[0]] == [*ATTRIBUTES]
+    regions = [person["region"] for person in first]
+    assert 100 < sum(one != next_one for one, next_one in pairwise(regions)) < 200
+
+
+def test_the_values_are_the_same_on_every_machine() -> None:
+    attributes = drawn(TABLES | MEMBER, 50)[3].attributes
+    assert attributes == {"age": 19, "region": "north", "leaning": "left", "member": False, "zeal": attributes["zeal"]}
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        (
+            {"a.csv": "age,share\n18-29,0.2\n30+,0.5\n"},
+            ("a.csv: share: expected figures that add up to 1, got 0.7; is a row missing, or is it a count?"),
+        ),
+        (
+            {"a.csv": "age,share\n18-29,20\n30+,80\n"},
+            ("a.csv: share: expected figures that add up to 1, got 100; is a row missing, or is it a count?"),
+        ),
+        ({"a.csv": 'age,share\n18-29,"0,2"\n30+,0.8\n'}, "a.csv:2: share: expected a number of 0 or more, got '0,2'"),
+        ({"a.csv": "age,share\n18-29,-0.2\n30+,1.2\n"}, "a.csv:2: share: expected a number of 0 or more, got '-0.2'"),
+        ({"a.csv": "age,share\n18-29,0.2\n18-29,0.8\n"}, "a.csv:3: is the row of line 2 again"),
+        ({"a.csv": "age,share\n18-29,0.2\n29+,0.8\n"}, "a.csv: age: has 18-29 and 29-90: expected bands apart"),
+        (
+            {"a.csv": "age,share\n10-29,0.2\n30+,0.8\n"},
+            ("a.csv:2: age: expected int 18 to 90, or a band such as 18-29 or 65+ in it, got '10-29'"),
+        ),
+        (
+            {"a.csv": "age,share\nyoung,1\n"},
+            ("a.csv:2: age: expected int 18 to 90, or a band such as 18-29 or 65+ in it, got 'young'"),
+        ),
+        ({"a.csv": "region,share\nNorth,1\n"}, "a.csv:2: region: expected one of: north, south, got 'North'"),
+        ({"a.csv": "member,share\nmaybe,1\n"}, "a.csv:2: member: expected true or false, got 'maybe'"),
+        (
+            {"a.csv": "age,weight\n18+,1\n"},
+            (
+                "a.csv:1: expected one column of figures (share, percent, count) and columns that "
+                "differ, got: age, weight"
+            ),
+        ),
+        (
+            {"a.csv": "ages,share\n18+,1\n"},
+            (
+                "a.csv:1: has the column 'ages': expected attributes of population.attributes "
+                "(age, region, leaning, member, zeal)"
+            ),
+        ),
+        (
+            {"a.csv": "share\n1\n"},
+            (
+                "a.csv:1: has no column of an attribute: expected attributes of population.attributes "
+                "(age, region, leaning, member, zeal)"
+            ),
+        ),
+        (
+            {"a.csv": "age,region,share\n18-29,north,0.2\n30+,south,0.8\n"},
+            (
+                "a.csv: has no row for age 18-29, region south: "
+                "expected one for each combination, with 0 where nobody is"
+            ),
+        ),
+        ({"a.csv": "age,share\n"}, "a.csv: share: holds no shares: expected figures above 0"),
+        ({"a.csv": "age,count\n18-29,0\n"}, "a.csv: count: holds no shares: expected figures above 0"),
+        (
+            {"a.csv": AGE, "b.csv": "age,region,share\n18-39,north,0.5\n18-39,south,0\n40+,north,0\n40+,south,0.5\n"},
+            ("b.csv: age: expected the values of a.csv (18-29, 30-64, 65-90), got 18-39, 40-90"),
+        ),
+        (
+            {"a.csv": AGE, "b.csv": AGE_REGION.replace("14", "20").replace("26", "20")},
+            "b.csv: contradicts a.csv: age 30-64 is 49.0% here and 55.0% there",
+        ),
+        ({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv or .tsv (also .gz), got .xlsx"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_one_clear_line(tables: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        margins(tables | MEMBER, people(leaning={"type": "text", "default": "left"}))
+    assert str(caught.value).startswith(message)
+
+
+def test_tables_of_which_only_all_together_are_impossible_are_refused_with_the_figures() -> None:
+    attributes: Any = {name: {"type": "bool"} for name in ("one", "two", "three")}
+    same = "{},{},share\ntrue,true,0.5\ntrue,false,0\nfalse,true,0\nfalse,false,0.5\n"
+    differ = "{},{},share\ntrue,true,0\ntrue,false,0.5\nfalse,true,0.5\nfalse,false,0\n"
+    tables = {
+        "a.csv": same.format("one", "two"),
+        "b.csv": same.format("two", "three"),
+        "c.csv": differ.format("one", "three"),
+    }
+    with pytest.raises(
+        InputError, match=r"^[abc]\.csv: contradicts the other tables: .* is 50\.0% here, and they leave 0\.0%$"
+    ):
+        margins(tables, PopulationConfig(attributes=attributes))
+
+
+def test_tables_that_differ_by_rounding_are_brought_together_and_the_difference_is_shown() -> None:
+    rounded = AGE_REGION.replace("18-29;north;14", "18-29;north;14.4").replace("65+;south;15", "65+;south;14.9")
+    found = margins({"age.csv": AGE, "age_region.csv": rounded, "region_leaning.csv": REGION_LEANING} | MEMBER)
+    first, second, *_ = found.lines(10_000, 1)
+    assert "shares of 10,000 people, off by 0." in first
+    assert "(they add up to 1.003 and are scaled to 1)" in second
+
+
+def test_an_attribute_that_nothing_gives_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"population\.attributes\.leaning: has no values"):
+        margins({"age.csv": AGE} | MEMBER)
+
+
+def test_an_attribute_is_in_a_table_or_drawn_otherwise() -> None:
+    declared = people(region={"type": "text", "values": ["north", "south"], "weights": [1, 2]})
+    with pytest.raises(
+        InputError, match=r"^r\.csv:1: region: expected a declaration without default and ways to draw it"
+    ):
+        margins({"r.csv": REGION_LEANING} | MEMBER, declared)
+
+
+def test_only_a_run_reads_the_files() -> None:
+    with pytest.raises(ConfigError, match=r"population\.margins: needs the shares of age\.csv: only a run reads files"):
+        build_population(PopulationConfig(attributes=ATTRIBUTES, margins=("age.csv",)), 1)
+
+
+def test_the_draws_of_margins_are_their_own() -> None:
+    assert uniform(1, 2, 0, Draw.MARGIN, 1) != uniform(1, 2, 0, Draw.ATTRIBUTE, 1)
+    assert str(Category(18, 29)) == "18-29"
+
+
+def test_what_was_asked_beside_what_came_out_is_printed_and_recorded(prism: Prism) -> None:
+    Path("study").mkdir()
+    for name, text in (TABLES | MEMBER).items():
+        Path("study", name).write_text(text)
+    config = {
+        "simulation": {"rounds": 1, "ticks_per_round": 4},
+        "population": {"size": 40, "attributes": ATTRIBUTES, "margins": [*TABLES, *MEMBER]},
+        "oracle": {"choice": {"attributes": {"leaning": {"left": 0.2}, "age": 0.001}}},
+    }
+    Path("study/c.yaml").write_text(json.dumps(config))
+    checked = prism("validate", "study/c.yaml")
+    line = (
+        "population.margins: study/age.csv: 3 shares of 40 people, off by 0.00 points at most: age 18-29 asked 20.0%, "
+        "came out 20.0%; age 30-64 asked 55.0%, came out 55.0%; age 65-90 asked 25.0%, came out 25.0%"
+    )
+    assert line in checked.out.splitlines()
+    assert line in prism("validate", "study/c.yaml", "--build").out.splitlines()
+    ran = prism("run", "study/c.yaml", "--out", "out")
+    assert ran.code == 0, ran.err
+    assert line in ran.err
+    recorded = json.loads(Path("out/summary.json").read_text())["margins"]
+    assert [*recorded] == [f"study/{name}" for name in (*TABLES, *MEMBER)]
+    assert recorded["study/age.csv"][0] == {"row": "age 18-29", "asked": 0.2, "came_out": 0.2}
+    assert {*json.loads(Path("out/manifest.json").read_text())["inputs"]} == {*recorded}
+    assert prism("replay", "out").code == 0
+
+
+def test_a_table_that_is_missing_is_named_with_its_setting(prism: Prism) -> None:
+    Path("c.yaml").write_text("population:\n  margins: [age.csv]\n  attributes: {age: {type: int, min: 18, max: 90}}\n")
+    ended = prism("validate", "c.yaml")
+    assert (ended.code, ended.err.split(": no such file")[0]) == (3, "prism: c.yaml:2: population.margins[0]: age.csv")
+
+
+def test_people_come_from_profiles_or_from_margins(prism: Prism) -> None:
+    ended = prism("validate", "--set", "population.margins=[age.csv]", "--set", "population.profiles=p.csv")
+    assert ended.code == 3
+    assert "people come from profiles or from margins: expected only one of them" in ended.err

@@ -1,0 +1,458 @@
+"""Profiles as people have them: right or refused, and never wrong without a word."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from prism.config.model import GraphConfig, PopulationConfig
+from prism.errors import InputError
+from prism.rng import integer
+from prism.social.follow_lists import LostDigitsError, entries_of, id_text
+from prism.social.population import build_population
+from prism.social.profiles import Profiles, parse_profiles
+from tests.command import Prism
+from tests.tiers import Size
+
+T = TypeVar("T")
+TWITTER = """\
+,user_id,name,username,following_agentid_list,previous_tweets,user_char,description
+0,44196397,Ira Sol,ira,"[1, 2]","['a, b', ""it's""]",Repairs clocks,
+1,1339835893,Bo Lund,bo,[0],[],,Collects maps
+2,5,Cy Rao,cy,"[0, 1, 2]",[],Rows,
+"""
+
+
+def read(text: str | bytes, name: str = "p.csv", **settings: object) -> Profiles:
+    data = text if isinstance(text, bytes) else text.encode()
+    return parse_profiles(data, name, PopulationConfig(**settings))  # type: ignore[arg-type]
+
+
+def ties(profiles: Profiles) -> list[tuple[int, int]]:
+    """The ties as numbers of rows."""
+    number_of = {profile.key: number for number, profile in enumerate(profiles)}
+    return sorted((number, number_of[key]) for number, profile in enumerate(profiles) for key in profile.follows)
+
+
+def refusal(text: str | bytes, name: str = "p.csv", **settings: object) -> str:
+    with pytest.raises(InputError) as caught:
+        read(text, name, **settings)
+    return str(caught.value)
+
+
+# The shapes of the files that OASIS ships.
+
+
+def test_follow_lists_that_hold_row_numbers_are_read_by_row() -> None:
+    profiles = read(TWITTER)
+    assert ties(profiles) == [(0, 1), (0, 2), (1, 0), (2, 0), (2, 1)]
+    assert [profile.key for profile in profiles] == ["44196397", "1339835893", "5"]
+    assert profiles[2].self_follows == 1
+    assert profiles.understood[1] == (
+        "p.csv: `following_agentid_list` holds numbers of rows, from 0 (population.follow_lists: row); 5 follows; "
+        "first: Ira Sol (44196397) -> Bo Lund (1339835893); they make ties only with population.graph.kind: profiles"
+    )
+
+
+def test_a_sample_of_a_larger_file_leaves_out_whom_it_lacks_with_their_count() -> None:
+    profiles = read(TWITTER.replace('"[0, 1, 2]"', '"[0, 70, 81, 70]"'))
+    assert ties(profiles) == [(0, 1), (0, 2), (1, 0), (2, 0)]
+    assert profiles.understood[-1] == "p.csv: 3 follows of 2 people outside the file left out"
+
+
+def test_the_index_of_a_sample_names_the_rows_of_the_larger_file() -> None:
+    sample = TWITTER.replace("\n0,", "\n4,").replace("\n1,", "\n17,").replace("\n2,", "\n30,")
+    lists = sample.replace('"[1, 2]"', '"[17, 2]"').replace("[0],", "[30],").replace('"[0, 1, 2]"', '"[4, 99]"')
+    profiles = read(lists)
+    assert ties(profiles) == [(0, 1), (1, 2), (2, 0)]
+    assert "holds numbers of the index column (population.follow_lists: index)" in profiles.understood[1]
+    assert profiles.understood[-1] == "p.csv: 2 follows of 2 people outside the file left out"
+
+
+def test_people_of_the_reddit_shape_are_read_with_fields_missing() -> None:
+    people: list[dict[str, object]] = [
+        {"realname": "Ira Sol", "username": "ira", "bio": "b", "persona": "p", "age": 40, "gender": "male"},
+        {"realname": "Bo Lund", "username": "bo", "bio": "maps", "age": None, "mbti": "INTJ", "country": "Peru"},
+        {"username": "cy", "persona": float("nan"), "age": float("nan"), "interested_topics": None},
+        {"persona": "Rows"},
+    ]
+    profiles = read(json.dumps(people), "p.json")
+    assert [profile.name for profile in profiles] == ["Ira Sol", "Bo Lund", "cy", "Person 3"]
+    assert [profile.personality for profile in profiles] == ["p (40, male)", "maps (INTJ, Peru)", "", "Rows"]
+    assert [profile.key for profile in profiles] == ["0", "1", "2", "3"]
+    assert profiles.understood[1] == "p.json: 1 person without a name: named by number"
+
+
+def test_lists_of_followers_are_ties_the_other_way_round() -> None:
+    profiles = read("user_name,description,followers_list\nira,clocks,\"['bo', 'cy']\"\nbo,maps,[]\ncy,rows,['bo']\n")
+    assert ties(profiles) == [(1, 0), (1, 2), (2, 0)]
+    assert "`followers_list` holds user names of people who follow the person" in profiles.understood[1]
+
+
+@pytest.mark.parametrize("kind", ["profiles", "watts_strogatz"])
+@pytest.mark.parametrize("name", ["p.csv", "p.json", "p.jsonl"])
+def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, kind: str) -> None:
+    people = list(csv.DictReader(io.StringIO(TWITTER)))
+    texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people}), "p.jsonl": "\n".join(map(json.dumps, people))}
+    Path(name).write_text(texts[name])
+    Path("c.yaml").write_text(
+        f"simulation: {{rounds: 1, ticks_per_round: 4}}\n"
+        f"population: {{profiles: {name}, size: 8, graph: {{kind: {kind}, degree: 2}}}}\n"
+    )
+    checked = prism("validate", "c.yaml")
+    assert checked.code == 0
+    assert f"{name}: 3 profiles from " in checked.out
+    assert "holds numbers of rows, from 0 (population.follow_lists: row); 5 follows" in checked.out
+    assert ("they make ties only with" in checked.out) is (kind != "profiles")
+    ran = prism("run", "c.yaml", "--out", "out")
+    assert ran.code == 0
+    assert f"{name}: 3 profiles from " in ran.err
+
+
+# Who is meant.
+
+
+def test_names_are_no_identities() -> None:
+    profiles = read(",name,username,following_agentid_list\n0,Ira,ira,[1]\n1,Ira,ira,[]\n")
+    assert ties(profiles) == [(0, 1)]
+    population = build_population(PopulationConfig(graph=GraphConfig(kind="profiles")), 1, profiles=profiles)
+    assert [population.name(person) for person in range(2)] == ["Ira", "Ira 2"]
+
+
+def test_lists_that_fit_in_two_ways_are_refused_until_the_configuration_says_which() -> None:
+    text = "user_id,name,following_agentid_list\n1,Ira,[2]\n2,Bo,[1]\n3,Cy,[1]\n"
+    assert refusal(text) == (
+        "p.csv:1: following_agentid_list: 2 by user_id and 2 by row of 2 entries name people of this file, and '2' is "
+        "profile 2 or profile 3: set population.follow_lists to what the lists hold"
+    )
+    assert ties(read(text, follow_lists="user_id")) == [(0, 1), (1, 0), (2, 0)]
+    assert ties(read(text, follow_lists="row")) == [(0, 2), (2, 1)]
+
+
+def test_rows_counted_from_1_are_never_taken_for_rows_from_0() -> None:
+    text = "name,following_agentid_list\nIra,[2]\nBo,[3]\nCy,[]\n"
+    assert "2 by row_from_1" in refusal(text)
+    assert ties(read(text, follow_lists="row_from_1")) == [(0, 1), (1, 2)]
+    profiles = read(text, follow_lists="row")
+    assert ties(profiles) == [(0, 2)]
+    assert profiles.understood[-1] == "p.csv: 1 follow of 1 person outside the file left out"
+
+
+def test_a_reading_that_tells_nobody_apart_is_refused() -> None:
+    text = "name,following_agentid_list\nIra,[1]\nBo,[]\n"
+    assert refusal(text, follow_lists="user_id") == (
+        "p.csv:1: has nothing that tells people apart by user_id (population.follow_lists): expected row, row_from_1"
+    )
+
+
+@pytest.mark.parametrize("ids", [("1.31E+18", "1.31E+18"), ("1.31E+18", "1.44E+18")])
+def test_ids_that_have_lost_digits_name_nobody(ids: tuple[str, str]) -> None:
+    head = "user_id,name,following_agentid_list\n"
+    profiles = read(f"{head}{ids[0]},Ira,[1]\n{ids[1]},Bo,[0]\n")
+    assert ties(profiles) == [(0, 1), (1, 0)]
+    assert profiles.understood[1] == ("p.csv: `user_id` has lost digits (1.31E+18), so people have numbers for ids")
+    assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("7", "7"),
+        ("007", "007"),
+        ("7.0", "7"),
+        (7.0, "7"),
+        (7, "7"),
+        ("7.5", "7.5"),
+        ("7.e+00", "7"),
+        ("1.5E+01", "15"),
+        (None, ""),
+        ("nan", ""),
+        (float("nan"), ""),
+        (True, ""),
+        (10**18 + 1, "1000000000000000001"),
+        ("Nan", "Nan"),
+    ],
+)
+def test_a_whole_number_is_one_id_however_it_is_written(value: object, text: str) -> None:
+    assert id_text(value) == text
+
+
+@pytest.mark.parametrize("value", ["1.31E+18", "1.5e+02", 1.31e18, "2E5"])
+def test_a_number_without_its_last_digits_is_no_id(value: object) -> None:
+    with pytest.raises(LostDigitsError):
+        id_text(value)
+
+
+# Lists as programs print them.
+
+PRINTED: dict[str, Callable[[Sequence[str]], str]] = {
+    "python": lambda ids: f"[{', '.join(ids)}]",
+    "python texts": lambda ids: str([*ids]),
+    "python tuple": lambda ids: f"({ids[0]},)" if len(ids) == 1 else f"({', '.join(ids)})",
+    "python set": lambda ids: f"{{{', '.join(ids)}}}" if ids else "set()",
+    "python floats": lambda ids: f"[{', '.join(f'{each}.0' for each in ids)}]",
+    "json": lambda ids: json.dumps([*ids]),
+    "numpy": lambda ids: f"[{' '.join(ids)}]",
+    "numpy lines": lambda ids: "[" + "\n ".join(ids) + "]",
+    "numpy texts": lambda ids: f"[{' '.join(repr(each) for each in ids)}]",
+    "numpy floats": lambda ids: f"[{' '.join(f'{each}.' for each in ids)}]",
+    "numpy scalars": lambda ids: f"[{', '.join(f'np.int64({each})' for each in ids)}]",
+    "numpy array": lambda ids: f"array([{', '.join(ids)}])" if ids else "array([], dtype=int64)",
+    "numpy array of a type": lambda ids: f"np.array([{', '.join(ids)}], dtype=int32)",
+    "pandas": lambda ids: f"Index([{', '.join(ids)}], dtype='int64')",
+}
+NOBODY = (
+    "",
+    "nan",
+    "NaN",
+    "None",
+    "null",
+    "<NA>",
+    "[]",
+    "[ ]",
+    "()",
+    "{}",
+    "[nan]",
+    "[None]",
+    "array([], dtype=float64)",
+)
+
+
+@pytest.mark.parametrize("way", PRINTED)
+@pytest.mark.parametrize("ids", [("1",), ("0", "12", "3"), ()], ids=["one", "three", "none"])
+def test_a_list_is_read_as_it_is_printed(way: str, ids: tuple[str, ...]) -> None:
+    assert entries_of(PRINTED[way](ids)) == ids
+
+
+@pytest.mark.parametrize("text", NOBODY)
+def test_a_value_that_is_missing_is_nobody(text: str) -> None:
+    assert entries_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0", "12", "1, 2", "1,234", "[1,,2]", "[1; 2]", "[1, 2", "[[1], [2]]", "[0 1 ... 98 99]", "{'a': 1}", "['a]"],
+)
+def test_another_text_is_no_list(text: str) -> None:
+    assert entries_of(text) is None
+    row = io.StringIO()
+    csv.writer(row).writerow(["Ira", text])
+    assert refusal(f"name,following_agentid_list\n{row.getvalue()}").startswith(
+        "p.csv:2: following_agentid_list: expected a list of user ids such as [1, 0, 5], got "
+    )
+
+
+# Files of other forms.
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_columns_may_be_separated_otherwise(separator: str) -> None:
+    rows = [["user_id", "name", "following_agentid_list", "user_char"], ["8", "Ira", "[9, 8]", "a, b; c"]]
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator).writerows([*rows, ["9", "Bo", "[8]", "x|y"]])
+    profiles = read(text.getvalue())
+    assert (ties(profiles), profiles[0].personality, profiles[0].self_follows) == ([(0, 1), (1, 0)], "a, b; c", 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.jsonl", '{"persona": "bakes"}\n\n{"persona": "rows"}\n'),
+        ("p.json", '{"persona": "bakes"}\n{"persona": "rows"}'),
+        ("p.ndjson", '{"persona": "bakes"}\r\n{"persona": "rows"}\r\n'),
+        ("p.jsonl", '[\n{"persona": "bakes"}, {"persona": "rows"}]'),
+        ("p.json", '{"version": 1, "result": {"users": [{"persona": "bakes"}, {"persona": "rows"}], "more": []}}'),
+        ("p.csv", "persona\nbakes\nrows\n"),
+        ("p.csv.gz", '[{"user_char": "bakes"}, {"bio": "rows"}]'),
+        ("p.tsv", "Persona\tName \nbakes\t\nrows\tnan\n"),
+    ],
+)
+def test_personas_alone_are_people_named_by_number(name: str, text: str) -> None:
+    profiles = read(text, name)
+    assert [profile.name for profile in profiles] == ["Person 0", "Person 1"]
+    assert [profile.personality for profile in profiles] == ["bakes", "rows"]
+    assert "2 people without a name: named by number" in profiles.understood[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("p.jsonl", '{"name": "Ira"}\n{"name": }', "p.jsonl:2: bad JSON: Expecting value (column 10)"),
+        ("p.jsonl", '{"name": "Ira"}\n3', "p.jsonl:2: profile 2: expected an object, got a number"),
+        (
+            "p.json",
+            '{"a": [{"name": "Ira"}], "b": [{"name": "Bo"}]}',
+            ("p.json: expected one list of profiles, got lists of objects under 'a', 'b'"),
+        ),
+        (
+            "p.json",
+            '{"name": "Ira", "follows": [{"name": "Bo"}]}',
+            "p.json: expected a list of profiles, got an object",
+        ),
+        ("p.json", '{"name": {"0": "Ira"}}', "p.json: expected a list of profiles, got an object"),
+        ("p.csv", "name,Name\nIra,Bo\n", "p.csv:1: Name: stands twice: expected one column 'name'"),
+        (
+            "p.csv",
+            "Ira,bakes\nBo,rows\n",
+            (
+                "p.csv:1: expected a column that describes people (name, realname, real_name, "
+                "username, user_name, screen_name, user_char, persona, bio, description), got: Ira, bakes"
+            ),
+        ),
+        ("p.csv", "user_id,name\n1,Ira\nnan,Bo\n", "p.csv:3: user_id: expected an id, got an empty text"),
+        ("p.csv", "user_id,name\n1,Ira\n1.0,Bo\n", "p.csv:3: user_id: '1' is used on lines 2 and 3"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_one_clear_line(name: str, text: str, message: str) -> None:
+    assert refusal(text, name) == message
+
+
+# Encodings.
+
+WORDS = "name,user_char\nZoë,Aime les cafés\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        (
+            "cp1252",
+            (
+                "p.csv:2: expected UTF-8 text, got byte 0xeb, which cp1252 reads as 'Zoë,Aime les c': set "
+                "population.encoding: cp1252"
+            ),
+        ),
+        ("utf-16", "p.csv: expected utf-8 text, got utf-16, by the byte order mark: set population.encoding: utf-16"),
+        ("utf-16-le", "p.csv: expected utf-8 text, got utf-16-le, by its zeros: set population.encoding: utf-16-le"),
+        ("utf-16-be", "p.csv: expected utf-8 text, got utf-16-be, by its zeros: set population.encoding: utf-16-be"),
+        ("utf-32", "p.csv: expected utf-8 text, got utf-32, by the byte order mark: set population.encoding: utf-32"),
+    ],
+)
+def test_another_encoding_is_named_and_read_once_it_is_set(encoding: str, message: str) -> None:
+    data = WORDS.encode(encoding)
+    assert refusal(data) == message
+    (profile,) = read(data, encoding=message.rsplit(": ", maxsplit=1)[-1])
+    assert (profile.name, profile.personality) == ("Zoë", "Aime les cafés")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig", "UTF8", "latin-1"])
+def test_a_file_in_utf8_is_never_read_as_anything_else(encoding: str) -> None:
+    if encoding in ("utf-8-sig", "UTF8"):
+        assert read(WORDS, encoding=encoding)[0].name == "Zoë"
+    else:
+        assert "got utf-8: set population.encoding: utf-8" in refusal(WORDS, encoding=encoding)
+
+
+def test_an_encoding_that_there_is_not_is_refused(prism: Prism) -> None:
+    ended = prism("validate", "--set", "population.encoding=klingon")
+    expected = "expected an encoding of texts, such as utf-8, utf-16 or cp1252, got 'klingon'"
+    assert (ended.code, ended.err.splitlines()[-1]) == (3, f"prism: --set: population.encoding: {expected}")
+
+
+# Right or refused.
+
+
+class Draws:
+    """Random choices of one case, each its own."""
+
+    def __init__(self, case: int) -> None:
+        self._case = case
+        self._count = 0
+
+    def below(self, bound: int) -> int:
+        self._count += 1
+        return integer(bound, 3, self._case, 0, 1, self._count)
+
+    def pick(self, among: Sequence[T]) -> T:
+        return among[self.below(len(among))]
+
+    def shuffled(self, values: Sequence[T]) -> list[T]:
+        return sorted(values, key=lambda _: self.below(10**9))
+
+
+def made(draws: Draws) -> tuple[str, bytes, str, set[tuple[int, int]]]:
+    """Return a file of people, its encoding, and the ties that it was made from."""
+    count = 3 + draws.below(6)
+    rows = [*map(str, range(count))]
+    ids = draws.pick(
+        [rows, [str(each + 1) for each in range(count)], draws.shuffled(rows), big_ids(draws, count), None]
+    )
+    users = [f"user_{each}" for each in draws.shuffled(rows)]
+    followed = {(one, draws.below(count)) for one in range(count) for _ in range(draws.below(4))}
+    followed = {tie for tie in followed if tie[0] != tie[1]}
+    named = draws.pick([rows, ids or rows, users])
+    lists = [[named[other] for one, other in sorted(followed) if one == person] for person in range(count)]
+    for entries in lists:
+        if draws.below(4) == 0:
+            entries.append(f"user_{10**6 + draws.below(9)}" if named is users else str(10**6 + draws.below(9)))
+    ways = [way for way in PRINTED if named is not users or "texts" in way or way == "json"]
+    way = PRINTED[draws.pick(ways)]
+    columns = {
+        "name": [draws.pick(["Zo\u00eb", "Ira", "Bo; Lund", 'Cy "R", Rao']) for _ in rows],
+        "username": users,
+        "following_agentid_list": [way(entries) if entries else draws.pick(NOBODY) for entries in lists],
+        draws.pick(["user_char", "persona", "bio"]): [draws.pick(["", "rows, and\nrows", "nan"]) for _ in rows],
+    }
+    if ids is not None:
+        columns["user_id"] = [f"{each}.0" for each in ids] if draws.below(3) == 0 else ids
+    names = draws.shuffled([*columns])
+    if draws.below(3) == 0:
+        columns[""], names = rows, ["", *names]
+    name, text = written(
+        draws, [dict(zip(names, cells, strict=True)) for cells in zip(*(columns[each] for each in names), strict=True)]
+    )
+    encoding = draws.pick(["utf-8", "utf-8", "cp1252", "utf-16"])
+    return name, text.encode(encoding), encoding, followed
+
+
+def big_ids(draws: Draws, count: int) -> list[str]:
+    return [str(10**17 + 1009 * each + draws.below(1000)) for each in range(count)]
+
+
+def written(draws: Draws, people: Sequence[dict[str, str]]) -> tuple[str, str]:
+    """Return the name and the text of a file of people."""
+    form = draws.below(6)
+    if form == 0:
+        return "p.json", json.dumps({"data": people} if draws.below(2) else people, ensure_ascii=False)
+    if form == 1:
+        return "p.jsonl", "\n".join(json.dumps(each, ensure_ascii=False) for each in people)
+    text = io.StringIO()
+    writer = csv.DictWriter(
+        text, [*people[0]], delimiter=draws.pick(",;\t|"), lineterminator=draws.pick(["\n", "\r\n"])
+    )
+    writer.writeheader()
+    writer.writerows(people)
+    return draws.pick(["p.csv", "p.tsv"]), text.getvalue()
+
+
+def read_as_told(name: str, data: bytes, encoding: str) -> Profiles | str:
+    """Return the profiles of a file, with its encoding set where the refusal says so, or the refusal."""
+    try:
+        return read(data, name)
+    except InputError as error:
+        if encoding == "utf-8" or f"set population.encoding: {encoding}" not in str(error):
+            return str(error)
+    try:
+        return read(data, name, encoding=encoding)
+    except InputError as error:
+        return str(error)
+
+
+def test_random_files_are_right_or_refused_and_never_wrong(size: Size) -> None:
+    cases = size(2000, everyday=60)
+    right = 0
+    for case in range(cases):
+        name, data, encoding, followed = made(Draws(case))
+        profiles = read_as_told(name, data, encoding)
+        if isinstance(profiles, str):
+            assert "set population.follow_lists" in profiles, (case, profiles)
+        else:
+            assert {*ties(profiles)} == followed, case
+            right += 1
+    assert right > 0.6 * cases  # in the others, two readings fit
