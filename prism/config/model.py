@@ -396,7 +396,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
             description="tables of shares, .csv or .tsv, that attributes of synthetic people are drawn from: "
-            "docs/attributes.md"
+            "docs/margins.md"
         ),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()

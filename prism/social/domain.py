@@ -90,7 +90,7 @@ class SocialDomain:
 
     @property
     def understood(self) -> tuple[str, ...]:
-        """What the input files were taken to say, a line each."""
+        """The content of the input files as it was understood, a line each."""
         drawn = self.population.margins
         return (*self.population.understood, *(() if drawn is None else drawn.lines))
 

@@ -281,7 +281,7 @@ class DrawnMargins:
 
     @property
     def lines(self) -> list[str]:
-        """What each table asks for beside what came out, a line each."""
+        """The shares that each table asks for beside those that came out, a line each."""
         return [*self._margins.lines(self._size, self._seed)]
 
     @cached_property

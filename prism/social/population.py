@@ -101,25 +101,21 @@ def build_population(  # noqa: PLR0913  # each kind of input once
     if isinstance(config.activity.hours, tuple):
         hours = config.activity.hours
     elif config.activity.hours is not None and hours is None:
-        problem = f"needs the figures of {config.activity.hours}: only a run reads files"
-        raise ConfigError("configuration", problem, key="population.activity.hours")
+        raise _unread("activity.hours", f"figures of {config.activity.hours}")
     if config.margins and margins is None:
-        problem = f"needs the shares of {config.margins[0]}: only a run reads files"
-        raise ConfigError("configuration", problem, key="population.margins")
+        raise _unread("margins", f"shares of {config.margins[0]}")
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     elif graph is None:
         on_step(f"drawing who of {config.size:,} people follows whom")
         graph = generate(config.graph, config.size, seed)
     on_step(f"making {graph.size:,} people")
-    drawn: DrawnMargins | None = None
-    personas: Sequence[Persona]
-    if profiles:
-        personas = personas_from_profiles(profiles, graph.size, seed, config)
-    else:
-        if margins is not None:
-            drawn = DrawnMargins(margins, graph.size, seed)
-        personas = SyntheticPeople(graph.size, seed, config, drawn)
+    drawn = None if margins is None else DrawnMargins(margins, graph.size, seed)
+    personas = (
+        personas_from_profiles(profiles, graph.size, seed, config)
+        if profiles
+        else SyntheticPeople(graph.size, seed, config, drawn)
+    )
     return Population(
         personas=personas,
         graph=graph,
@@ -127,6 +123,11 @@ def build_population(  # noqa: PLR0913  # each kind of input once
         understood=profiles.understood if isinstance(profiles, Profiles) else (),
         margins=drawn,
     )
+
+
+def _unread(name: str, needed: str) -> ConfigError:
+    """Return the error for a setting whose file was not read."""
+    return ConfigError("configuration", f"needs the {needed}: only a run reads files", key=f"population.{name}")
 
 
 def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:

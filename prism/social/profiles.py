@@ -46,7 +46,7 @@ _WORDS: Final = {
     ROW: "numbers of rows, from 0",
     ROW_FROM_1: "numbers of rows, from 1",
 }
-"""What follow lists hold, by the reading."""
+"""The contents of follow lists in words, by the reading."""
 COLUMNS_SHOWN: Final = 12
 """The most columns that a line lists."""
 NAME_SHOWN: Final = 40

@@ -86,15 +86,14 @@ def random_table(seed: int) -> RandomTable:
 
 def _ties(draw: Random) -> tuple[list[str], list[Tie]]:
     """Return some people, and ties between them, of which the first is always one of two different people."""
-    make: Callable[[int], str] = draw.choice(
-        [
-            str,
-            lambda each: str(each * 37 + 1000),
-            lambda each: f"u{each}",
-            lambda each: f"{SYLLABLES[each % 12]}{SYLLABLES[each // 12 % 12]}",
-            lambda each: f"{SYLLABLES[each % 12].title()} {SYLLABLES[each // 12 % 12].title()}x",
-        ]
-    )
+    makes: list[Callable[[int], str]] = [
+        str,
+        lambda each: str(each * 37 + 1000),
+        lambda each: f"u{each}",
+        lambda each: f"{SYLLABLES[each % 12]}{SYLLABLES[each // 12 % 12]}",
+        lambda each: f"{SYLLABLES[each % 12].title()} {SYLLABLES[each // 12 % 12].title()}x",
+    ]
+    make = draw.choice(makes)
     people = [make(each) for each in range(draw.randrange(3, 60))]
     some, others = (people, people) if draw.random() < 0.85 else (people[::2], people[1::2])
     ties = [(draw.choice(some), draw.choice(others)) for _ in range(draw.randrange(2, 120))]

@@ -17,8 +17,6 @@ PEOPLE = tuple(
     for name, interests in (("Ada", ("tea", "rail")), ("Bo", ()), ("Cy", ("chess",)))
 )
 
-CP1252 = "set population.encoding: cp1252"
-
 
 def real_file(name: str) -> bytes:
     return real_path(name).read_bytes()
@@ -108,7 +106,10 @@ def test_columns_may_stand_in_any_order_with_others_between() -> None:
         (b"", "p.json: is empty: expected at least one profile"),
         (
             b"[\n\xff]",
-            f"p.json:2: expected UTF-8 text, got byte 0xff, which cp1252 reads as '\xff]': {CP1252}",
+            (
+                "p.json:2: expected UTF-8 text, got byte 0xff, which cp1252 reads as '\xff]': "
+                "set population.encoding: cp1252"
+            ),
         ),
         (b'[{"realname": "Ada"}, "Bo"]', "p.json: profile 2: expected an object, got a text"),
         (
