@@ -29,7 +29,7 @@ FEWEST_SHARED: Final = {"whole": 8, "text": 2}
 """The least ids that they share: small numbers, such as weights, are equal to ids by chance."""
 
 _FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
-"""What no id has in it, unless in quotes: a separator without a space behind it, or numbers with spaces between."""
+"""A separator without a space behind it, or numbers with spaces between, which no id has unless it is in quotes."""
 _COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
 _ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
 """A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
@@ -70,7 +70,7 @@ class Sample(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How a table is read.
+    """The way in which a table is read.
 
     Args:
         names: the names of the columns; empty without a header.

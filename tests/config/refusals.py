@@ -7,7 +7,9 @@ import pytest
 from prism.config import load_config
 from prism.errors import ConfigError
 
-GRAPH = "kind, path, directed, degree, exponent, following_exponent, blocks, mixing, rewiring"
+GRAPH = (
+    "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, rewiring"
+)
 TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = (
     "algorithm, size, out_of_network, fill, memory, pool, recent, hot_rounds, popularity_weight, "

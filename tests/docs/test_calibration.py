@@ -20,6 +20,7 @@ SECTIONS = ("population.", "feed.", "statechart.", "oracle.choice.")
 OTHERS = {
     "population.size": "the size of the study",
     "population.attributes": "yours",
+    "population.graph.columns": "the reading of a file",
     "statechart.max_history_depth": "what is remembered for you; nobody acts on it",
 }
 """Numbers in these sections that shape nobody's behaviour."""
@@ -35,17 +36,22 @@ ELSEWHERE = {
     "domain.py": "the depth of histories, a limit of memory",
     "edges.py": "the reading of files",
     "follow_lists.py": "the reading of files",
+    "graph_format.py": "the reading of files",
     "interests.py": "bits and bytes",
     "living.py": "the sizes of arrays, and the most posts of a run",
     "margins.py": "the precision of a fit to tables, and what is shown",
+    "matrix_market.py": "the reading of files",
+    "pajek.py": "the reading of files",
     "profile_columns.py": "the reading of files",
     "profile_rows.py": "the reading of files",
     "profiles.py": "the reading of files",
     "hours.py": "the widest range of a count",
+    "reading.py": "the reading of files",
     "realised.py": "what is counted",
     "rings.py": "bits and bytes",
     "stateful.py": "the depth of histories, a limit of memory",
     "tie_filter.py": "bits and bytes",
+    "understood.py": "what is shown",
 }
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
 

@@ -32,6 +32,15 @@ NAMELESS = (("person", "buddy"), ("hund", "katze"), ("x", "y"))
 """Names of ends that no list knows."""
 SYLLABLES = ("ba", "co", "da", "el", "fi", "go", "hu", "io", "ka", "lu", "mi", "no")
 
+IDS: tuple[Callable[[int], str], ...] = (
+    str,
+    lambda each: str(each * 37 + 1000),
+    lambda each: f"u{each}",
+    lambda each: f"{SYLLABLES[each % 12]}{SYLLABLES[each // 12 % 12]}",
+    lambda each: f"{SYLLABLES[each % 12].title()} {SYLLABLES[each // 12 % 12].title()}x",
+)
+"""Ids of people by their numbers."""
+
 
 class RandomTable(NamedTuple):
     """A table of ties.
@@ -85,15 +94,8 @@ def random_table(seed: int) -> RandomTable:
 
 
 def _ties(draw: Random) -> tuple[list[str], list[Tie]]:
-    """Return some people, and ties between them, of which the first is always one of two different people."""
-    makes: list[Callable[[int], str]] = [
-        str,
-        lambda each: str(each * 37 + 1000),
-        lambda each: f"u{each}",
-        lambda each: f"{SYLLABLES[each % 12]}{SYLLABLES[each // 12 % 12]}",
-        lambda each: f"{SYLLABLES[each % 12].title()} {SYLLABLES[each // 12 % 12].title()}x",
-    ]
-    make = draw.choice(makes)
+    """Return some people and ties between them, at least one of which is between two."""
+    make = draw.choice(IDS)
     people = [make(each) for each in range(draw.randrange(3, 60))]
     some, others = (people, people) if draw.random() < 0.85 else (people[::2], people[1::2])
     ties = [(draw.choice(some), draw.choice(others)) for _ in range(draw.randrange(2, 120))]
