@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,7 +14,7 @@ import yaml
 from actors.testing import Exchange, ModelServer, ServerSettings
 from actors.testing.errors import ApiError
 from prism.llm.refusals import reason_of
-from tests.command import Ended, run_prism
+from tests.command import Prism
 from tests.wire.support import settings
 
 pytestmark = pytest.mark.network
@@ -26,16 +26,7 @@ FEW: dict[str, Any] = {
     "llm": {"systemone": "off"},
 }
 
-Prism = Callable[..., Ended]
 Messages = Sequence[Mapping[str, object]]
-
-
-@pytest.fixture
-def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
-    """Return a function that runs the command line in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
 
 
 def configure(host: str, backend: str = "ollama", people: int = 150, **oracle: Any) -> None:

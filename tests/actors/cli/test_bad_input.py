@@ -72,11 +72,6 @@ MISTAKES = {
         "{dir}/g.txt: holds no ties: expected lines with two different ids",
         files={"g.txt": "# nothing\n"},
     ),
-    "unknown_graph_format": Mistake(
-        "population: {graph: {path: '{dir}/g.doc'}}\n",
-        "{dir}/g.doc: expected a graph in .txt, .csv, .tsv, .graphml (also .gz), got .doc",
-        files={"g.doc": "1 2\n"},
-    ),
     "profiles_of_nobody": Mistake(
         "population: {profiles: '{dir}/p.json'}\n",
         "{dir}/p.json: expected a key that describes people (name, realname, real_name, username, user_name, "

@@ -31,10 +31,14 @@ def test_validate_says_what_would_be_run_and_what_it_did_not_check(prism: Prism)
 def test_validate_names_each_input(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n")
     ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
-    first, second, deliberation, third = ended.out.splitlines()
+    first, second, understood, deliberation, third = ended.out.splitlines()
     assert deliberation == DELIBERATION
     assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
     assert re.fullmatch(r"ties\.txt: ok: sha256 [0-9a-f]{64}", second)
+    assert understood == (
+        "ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2; both follow each other "
+        "(population.graph.directed: false)"
+    )
     assert third == "not made: the people; --build makes them"
 
 

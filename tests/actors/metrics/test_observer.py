@@ -154,7 +154,7 @@ def test_the_number_of_series_does_not_depend_on_the_number_of_agents() -> None:
         for size in (10, 10_000)
     )
     assert series(few) == series(many)
-    assert len(many.samples) < 600
+    assert len(many.samples) < 700
 
 
 def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
@@ -167,7 +167,7 @@ def test_an_economy_is_shown_with_its_own_states_and_measures() -> None:
     assert series(shown) == before
     assert shown.value("prism_agents") == shown.value("prism_population") == len(config.economy.nations)
     assert shown.value("prism_economy_interest_rate") != 0.0
-    assert len(shown.samples) < 600
+    assert len(shown.samples) < 700
 
 
 def test_the_pairs_of_states_are_those_of_the_chart() -> None:

@@ -15,6 +15,7 @@ ALLOWED = {
     "factory/charts.py": "loads the charts of people, and knows where that of nations is",
     "factory/checks.py": "checks what a domain is built from",
     "factory/config_file.py": "names the line of a field that people's questions do not have, before people are built",
+    "factory/graph_files.py": "reads the files of graphs, in all their formats",
     "factory/input_files.py": "opens the files of populations and graphs",
     "calibration/plan.py": "refuses what only a social run has in another domain",
     "calibration/observe.py": "works out the statistics that real cascades are compared by",
