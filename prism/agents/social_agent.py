@@ -193,6 +193,16 @@ class SocialAgent(StatefulAgent[AgentState]):
     def engagement_threshold(self, value: float) -> None:
         self.persona = _with_threshold(self.persona, value)
 
+    @property
+    def low_threshold(self) -> float:
+        """The relevance up to which the person ignores a post; 0 to 1."""
+        return self.persona.low_threshold
+
+    @property
+    def high_threshold(self) -> float:
+        """The relevance from which the person acts on a post without an oracle; 0 to 1."""
+        return self.persona.high_threshold
+
     def relevance(self, view: PostView) -> float:
         """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""
         relevance: float = relevance_of(view, self.weights)
@@ -201,6 +211,10 @@ class SocialAgent(StatefulAgent[AgentState]):
     def should_engage(self, view: PostView) -> bool:
         """Return whether the post's relevance reaches the engagement threshold."""
         return self.relevance(view) >= self.persona.engagement_threshold
+
+    def is_interested(self, view: PostView) -> bool:
+        """Return whether the post's relevance reaches the high threshold, so that the person needs no oracle to act."""
+        return self.relevance(view) >= self.persona.high_threshold
 
     def intend(self, view: PostView | None = None) -> None:
         """Draw the action that a convinced person takes on a post, by the person's traits.

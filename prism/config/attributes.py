@@ -49,6 +49,7 @@ TAKEN_NAMES: Final = frozenset(
         *(
             "relevance",
             "should_engage",
+            "is_interested",
             "intend",
             "remembered",
             "effect",

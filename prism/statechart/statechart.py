@@ -48,6 +48,20 @@ class Stateful(Protocol[S]):
         """
 
 
+class InState(Protocol[S]):
+    """A plain object that a chart moves: it has a state, and need have nothing else of an agent.
+
+    A chart sets its `state`, and its `ticks_in_state` to 0 if it has that. It has no tick and no history, and nothing
+    keeps its guards and actions from moving it.
+    """
+
+    state: S
+
+
+Movable = Stateful[S] | InState[S]
+"""What a chart moves."""
+
+
 class GuardErrors(msgspec.Struct):
     """The count of errors that one row's guard raised, and the first of them."""
 
@@ -156,12 +170,12 @@ class Statechart(Generic[S]):
                     found[state.value, trigger] = tuple(option.value for option in options)
         return found
 
-    def candidates(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
+    def candidates(self, agent: Movable[S], trigger: str, context: Any = None) -> tuple[Transition[S], ...]:
         """Return every enabled row, in order."""
         rows = self.rows(agent.state, trigger)
         return () if rows is None else self._enabled(rows, agent, context)[0]
 
-    def fire(self, agent: Stateful[S], trigger: str, context: Any = None, tick: int | None = None) -> S | None:
+    def fire(self, agent: Movable[S], trigger: str, context: Any = None, tick: int | None = None) -> S | None:
         """Return the state that the first enabled row led to, or None if no row was enabled. It never asks an oracle.
 
         Args:
@@ -178,11 +192,17 @@ class Statechart(Generic[S]):
         except KeyError:
             rows = self.rows(state, trigger)
         if rows is not None and (target := rows.at_once) is not None:
-            agent.enter(target, trigger, tick, context)
+            try:  # it costs nothing unless it fails, and a look-up of `enter` beforehand would
+                agent.enter(target, trigger, tick, context)  # type: ignore[union-attr]
+            except AttributeError:
+                if hasattr(agent, "enter"):
+                    raise
+                _move(agent, target)
             return target
-        if agent.running is not None:
+        marked = _marked(agent)
+        if marked.running is not None:
             raise StatechartError(
-                f"{agent.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
+                f"{marked.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
             )
         # The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
         row = None if rows is None else self._first(rows, agent, context)
@@ -190,10 +210,10 @@ class Statechart(Generic[S]):
             return None
         if row.action is not None:
             _act(row, agent, context)
-        agent.enter(target, trigger, tick, context)
+        _enter(agent, target, trigger, tick, context)
         return target
 
-    def select(self, agent: Stateful[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
+    def select(self, agent: Movable[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
         """Return the row that would be taken, or a choice for the oracle, or None if no row is enabled."""
         rows = self.rows(agent.state, trigger)
         if rows is None:
@@ -203,7 +223,7 @@ class Statechart(Generic[S]):
         enabled, marked = self._enabled(rows, agent, context)
         return self._settled(rows, enabled, marked)
 
-    def outcomes(self, agent: Stateful[S], trigger: str, context: Any = None) -> tuple[RowOutcome[S], ...]:
+    def outcomes(self, agent: Movable[S], trigger: str, context: Any = None) -> tuple[RowOutcome[S], ...]:
         """Return the outcome of each row, in order, as `select` finds it. It counts no error of a guard."""
         rows = self.rows(agent.state, trigger)
         found: list[RowOutcome[S]] = []
@@ -220,7 +240,7 @@ class Statechart(Generic[S]):
             found.append(RowOutcome(rows.otherwise, "else" if level is None else "not_needed"))
         return tuple(found)
 
-    def commit(self, agent: Stateful[S], transition: Transition[S], tick: int | None, context: Any = None) -> bool:
+    def commit(self, agent: Movable[S], transition: Transition[S], tick: int | None, context: Any = None) -> bool:
         """Return True once the agent is in the row's target; change nothing and return False if it has left the source.
 
         The action runs first. If it raises, the agent stays where it was, and the caller gets the error.
@@ -235,7 +255,7 @@ class Statechart(Generic[S]):
             raise StatechartError(f"{transition.name}: {target!r} is not among the chart's states: {self._known}")
         if transition.action is not None:
             _act(transition, agent, context)
-        agent.enter(target, transition.trigger, tick, context)
+        _enter(agent, target, transition.trigger, tick, context)
         return True
 
     def certain_target(self, state: S, trigger: str) -> S | None:
@@ -275,38 +295,39 @@ class Statechart(Generic[S]):
             enabled.append(rows.otherwise)
         return self._settled(rows, tuple(enabled), marked=False)
 
-    def _enabled(self, rows: Rows[S], agent: Stateful[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
+    def _enabled(self, rows: Rows[S], agent: Movable[S], context: Any) -> tuple[tuple[Transition[S], ...], bool]:
         """Return the enabled rows in order, and whether a guard asked for the oracle.
 
         No row is enabled if the agent has left the state while the guards ran.
         """
         enabled: list[Transition[S]] = []
-        marked, before = False, agent.running
+        asks, marked = False, _marked(agent)
+        before = marked.running
         try:
             for group, guard in rows.guarded:
                 if enabled and group[0].level > enabled[0].level:
                     break
-                agent.running = group[0]
+                marked.running = group[0]
                 try:
                     result = guard(agent, context)
                     if result is True or (result is not False and (result := _judged(result))):
                         enabled.extend(group)
-                        marked = marked or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
+                        asks = asks or (result == NEEDS_ORACLE and any(row.oracle is not False for row in group))
                 except Exception as error:  # noqa: BLE001  # fail-safe: any error of a guard means "not enabled"
                     self._count_guard_error(group, error)
         finally:
-            agent.running = before
+            marked.running = before
         if agent.state != rows.source:
             return (), False
         if not enabled and rows.otherwise is not None:
             enabled.append(rows.otherwise)
-        return tuple(enabled), marked
+        return tuple(enabled), asks
 
-    def _first(self, rows: Rows[S], agent: Stateful[S], context: Any) -> Transition[S] | None:
-        found = rows.otherwise
+    def _first(self, rows: Rows[S], agent: Movable[S], context: Any) -> Transition[S] | None:
+        found, marked = rows.otherwise, _marked(agent)
         try:
             for group, guard in rows.guarded:
-                row = agent.running = group[0]
+                row = marked.running = group[0]
                 try:
                     result = guard(agent, context)
                     if result is True or (result is not False and _judged(result)):
@@ -315,7 +336,7 @@ class Statechart(Generic[S]):
                 except Exception as error:  # noqa: BLE001  # as in `_enabled`
                     self._count_guard_error(group, error)
         finally:
-            agent.running = None
+            marked.running = None
         return found if rows.only_read or agent.state == rows.source else None
 
     def _settled(
@@ -416,15 +437,45 @@ def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
     )
 
 
-def _act(row: Transition[S], agent: Stateful[S], context: Any) -> None:
+class _Mark(Generic[S]):
+    """The place of the mark that a plain object has no place for."""
+
+    __slots__ = ("running",)
+
+    def __init__(self) -> None:
+        self.running: Transition[S] | None = None
+
+
+def _marked(agent: Any) -> Stateful[Any] | _Mark[Any]:
+    """Return what is marked while a guard or an action runs: the agent, or a stand-in for a plain object."""
+    return agent if hasattr(agent, "enter") else _Mark()
+
+
+def _enter(agent: Any, state: S, trigger: str, tick: int | None, context: Any) -> None:
+    """Let an agent enter a state, or set the state of a plain object."""
+    if hasattr(agent, "enter"):
+        agent.enter(state, trigger, tick, context)
+    else:
+        _move(agent, state)
+
+
+def _move(agent: Any, state: S) -> None:
+    """Set the state of a plain object."""
+    agent.state = state
+    if hasattr(agent, "ticks_in_state"):
+        agent.ticks_in_state = 0
+
+
+def _act(row: Transition[S], agent: Movable[S], context: Any) -> None:
     """Run a row's action."""
-    if agent.running is not None:
-        raise StatechartError(f"{agent.running.name}: its guard or action must not run {row.name} on its own agent")
-    agent.running = row
+    marked = _marked(agent)
+    if marked.running is not None:
+        raise StatechartError(f"{marked.running.name}: its guard or action must not run {row.name} on its own agent")
+    marked.running = row
     try:
         result: object = row.action(agent, context)  # type: ignore[misc]  # checked by the caller
     finally:
-        agent.running = None
+        marked.running = None
     if result is not None and is_work_left(result):
         raise StatechartError(f"{row.name}: the action returned work for later, which nobody does; got {shown(result)}")
     if agent.state != row.source:
@@ -438,15 +489,16 @@ def _judged(result: object) -> object:
     return result if isinstance(result, str) else bool(result)
 
 
-def _outcome(row: Transition[S], guard: Guard, agent: Stateful[S], context: Any) -> tuple[Outcome, str]:
+def _outcome(row: Transition[S], guard: Guard, agent: Movable[S], context: Any) -> tuple[Outcome, str]:
     """Return what a row's guard says in a word, and the error that it raises."""
-    before, agent.running = agent.running, row
+    marked = _marked(agent)
+    before, marked.running = marked.running, row
     try:
         result = _judged(guard(agent, context))
     except Exception as error:  # noqa: BLE001  # as in `_enabled`
         return "raised", _told(error)
     finally:
-        agent.running = before
+        marked.running = before
     if not result:
         return "false", ""
     return ("needs_oracle" if result == NEEDS_ORACLE else "true"), ""

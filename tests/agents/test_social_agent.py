@@ -156,6 +156,14 @@ def test_a_person_engages_at_their_threshold(share: float, engages: bool) -> Non
     assert person().should_engage(relevant(share)) is engages
 
 
+def test_a_person_is_interested_from_the_high_threshold_on() -> None:
+    ada = person(persona=persona(low_threshold=0.3, engagement_threshold=0.4, high_threshold=0.6))
+    assert (ada.low_threshold, ada.high_threshold) == (0.3, 0.6)
+    assert [ada.is_interested(relevant(share)) for share in (0.59, 0.6, 0.61)] == [False, True, True]
+    ada.engagement_threshold = 0.5
+    assert (ada.low_threshold, ada.high_threshold) == pytest.approx((0.4, 0.7))
+
+
 def test_an_intention_is_the_same_whenever_it_is_asked_for() -> None:
     first, second = (person(seed=5, tick=9, agent_id=3) for _ in range(2))
     first.intend()

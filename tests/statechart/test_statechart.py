@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from prism.agents import SocialAgent
 from prism.errors import StatechartError
-from prism.statechart import AgentState, Statechart, Transition
+from prism.statechart import AgentState, Choice, Statechart, Transition
 from tests.statechart.charts import (
     COMPOSING,
     EVALUATING,
@@ -206,3 +206,57 @@ def test_an_action_that_raises_leaves_the_agent_where_it_was() -> None:
     with pytest.raises(OSError, match=r"^disk full$"):
         chart_of(Transition("decides", EVALUATING, COMPOSING, action=fails)).fire(agent, "decides", tick=11)
     assert (agent.state, agent.ticks_in_state, agent.state_history) == (EVALUATING, 4, [])
+
+
+class Fixed(NamedTuple):
+    """An object whose state cannot be set."""
+
+    state: AgentState
+
+
+class Visitor:
+    """A plain object with a state."""
+
+    def __init__(self, state: AgentState, **facts: Any) -> None:
+        self.state = state
+        self.__dict__.update(facts)
+
+
+def test_a_plain_object_with_a_state_is_moved_by_a_row_with_or_without_a_guard() -> None:
+    seen: list[object] = []
+    chart = chart_of(
+        Transition("feed_ready", IDLE, SCROLLING),
+        Transition("sees_post", SCROLLING, EVALUATING, YES, lambda agent, post: seen.append((agent, post))),
+    )
+    visitor = Visitor(IDLE, ticks_in_state=4, running="a field of its own")
+    assert chart.fire(visitor, "feed_ready") is SCROLLING
+    assert chart.fire(visitor, "feed_ready") is None
+    assert chart.fire(visitor, "sees_post", "tea") is EVALUATING
+    assert seen == [(visitor, "tea")]
+    assert vars(visitor) == {"state": EVALUATING, "ticks_in_state": 0, "running": "a field of its own"}
+
+
+def test_a_plain_objects_rows_are_selected_and_committed_as_an_agents_are() -> None:
+    chart = chart_of(decides(COMPOSING, YES), decides(LIKE, breaks()), decides(RESTING, YES))
+    visitor, person = Visitor(EVALUATING), Person(EVALUATING)
+    assert chart.candidates(visitor, "decides") == chart.candidates(person, "decides")
+    assert chart.outcomes(visitor, "decides") == chart.outcomes(person, "decides")
+    choice = chart.select(visitor, "decides")
+    assert choice == chart.select(person, "decides")
+    assert isinstance(choice, Choice)
+    assert chart.commit(visitor, choice.options[1], tick=None)
+    assert vars(visitor) == {"state": RESTING}
+
+
+def test_an_object_that_cannot_be_moved_says_so() -> None:
+    chart = chart_of(Transition("feed_ready", IDLE, SCROLLING))
+
+    class Broken(Person):
+        def enter(self, *_: Any, **__: Any) -> None:
+            raise AttributeError("my own mistake")
+
+    with pytest.raises(AttributeError, match="my own mistake"):
+        chart.fire(Broken(IDLE), "feed_ready")
+    fixed: Any = Fixed(IDLE)
+    with pytest.raises(AttributeError, match="can't set attribute"):
+        chart.fire(fixed, "feed_ready")

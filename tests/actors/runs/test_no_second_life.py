@@ -56,7 +56,7 @@ HOOKS: Final = frozenset(
 
 PERSONAL: Final = (
     *("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"),
-    *("attributes", "engagement_threshold", "should_engage"),
+    *("attributes", "engagement_threshold", "low_threshold", "high_threshold", "should_engage", "is_interested"),
 )
 LOOKS = 100
 """The calls of one function whose arguments are looked at."""
