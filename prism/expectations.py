@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import inspect
 
+from prism.credentials import without_keys
+
 FOUND_LENGTH = 60
 
 
@@ -35,8 +37,8 @@ def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> st
 
 
 def found(value: object) -> str:
-    """Return a value as an error shows it: on one line, as YAML writes it, cut where it is long."""
-    text = " ".join(line.strip() for line in _found(value).splitlines())
+    """Return a value as an error shows it: on one line, as YAML writes it, cut where it is long, without keys."""
+    text = without_keys(" ".join(line.strip() for line in _found(value).splitlines()))
     return text if len(text) <= FOUND_LENGTH else f"{text[: FOUND_LENGTH - 3]}..."
 
 

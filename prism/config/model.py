@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from prism.config.attributes import PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
 from prism.config.document import join
-from prism.config.requests import REQUEST_SETTINGS, as_texts, refusal_of, untaken
+from prism.config.requests import REQUEST_SETTINGS, TEXT_SETTINGS, as_texts, refusal_of, text_problem, untaken
 from prism.config.section import Section
 from prism.errors import SettingError
 from prism.expectations import found
@@ -818,12 +818,9 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         str, Meta(min_length=1, description="time that ollama keeps the model in memory after a call: 30m, 24h, -1m")
     ] = "30m"
     timeout_s: Annotated[float, Meta(gt=0.0, le=3600.0, description="longest time of a call, to its last byte")] = 60.0
-    api_key_env: Annotated[
-        str,
-        Meta(
-            pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="environment variable with the key; never the key itself"
-        ),
-    ] = "PRISM_LLM_API_KEY"
+    api_key_env: Annotated[str, Meta(description="environment variable with the key; never the key itself")] = (
+        "PRISM_LLM_API_KEY"
+    )
     method: Annotated[
         Literal["auto", "probabilities", "json"],
         Meta(
@@ -844,6 +841,26 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     ] = "auto"
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in TEXT_SETTINGS:
+            self.taken(name, getattr(self, name))
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or it is a secret.
+        """
+        if name in TEXT_SETTINGS:
+            listed = isinstance(value, list | tuple)
+            for index, text in enumerate(value if isinstance(value, list | tuple) else [value]):
+                problem = text_problem(name, text) if isinstance(text, str) else None
+                if problem is not None:
+                    raise cls.refused(f"{name}[{index}]" if listed else name, problem)
+        return super().taken(name, value)
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -10,10 +10,14 @@ from typing import Any
 
 import msgspec
 
+from prism.credentials import is_secret_name, is_variable_name, looks_like_key, names_variable, secrets_in
 from prism.expectations import found
 
 REQUEST_SETTINGS = ("path", "headers", "query", "extra_body")
 """The settings of section `llm.request`."""
+
+TEXT_SETTINGS = ("host", "hosts", "model", "keep_alive", "api_key_env")
+"""The settings of section `llm` that are texts, so that somebody may put a key there."""
 
 OWN_FIELDS = ("messages", "model", "stream")
 """The fields of a question that cannot be replaced: without them it would be no question, or no answer."""
@@ -21,11 +25,7 @@ OWN_FIELDS = ("messages", "model", "stream")
 _PATH = re.compile(r"/[!-~]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FRAMING = frozenset({"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"})
-_SECRET = re.compile(
-    r"(?:^|[^a-z])(?:api|access)?(?:keys?|tokens?|secrets?|auth|authorization|passwords?|cookie|signature|sig|credentials?)"
-    r"(?:$|[^a-z])"
-)
-_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+_KEPT = "because a run keeps its settings in files"
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         place: the setting, or the part of it: `headers.api-key`.
-        problem: what was expected, and what it is; never the value of a header.
+        problem: what was expected, and what it is; never the value of a header, and nothing that may be secret.
     """
 
     place: str
@@ -80,7 +80,27 @@ def refusal_of(name: str, value: Any) -> Refusal | None:
     return next((refusal for refusal in refusals if refusal is not None), None)
 
 
+def text_problem(name: str, text: str) -> str | None:
+    """Return the reason why a text cannot be one of `TEXT_SETTINGS`: it is a key, or an address with a secret in it."""
+    if name == "api_key_env":
+        problem = (
+            "expected the name of an environment variable that holds the key, such as OPENAI_API_KEY, never the key "
+            "itself; what stands here is not shown, since it may be one"
+        )
+        return None if is_variable_name(text) else problem
+    if name in ("host", "hosts"):
+        if "@" in text:
+            return f"must not carry a user or password, {_KEPT}; put the key in the environment (llm.api_key_env)"
+        if "?" in text or "#" in text:
+            return f"expected an address without parameters, {_KEPT}; they belong in llm.request.query"
+    if looks_like_key(text):
+        return f"expected no key, {_KEPT}; put it in the environment (llm.api_key_env)"
+    return None
+
+
 def _path(path: str | None) -> Refusal | None:
+    if path is not None and looks_like_key(path):
+        return Refusal(place="path", problem=f"expected no key, {_KEPT}; put it in llm.request.headers or query")
     if path is None or (_PATH.fullmatch(path) and not set(path) & set("?#\\") and ".." not in path.split("/")):
         return None
     elsewhere = "; parameters belong in llm.request.query" if "?" in path else ""
@@ -110,11 +130,9 @@ def _parameter(name: str, text: str) -> Refusal | None:
 
 def _secret(place: str, name: str, text: str) -> Refusal | None:
     """Refuse a secret that stands in the configuration: a run keeps its settings in files."""
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-    if not _SECRET.search(plain) or _VARIABLE.search(text):
+    if not looks_like_key(text) and (not is_secret_name(name) or names_variable(text)):
         return None
-    problem = "expected an environment variable such as $API_KEY, because a run keeps its settings in files, got a text"
-    return Refusal(place=place, problem=problem)
+    return Refusal(place=place, problem=f"expected an environment variable such as $API_KEY, {_KEPT}, got a text")
 
 
 def _field(name: str, value: object) -> Refusal | None:
@@ -125,7 +143,11 @@ def _field(name: str, value: object) -> Refusal | None:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return Refusal(place=place, problem=f"expected a value that JSON has, got {found(value)}")
-    return None
+    secret = next(secrets_in({name: value}, "extra_body"), None)
+    if secret is None:
+        return None
+    problem = f"expected no secret, {_KEPT}; send it by llm.request.headers or query, as $NAME of the environment"
+    return Refusal(place=secret, problem=problem)
 
 
 def _shown(name: str) -> str:

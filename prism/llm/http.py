@@ -193,7 +193,7 @@ def checked_host(host: str) -> str:
     """Return the host as an address that may be shown: with a scheme, without a path's last slash.
 
     Raises:
-        OracleUnavailableError: it is not an address, or it has a password, which messages would show.
+        OracleUnavailableError: it is not an address.
     """
     address = host if "://" in host else f"http://{host}"
     try:
@@ -203,8 +203,5 @@ def checked_host(host: str) -> str:
         usable = False
     if not usable:
         message = f"llm.host is not an address such as http://127.0.0.1:11434: {host!r}"
-        raise OracleUnavailableError(message)
-    if "@" in parts.netloc:
-        message = "llm.host must not carry a user or password; put the key in the environment (llm.api_key_env)"
         raise OracleUnavailableError(message)
     return address.rstrip("/")

@@ -59,7 +59,7 @@ class InState(Protocol[S]):
 
 
 Movable = Stateful[S] | InState[S]
-"""What a chart moves."""
+"""An agent, or a plain object in a state: a chart moves both."""
 
 
 class GuardErrors(msgspec.Struct):
