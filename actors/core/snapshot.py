@@ -59,6 +59,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
             may become.
         breaker: its circuit breaker's state.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`, for every reason.
+        repaired: decisions that took effect and were loosely worded.
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
         retries: `{reason: count}`, for every reason after which a question may be asked again.
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
@@ -97,6 +98,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     concurrency_max: int
     breaker: str
     fallbacks: Mapping[str, int]
+    repaired: int
     outage_s: Mapping[str, float]
     retries: Mapping[str, float]
     calls: Mapping[str, int]

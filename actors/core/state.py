@@ -30,6 +30,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         link: the digest's link after them.
         late: decisions whose answers came too late.
         fallbacks: `{reason: decisions that took effect and were not the oracle's}`.
+        repaired: decisions that took effect and were loosely worded.
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
         choices: the oracle's choices that took effect, beside what simpler deciders would have chosen.
@@ -39,6 +40,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     link: bytes = ORIGIN
     late: int = 0
     fallbacks: dict[str, int] = {}
+    repaired: int = 0
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
     choices: CountsState = ()

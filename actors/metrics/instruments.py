@@ -331,6 +331,11 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         ("reason",),
     ),
     _counter(
+        "prism_repaired_decisions_total",
+        _one_committed(lambda run: run.repaired),
+        "Decisions of a model that were read in spite of a loose wording.",
+    ),
+    _counter(
         "prism_interventions_total",
         _each_committed(lambda run: run.interventions),
         "Interventions carried out, by what they did.",

@@ -211,8 +211,8 @@ _QUESTIONS = (
     _column(
         "method",
         NAME,
-        "how the answer was found: systemone, logprobs or json by a model, embedded without one; shared or surrogate: "
-        "drawn from judgements of others. Empty where no log has it",
+        "how the answer was found: systemone, logprobs, json or repaired by a model, embedded without one; shared or "
+        "surrogate: drawn from judgements of others. Empty where no log has it",
     ),
     _column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
     _column(

@@ -34,7 +34,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             a tape, or were not asked.
         oracle_calls: calls to the oracle, those made again after a failure included.
         decisions_by_source: transitions by what decided them: rule, oracle, llm, fallback, timeout.
-        decisions_by_method: the oracle's own decisions by how they were found: embedded, json, logprobs, systemone.
+        decisions_by_method: the oracle's own decisions by how they were found: embedded, json, repaired, logprobs,
+            systemone.
         unmoved_by_source: turns without a transition, by the reason.
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.

@@ -198,6 +198,7 @@ class EngineActor:
             link=self.digest.link,
             late=self.open_questions.late,
             fallbacks=dict(self.open_questions.fallbacks),
+            repaired=self.open_questions.repaired,
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
             choices=self.open_questions.choices.state(),

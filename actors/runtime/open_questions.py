@@ -11,6 +11,7 @@ from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
 from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
+from prism.llm.loose_choice import REPAIRED
 
 
 class OpenQuestions:
@@ -35,6 +36,8 @@ class OpenQuestions:
         """Decisions whose answers came too late, in `realtime`."""
         self.fallbacks: Counter[str] = Counter()
         """`{reason: decisions that took effect and were not the oracle's}`. It follows from the journal alone."""
+        self.repaired = 0
+        """Decisions that took effect and were loosely worded."""
         self._codec = codec
         self._oracle = oracle
         self._asked: dict[int, Question[Any]] = {}
@@ -121,6 +124,7 @@ class OpenQuestions:
             decision = Decision(decided.state, decided.source, decided.asked, decided.reason, decided.content)
         if decision.source in FALLBACKS:
             self.fallbacks[decision.reason] += 1
+        self.repaired += decided is not None and decided.method == REPAIRED
         return question, decision
 
     def is_open(self, name: QuestionName) -> bool:
@@ -145,7 +149,7 @@ class OpenQuestions:
 
     def restore(self, state: EngineState) -> None:
         """Set the questions, answers and counts to those of a checkpoint."""
-        self.late, self.fallbacks = state.late, Counter(state.fallbacks)
+        self.late, self.fallbacks, self.repaired = state.late, Counter(state.fallbacks), state.repaired
         self.choices.restore(state.choices)
         for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)

@@ -222,6 +222,7 @@ class Simulation:
             outage_s=by_failure(dict([oracle.outage] if oracle.outage else [])),
             retries=by_failure(oracle.statistics.retries_written),
             fallbacks=fallbacks_by_reason(engine.open_questions.fallbacks),
+            repaired=engine.open_questions.repaired,
             calls=calls_by_outcome(written),
             tokens=tokens_of(written),
             cost_usd=cost_usd(written, self.config.llm.prices) or 0.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
@@ -246,6 +247,22 @@ def _padded(text: str) -> str:
     return text.replace("{", "{" + _BLANKS, 1)
 
 
+def _loosely(text: str) -> str:
+    """Return the only pair of an object in loose words; which ones depends on the pair."""
+    found = re.search(r'\{"(\w+)": "(\w+)"\}', text)
+    if found is None:
+        return text
+    key, value = found[1], found[2]
+    words = value.replace("_", " ").title()
+    wordings = (
+        f"{words}.",
+        f"{{'{key.title()}': '{words}',}}",
+        f"```\n{{“{key}”: “{words}”}} // sure\n```",
+        f"**{value}**",
+    )
+    return wordings[zlib.crc32(text.encode()) % len(wordings)]
+
+
 # Replies
 
 
@@ -423,6 +440,13 @@ _ALL = (
         api="openai",
         sentence="takes every `response_format` and follows none",
         understand=_without("response_format"),
+    ),
+    Quirk(
+        name="loosely_worded",
+        api="both",
+        sentence="follows no format, and words its choices loosely, as small models without a grammar",
+        understand=_without("response_format", "format"),
+        say=_loosely,
     ),
     Quirk(
         name="structured_outputs",

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from prism.llm.capabilities import Capabilities, Thinking, UnusableReplyError
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import StatusError, error_text
-from prism.llm.json_object import extract_object, has_reasoning
+from prism.llm.json_object import extract_object, has_reasoning, without_reasoning
 from prism.llm.port import Completion
 from prism.llm.replies import ErrorReplyError
 from prism.llm.startup_check import follows_schema, retry_until_usable
@@ -194,7 +194,9 @@ class Negotiation:
         def is_usable(completion: Completion) -> bool:
             text = completion.text
             is_free = way.schema == "prompt" or way.text == "reasoning"
-            return follows_schema((extract_object(text) or "") if is_free else text, loosely=is_free)
+            return follows_schema(
+                (extract_object(text) or without_reasoning(text)[0]) if is_free else text, loosely=is_free
+            )
 
         if tries is None:
             tries = _TRIES_FIRST if way == self._begun else _TRIES_PROMPT if way.schema == "prompt" else 1

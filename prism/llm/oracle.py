@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import msgspec
@@ -16,8 +17,9 @@ from msgspec.structs import replace
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import read_answer
+from prism.llm.json_object import json_objects, read_answer, without_reasoning
 from prism.llm.letters import METHOD
+from prism.llm.loose_choice import REPAIRED, contradicts, repaired
 from prism.llm.port import (
     SEEDS,
     ChatRequest,
@@ -42,13 +44,18 @@ from prism.statechart.oracle import (
     Oracle,
     StatechartOracle,
     described,
+    options_schema,
     parse_oracle_response,
 )
 from prism.statechart.states import AgentState, S
 from prism.statechart.writing import parse_written, writing_form, writing_schema
 
+T = TypeVar("T")
+
 WRITING_TOKENS = 256
 """The most tokens of an answer with a text, unless `llm.num_predict` allows more."""
+
+_KEY = "next_state"
 
 _UNREADABLE = frozenset({"invalid_response", "not_an_option"})
 """The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
@@ -250,7 +257,9 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         if isinstance(found, Undecided):
             self.counters.count("invalid_response", found.latency_s, found.usage)
         with self._call(agent) as call:
-            return Answer(await self.chosen(call, prompt, options))
+            said = await call.chat(prompt, schema=options_schema(options))
+            state, method = _read(said, options, lambda part: parse_oracle_response(part, options))
+        return Answer(state, method=method)
 
     async def _written(
         self, agent: Asker, prompt: str, options: Sequence[AgentState], writers: Sequence[AgentState]
@@ -258,14 +267,12 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return the option that the model names, and what it writes."""
         with self._call(agent, max(self._config.num_predict, WRITING_TOKENS)) as call:
             said = await call.chat(prompt, schema=writing_schema(options))
-            state, written = read_answer(
-                said, lambda candidate: parse_written(candidate, options, writers), (OracleResponseError,)
-            )
-        return Answer(state, msgspec.json.encode(written).decode())
+            (state, written), method = _read(said, options, lambda part: parse_written(part, options, writers))
+        return Answer(state, msgspec.json.encode(written).decode(), method=method)
 
     def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option named by the text, or by the last JSON object in it that names one."""
-        return read_answer(text, lambda candidate: parse_oracle_response(candidate, options), (OracleResponseError,))
+        """Return the option that the text names, in whatever wording."""
+        return _read(text, options, lambda part: parse_oracle_response(part, options))[0]
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         """Return the agent and the tick."""
@@ -344,6 +351,31 @@ class _Call:
         )
         self.said = await self._model.complete(replace(self._request, messages=messages, schema=schema))
         return self.said.text
+
+
+def _read(text: str, options: Sequence[AgentState], read: Callable[[str], T]) -> tuple[T, str]:
+    """Return the answer in a text, and its method: `REPAIRED` if its wording is loose, otherwise empty.
+
+    Args:
+        read: returns the answer that a JSON text holds.
+
+    Raises:
+        OracleResponseError: it names no option, or more than one may be meant.
+    """
+    names = [option.value for option in options]
+    said, unfinished = without_reasoning(text)
+    try:
+        part, answer = read_answer(text, lambda part: (part, read(part)), (OracleResponseError,))
+    except OracleResponseError:
+        mended = repaired(said, _KEY, names)
+        if mended is None:
+            raise
+        return read(mended), REPAIRED
+    scope = text if part == text else next(each for each in (said, unfinished) if part in each)
+    if contradicts(scope, part, _KEY, parse_oracle_response(part, options).value, names):
+        raise OracleResponseError(text, options, "more than one option is named")
+    is_exact = json.loads(part)[_KEY].strip() in names and (part == text or len(json_objects(scope)) == 1)
+    return answer, "" if is_exact else REPAIRED
 
 
 def _asked_by(agent: Asker) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from prism.errors import OracleUnavailableError
 from prism.llm.failure import FINAL, LLMFailureException
+from prism.llm.loose_choice import repaired
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Message
 
 T = TypeVar("T")
@@ -46,8 +47,10 @@ def follows_schema(text: str, *, loosely: bool = False) -> bool:
     """Return whether the answer to `SELF_TEST` is JSON within its schema, without text around it.
 
     Args:
-        loosely: allow other keys, and capital letters, as the oracle does.
+        loosely: allow other keys and a loose wording, as the oracle does.
     """
+    if loosely:
+        text = repaired(text, "answer", _ANSWERS) or text
     try:
         found = msgspec.json.decode(text)
     except (ValueError, RecursionError):

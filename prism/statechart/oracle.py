@@ -457,7 +457,8 @@ def parse_oracle_response(response_text: str, options: Sequence[S]) -> S:
     named = answer.get("next_state") if isinstance(answer, dict) else None
     if not isinstance(named, str):
         raise OracleResponseError(response_text, options, "not an object with a text in next_state")
-    for option in options:
-        if option.value.lower() == named.strip().lower():
-            return option
-    raise OracleResponseError(response_text, options, f"no such option as {named[:40]!r}")
+    exact = [option for option in options if option.value == named.strip()]
+    meant = exact or [option for option in options if option.value.lower() == named.strip().lower()]
+    if len(meant) != 1:  # two options may differ in case alone
+        raise OracleResponseError(response_text, options, f"no such option as {named[:40]!r}")
+    return meant[0]

@@ -1,0 +1,1 @@
+"""Inputs, servers and accidents of the kinds that people meet in the field."""

@@ -56,6 +56,8 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "padded"): {"token_floor": "256"},
     ("openai", "endless_blanks"): {},
     ("openai", "fenced"): {"schema": "prompt"},
+    ("openai", "loosely_worded"): {"schema": "prompt"},
+    ("ollama", "loosely_worded"): {"schema": "prompt"},
     ("ollama", "no_system_role"): {"roles": "merged"},
     ("ollama", "thinks_in_answer"): {"thinking": "stripped"},
     ("ollama", "lone_think_end"): {"thinking": "stripped"},

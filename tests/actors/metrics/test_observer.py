@@ -62,6 +62,7 @@ EXPECTED = {
     "prism_decisions_total": "source",
     "prism_interventions_total": "kind",
     "prism_fallbacks_total": "reason",
+    "prism_repaired_decisions_total": "",
     "prism_oracle_outage_seconds": "reason",
     "prism_oracle_retries_total": "reason",
     "prism_choice_divergence": "trigger,against",

@@ -1,0 +1,259 @@
+"""Choices in the loose wordings of small models: read as the option that is meant, or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from enum import StrEnum
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from actors.testing import ModelServer, ServerSettings, SystemOne
+from prism.errors import OracleResponseError
+from prism.llm import OpenAICompatClient
+from prism.llm.loose_choice import MOST_CHARS, repaired
+from prism.llm.oracle import SocialModelOracle
+from prism.statechart import AgentState
+from tests.llm.support import OPTIONS, Person, config_for
+from tests.wire.support import config, run
+
+LIKE = "engaging_like"
+
+LOOSE = {
+    "title_case": '{"next_state": "Engaging Like"}',
+    "capitals": '{"next_state": "ENGAGING_LIKE"}',
+    "spaces": '{"next_state": "engaging like"}',
+    "hyphen": '{"next_state": "engaging-like"}',
+    "camel_case": '{"next_state": "engagingLike"}',
+    "full_stop": '{"next_state": "engaging_like."}',
+    "key_in_capitals": '{"NEXT_STATE": "engaging_like"}',
+    "key_in_title_case": '{"Next State": "engaging_like"}',
+    "key_in_camel_case": '{"nextState": "engaging_like"}',
+    "single_quotes": "{'next_state': 'engaging_like'}",
+    "no_quotes": "{next_state: engaging_like}",
+    "typographic_quotes": "{“next_state”: “engaging_like”}",
+    "guillemets": "{«next_state»: «engaging_like»}",
+    "comma_too_many": '{"next_state": "engaging_like",}',
+    "comment_to_the_end": '{\n  "next_state": "engaging_like" // I like trains\n}',
+    "comment_with_a_hash": '{\n  "next_state": "engaging_like", # I like trains\n}',
+    "comment_in_the_middle": '{/* my choice */ "next_state": "engaging_like"}',
+    "apostrophes": "{'next_state': 'engaging_like', 'reason': 'it's what I'd do',}",
+    "two_objects": '{"next_state": "engaging_like"}\n{"next_state": "engaging_like"}',
+    "two_loose_objects": "{'next_state': 'engaging_like'} {'next_state': 'Engaging like'}",
+    "bare_word": "engaging_like",
+    "bare_words": "Engaging Like.",
+    "word_in_quotes": '"engaging_like"',
+    "bold": "**engaging_like**",
+    "fenced_word": "```\nengaging_like\n```",
+    "fenced_object": "```json\n{'next_state': 'engaging_like'}\n```",
+    "object_in_prose": "Here is my answer: {'next_state': 'engaging_like'}",
+    "after_a_thought": "<think>scrolling is dull</think>Engaging like",
+}
+
+UNCLEAR = {
+    "negated": "not engaging_like",
+    "negated_in_an_object": '{"next_state": "not engaging_like"}',
+    "negated_before_an_object": "not {'next_state': 'engaging_like'}",
+    "shouted": "!engaging_like",
+    "asked": "engaging_like?",
+    "a_part": '{"next_state": "engaging"}',
+    "another_word": '{"next_state": "liking"}',
+    "two_words": "engaging_like or composing",
+    "two_options_in_one_text": '{"next_state": "scrolling | composing"}',
+    "two_objects": '{"next_state": "scrolling"}\n{"next_state": "composing"}',
+    "two_objects_in_a_list": '[{"next_state": "scrolling"}, {"next_state": "composing"}]',
+    "two_loose_objects": "{'next_state': 'scrolling'} {'next_state': 'composing'}",
+    "a_loose_one_beside_json": "{\"next_state\": \"composing\"} {'next_state': 'Scrolling'}",
+    "the_same_key_twice": '{"next_state": "scrolling", "next_state": "composing"}',
+    "the_key_in_two_wordings": '{"next_state": "scrolling", "Next State": "composing"}',
+    "an_option_and_none": "{'next_state': 'composing', 'next_state': 'dancing'}",
+    "another_option_in_a_comment": "{'next_state': 'composing' // or scrolling\n}",
+    "another_option_around": "{'next_state': 'composing'} rather than scrolling",
+    "a_list": "{'next_state': ['composing', 'scrolling']}",
+    "a_label": "next_state: composing",
+    "prose": "I would go with composing, I think.",
+    "another_key": "{'state': 'composing'}",
+    "nothing": " ",
+}
+
+
+def own(names: Sequence[str]) -> list[StrEnum]:
+    """Return options with these names."""
+    kind: type[StrEnum] = StrEnum("Own", [(f"O{number}", name) for number, name in enumerate(names)])
+    return list(kind)
+
+
+def parsed(text: str, options: Sequence[StrEnum]) -> StrEnum | None:
+    """Return the option that the oracle reads in a text; None if it reads none."""
+    oracle: Any = SocialModelOracle.__new__(SocialModelOracle)
+    try:
+        found: StrEnum = oracle.parsed(text, options)
+    except OracleResponseError:
+        return None
+    return found
+
+
+@pytest.mark.parametrize("text", LOOSE.values(), ids=LOOSE)
+def test_a_loose_wording_is_the_option_that_it_can_only_mean(text: str) -> None:
+    assert parsed(text, OPTIONS) is AgentState.ENGAGING_LIKE
+
+
+@pytest.mark.parametrize("text", UNCLEAR.values(), ids=UNCLEAR)
+def test_what_may_mean_something_else_is_not_taken(text: str) -> None:
+    assert parsed(text, OPTIONS) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "meant"),
+    [
+        (("go", "Go"), "GO", None),
+        (("go", "Go"), '{"next_state": "GO"}', None),
+        (("go", "Go"), '{"next_state": "go"}', "go"),
+        (("Go", "go"), '{"next_state": "go"}', "go"),
+        (("re_post", "re post"), "Re-Post", None),
+        (("not_now", "now"), "not now", "not_now"),
+        (("now", "later"), "not now", None),
+        (("1", "2"), "-1", None),
+        (("12", "2"), "1 2", None),
+        (("c++", "c"), "C.", "c"),
+        (("été", "hiver"), "ÉTÉ", "été"),
+    ],
+)
+def test_names_that_are_near_each_other_are_told_apart_or_not_taken(
+    names: tuple[str, ...], text: str, meant: str | None
+) -> None:
+    found = parsed(text, own(names))
+    assert (None if found is None else found.value) == meant
+
+
+Wording = Callable[[str], str]
+NAMES: dict[str, Wording] = {
+    "as_it_is": str,
+    "title": lambda name: name.replace("_", " ").title(),
+    "spaces": lambda name: name.replace("_", " "),
+    "hyphens": lambda name: name.replace("_", "-"),
+    "capitals": str.upper,
+    "full_stop": lambda name: f"{name}.",
+    "negated": lambda name: f"not {name}",
+    "cut": lambda name: name[:-1],
+}
+TEXTS: dict[str, Callable[[str, str], str]] = {
+    "json": lambda key, name: json.dumps({key: name}),
+    "python": lambda key, name: f"{{'{key}': '{name}'}}",
+    "comma": lambda key, name: f'{{"{key}": "{name}",}}',
+    "comment": lambda key, name: f'{{"{key}": "{name}" // sure\n}}',
+    "quotes": lambda key, name: f"{{“{key}”: “{name}”}}",
+    "word": lambda _, name: name,
+    "fence": lambda key, name: f"```json\n{{'{key}': '{name}'}}\n```",
+    "denied": lambda key, name: f"Never {{'{key}': '{name}'}}",
+}
+
+
+def letters(name: str) -> str:
+    return re.sub(r"[_\- .]+", "", name).lower()
+
+
+words = st.text("abAB_-1 .", min_size=1, max_size=6).filter(lambda name: name[-1].isalnum() and name[0] not in "_ .")
+plain_words = st.from_regex(r"[a-z]{2,6}(_[a-z]{2,6}){0,2}", fullmatch=True).filter(lambda name: name != "sure")
+wordings = st.tuples(
+    st.sampled_from(sorted(NAMES)),
+    st.sampled_from(sorted(TEXTS)),
+    st.sampled_from(["next_state", "Next_State", "next state", "nextState"]),
+)
+
+
+@given(st.data(), wordings)
+def test_the_choice_of_random_options_in_random_words_is_the_right_one_or_none(
+    data: st.DataObject, drawn: tuple[str, str, str]
+) -> None:
+    (wording, text, key), options = drawn, own(data.draw(st.lists(words, min_size=2, max_size=5, unique=True)))
+    said = data.draw(st.lists(st.sampled_from(options), min_size=1, max_size=2))
+    worded = [NAMES[wording](option.value) for option in said]
+    assume(wording != "cut" or not {letters(option) for option in options} & {letters(each) for each in worded})
+    values = {option.value for option in options}
+    assume(all(each == option or each not in values for option, each in zip(said, worded, strict=True)))
+    found = parsed("\n".join(TEXTS[text](key, each) for each in worded), options)
+    means_none = wording in ("negated", "cut") or text == "denied" or len(set(said)) > 1
+    assert found in ((None,) if means_none else (None, said[0])), worded
+
+
+@given(st.lists(plain_words, min_size=2, max_size=6, unique=True), st.data(), wordings)
+def test_names_that_differ_in_their_letters_are_read_in_every_wording(
+    names: list[str], data: st.DataObject, drawn: tuple[str, str, str]
+) -> None:
+    wording, text, key = drawn
+    assume(wording not in ("negated", "cut") and text != "denied")
+    options = own(names)
+    chosen = data.draw(st.sampled_from(options))
+    assert parsed(TEXTS[text](key, NAMES[wording](chosen.value)), options) is chosen
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "{'a':", "'", "{'a': 'b',", "/*", "//", "{#", "“", "a, ", "{a:b} ", "{'a': '\\"]
+)
+def test_the_longest_text_is_read_in_little_time(piece: str) -> None:
+    begun = process_time()
+    assert repaired((piece * MOST_CHARS)[:MOST_CHARS], "next_state", ["a", "b"]) is None
+    assert repaired(piece * MOST_CHARS + "\na", "next_state", ["a", "b"]) is None
+    assert process_time() - begun < 1.0
+
+
+def saying(*texts: str) -> ServerSettings:
+    """Return the settings of a server that keeps no format, and says these texts in turn when a person is asked."""
+    turn = iter(range(10**6))
+
+    def say(messages: Sequence[Mapping[str, object]], _options: object, _form: object) -> str:
+        if any("sky" in str(message["content"]) for message in messages):
+            return "{'Answer': 'Yes'}"
+        return texts[next(turn) % len(texts)]
+
+    return ServerSettings(reply=say, quirks=("response_format_ignored",), systemone=SystemOne.OFF)
+
+
+@pytest.mark.network
+async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp_path: Path) -> None:
+    with ModelServer(saying(*LOOSE.values())) as server:
+        summary = await run(config(server.url, oracle={"backend": "openai"}, population={"size": 150}), tmp_path)
+    assert summary.oracle_questions > len(LOOSE)
+    assert summary.decisions_by_method == {"repaired": summary.oracle_questions}
+    assert summary.fallbacks == 0
+
+
+@pytest.mark.network
+async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counted_beside_the_others(
+    tmp_path: Path,
+) -> None:
+    exact = json.dumps({"next_state": LIKE})
+    with ModelServer(saying("not engaging_like", exact, "Engaging Like.", exact)) as server:
+        oracle = {"backend": "openai", "max_concurrency": 1, "max_attempts": 3}
+        summary = await run(config(server.url, oracle=oracle, population={"size": 40}), tmp_path)
+    methods = summary.decisions_by_method
+    assert methods.keys() == {"json", "repaired"}
+    assert sum(methods.values()) == summary.oracle_questions
+    assert summary.retries_by_reason["invalid_response"] >= methods["repaired"] > 0
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("said", ["Yes.", "{'answer': 'yes',}", "**yes**"])
+async def test_a_server_that_answers_the_first_question_loosely_may_be_asked(said: str) -> None:
+    settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))
+    async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
+        assert (await model.check()).changes == {"schema": "prompt"}
+
+
+@pytest.mark.network
+async def test_a_loosely_worded_answer_with_a_text_keeps_its_text() -> None:
+    said = "{'next_state': 'Composing', 'text': 'It's a long line', 'reason': 'trains',}"
+    settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))
+    async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
+        oracle = SocialModelOracle(model, config_for(server), 1, writers=[AgentState.COMPOSING])
+        answer = await oracle.answer(Person(), AgentState.EVALUATING, "decides", OPTIONS)
+    assert (answer.state, answer.method) == (AgentState.COMPOSING, "repaired")
+    assert json.loads(answer.content) == {"text": "It's a long line", "reason": "trains"}
