@@ -86,8 +86,8 @@ UNCLEAR = {
 
 def own(names: Sequence[str]) -> list[StrEnum]:
     """Return options with these names."""
-    kind: type[StrEnum] = StrEnum("Own", [(f"O{number}", name) for number, name in enumerate(names)])
-    return list(kind)
+    kind: Any = StrEnum
+    return list(kind("Own", [(f"O{number}", name) for number, name in enumerate(names)]))
 
 
 def parsed(text: str, options: Sequence[StrEnum]) -> StrEnum | None:
