@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from prism.config.model import GraphConfig
 from prism.social.cells import has_digit, is_number, kind_of
-from prism.social.tie_columns import Ends, counts_by_name, directed_ends, ordered_ends, says_no_person
+from prism.social.tie_columns import Ends, counts_by_name, directed_ends, may_be_reversed, ordered_ends, says_no_person
 
 SPACES: Final = " "
 """The separator that stands for any number of spaces and tabs."""
@@ -330,7 +330,15 @@ def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: Graph
         return Ends(0, 1)
     if names and {*names[1:]} == columns.distinct[0]:
         raise UnclearError("is a table of people by people: expected one tie a line", 4)
-    return _only_two(names, columns) if columns.width == 2 else _alike(names, columns)
+    return _by_values(names, columns)
+
+
+def _by_values(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the only columns that can be the ends, in the order of the file."""
+    ends = _only_two(names, columns) if columns.width == 2 else _alike(names, columns)
+    if names and may_be_reversed(names, ends):
+        raise UnclearError("the names of the columns do not tell who follows whom: set population.graph.columns", 3)
+    return ends
 
 
 def _told_ends(told: Sequence[int | str], names: Sequence[str], columns: _Columns) -> Ends:

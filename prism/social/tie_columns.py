@@ -29,13 +29,17 @@ DIRECTIONS: Final = (
     ("follower", "following"),
     ("follower", "followed"),
     ("follower", "user"),
+    ("followers", "user"),
+    ("fan", "user"),
     ("user", "followee"),
     ("user", "following"),
     ("user", "followed"),
     ("user", "follows"),
     ("user", "friend"),
 )
-"""Words of the person who follows and of the one who is followed. A user follows friends, and followers the user."""
+"""Words of the person who follows and of the one who is followed. A user follows friends, and followers the user.
+
+For `user` any word may stand that says only that it names people."""
 
 ORDERS: Final = (("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("u", "v"), ("one", "two"), ("first", "second"))
 """Words that only number two columns of people. They may be ids themselves, so they make no header."""
@@ -79,6 +83,12 @@ def directed_ends(names: Sequence[str]) -> list[Ends]:
     return _best(names, DIRECTIONS, {word for pair in DIRECTIONS for word in pair})
 
 
+def may_be_reversed(names: Sequence[str], ends: Ends) -> bool:
+    """Return whether a name says the opposite of what the order of the columns would: `blogger`, `follower`."""
+    follower, followee = ({*words(names[end])} - {"user"} for end in ends)
+    return bool(followee & {first for first, _ in DIRECTIONS} or follower & {second for _, second in DIRECTIONS})
+
+
 def ordered_ends(names: Sequence[str]) -> list[Ends]:
     """Return the columns of people that are only numbered, such as `node1` and `node2`, in the same way."""
     found = _best(names, ORDERS, {word for pair in ORDERS for word in pair})
@@ -106,17 +116,21 @@ def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str
     count before others, and then ids: `source` before `source_id`, and that before `source_label`.
     """
     said = [words(name) for name in names]
-    exact, loose = dict[Ends, Words](), dict[Ends, Words]()
-    for follower, followee in permutations((at for at, each in enumerate(said) if known & {*each}), 2):
+    exact, loose, implied = dict[Ends, Words](), dict[Ends, Words](), dict[Ends, Words]()
+    for follower, followee in permutations(
+        (at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE), 2
+    ):
         for first, second in pairs:
-            if first not in said[follower] or second not in said[followee]:
+            if not (_has(said[follower], first) and _has(said[followee], second)):
                 continue
             rests = _without(said[follower], first), _without(said[followee], second)
-            if rests[0] == rests[1]:
+            if not {first, second} <= {*said[follower], *said[followee]}:
+                implied[Ends(follower, followee)] = max(rests)
+            elif rests[0] == rests[1]:
                 exact[Ends(follower, followee)] = rests[0]
             elif {*rests[0], *rests[1]} <= _PEOPLE:
                 loose[Ends(follower, followee)] = max(rests)
-    found = exact or loose
+    found = exact or loose or implied
     for rest in ((), ("id",)):
         plain = [ends for ends, others in found.items() if others == rest]
         if len(plain) == 1:
@@ -124,6 +138,12 @@ def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str
     return [*found]
 
 
+def _has(said: Words, word: str) -> bool:
+    return word in said or (word == "user" and bool(said) and {*said} <= _PEOPLE)
+
+
 def _without(said: Words, word: str) -> Words:
+    if word not in said:
+        return said
     at = said.index(word)
     return said[:at] + said[at + 1 :]

@@ -53,6 +53,8 @@ CYCLES = {
     "ids of ties in front": "edge_id;weight;src;dst\ne1;0,5;ada;bo\ne2;1,25;bo;cy\ne3;0,75;cy;ada\n",
     "the ends the other way round": "cited,citing\nbo,ada\ncy,bo\nada,cy\n",
     "people and their followers": "user_id,follower_id\nbo,ada\ncy,bo\nada,cy\n",
+    "accounts and their fans": "account,fan_id\nbo,ada\ncy,bo\nada,cy\n",
+    "numbered people and their friends": "id,user_id,friend_id\n7,ada,bo\n8,bo,cy\n9,cy,ada\n",
     "people and their friends": "mutual,friend_date,user_id,friend_id\n0,1,ada,bo\n1,5,bo,cy\n0,3,cy,ada\n",
     "ids and names": "source_id,source_name,target_id,target_name\nada,A,bo,B\nbo,B,cy,C\ncy,C,ada,A\n",
     "Gephi": "Source;Target;Type;Id;Label;Weight\nada;bo;Directed;0;;1,0\nbo;cy;Directed;1;;1,0\n"
@@ -107,6 +109,7 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("20 1157 1232\n40 1232 1191\n60 1191 1157\n", {}, "cannot tell which columns are the ends"),
         ("5 1 2\n3 2 3\n9 3 1\n", {}, "cannot tell which columns are the ends"),
         ("user,follower,friend\n1,2,3\n2,3,1\n", {}, f"more than two columns are named as ends: {COLUMNS}"),
+        ("blogger,follower\n1,2\n2,3\n", {}, f"do not tell who follows whom: {COLUMNS}"),
         ("Id,Label\n0,ada\n1,bo\n", {}, "`Label` names no people"),
         ("0,ada\n1,bo\n2,cy\n", {}, "the first counts the lines"),
         (",ada,bo\nada,0,1\nbo,1,0\n", {}, "is a table of people by people: expected one tie a line"),

@@ -72,6 +72,11 @@ MISTAKES = {
         "{dir}/g.txt: holds no ties: expected lines with two different ids",
         files={"g.txt": "# nothing\n"},
     ),
+    "unknown_graph_format": Mistake(
+        "population: {graph: {path: '{dir}/g.json'}}\n",
+        "{dir}/g.json: is JSON: expected a table of ties, GraphML, GML, Pajek or MatrixMarket",
+        files={"g.json": '{"nodes": []}'},
+    ),
     "profiles_of_nobody": Mistake(
         "population: {profiles: '{dir}/p.json'}\n",
         "{dir}/p.json: expected a key that describes people (name, realname, real_name, username, user_name, "

@@ -33,6 +33,7 @@ def test_validate_names_each_input(prism: Prism) -> None:
     ended = prism("validate", "small.yaml", "--set", "population.graph.path=ties.txt")
     first, second, understood, deliberation, third = ended.out.splitlines()
     assert deliberation == DELIBERATION
+    assert understood.startswith("ties.txt: no header; ends are columns 1 and 2; 3 people, 2 ties; first: 1 -> 2")
     assert first == "small.yaml: ok: 3 agents, 3 rounds of 24 ticks (72 ticks), seed 5, oracle choice"
     assert re.fullmatch(r"ties\.txt: ok: sha256 [0-9a-f]{64}", second)
     assert understood == (
