@@ -116,26 +116,31 @@ def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str
     count before others, and then ids: `source` before `source_id`, and that before `source_label`.
     """
     said = [words(name) for name in names]
-    exact, loose, implied = dict[Ends, Words](), dict[Ends, Words](), dict[Ends, Words]()
-    for follower, followee in permutations(
-        (at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE), 2
-    ):
-        for first, second in pairs:
-            if not (_has(said[follower], first) and _has(said[followee], second)):
-                continue
-            rests = _without(said[follower], first), _without(said[followee], second)
-            if not {first, second} <= {*said[follower], *said[followee]}:
-                implied[Ends(follower, followee)] = max(rests)
-            elif rests[0] == rests[1]:
-                exact[Ends(follower, followee)] = rests[0]
-            elif {*rests[0], *rests[1]} <= _PEOPLE:
-                loose[Ends(follower, followee)] = max(rests)
-    found = exact or loose or implied
+    possible = [at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE]
+    found: tuple[dict[Ends, Words], ...] = ({}, {}, {})
+    for follower, followee in permutations(possible, 2):
+        for pair in pairs:
+            if (match := _match(said[follower], said[followee], pair)) is not None:
+                found[match[0]][Ends(follower, followee)] = match[1]
+    best = next(filter(None, found), {})
     for rest in ((), ("id",)):
-        plain = [ends for ends, others in found.items() if others == rest]
+        plain = [ends for ends, others in best.items() if others == rest]
         if len(plain) == 1:
             return plain
-    return [*found]
+    return [*best]
+
+
+def _match(follower: Words, followee: Words, pair: tuple[str, str]) -> tuple[int, Words] | None:
+    """Return how well two names are those of a pair, 0 being best, and their other words; None if they are not."""
+    first, second = pair
+    if not (_has(follower, first) and _has(followee, second)):
+        return None
+    rests = _without(follower, first), _without(followee, second)
+    if first not in follower or second not in followee:
+        return 2, max(rests)
+    if rests[0] == rests[1]:
+        return 0, rests[0]
+    return (1, max(rests)) if {*rests[0], *rests[1]} <= _PEOPLE else None
 
 
 def _has(said: Words, word: str) -> bool:
