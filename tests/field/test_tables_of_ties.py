@@ -248,7 +248,7 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_validate_says_what_was_understood(name: str, prism: Prism) -> None:
     Path(name).write_bytes(field_path(f"graphs/{name}").read_bytes())
-    ended = prism("validate", "small.yaml", "--set", f"population.graph.path={name}")
+    ended = prism("validate", "--set", f"population.graph.path={name}")
     assert ended.code == 0
     said = "" if "Pajek" in FILES[name] else "; both follow each other (population.graph.directed: false)"
     assert f"{name}: {FILES[name]}{said}" in ended.out.splitlines()
@@ -258,7 +258,7 @@ def test_validate_says_it_of_a_file_that_is_built_and_what_was_left_out(prism: P
     Path("t.csv").write_text("from,to\nada,bo\nbo,ada\nbo,bo\nbo,\x1b[31mcy\n")
     settings = ("--set", "population.graph.path=t.csv", "--set", "population.graph.directed=true")
     for options in ((), ("--build",)):
-        lines = prism("validate", "small.yaml", *settings, *options).out.splitlines()
+        lines = prism("validate", *settings, *options).out.splitlines()
         assert (
             "t.csv: line 1 is a header; ends are `from` and `to`; 3 people, 3 ties; first: ada -> bo; "
             "left out: 1 of people to themselves"
