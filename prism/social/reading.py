@@ -159,6 +159,7 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
         columns = _Columns(rows, sample.at, width)
     ends = _ends(names, columns, sample, config)
     cells = {cell for end in ends for cell in columns.distinct[end]}
+    cells |= {cell for column in columns.distinct for cell in column & {*SEPARATORS}}
     quoted = any('"' in line for line in sample.lines)
     if not quoted and (strange := next((cell for cell in cells if _is_foreign(cell)), None)) is not None:
         raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)

@@ -64,6 +64,7 @@ CYCLES = {
     "KONECT": "% asym unweighted\n% 3 3 3\nada bo\nbo cy\ncy ada\n",
     "a hint for spreadsheets": "sep=;\nfollower;followee\nada;bo\nbo;cy\ncy;ada\n",
     "counted lines": "      3 ada bo\n     12 bo cy\n      1 cy ada\n",
+    "spaces around commas": "ada , bo\nbo , cy\ncy , ada\n",
     "a kind of tie between": "ada\tfollows\tbo\nbo\tfollows\tcy\ncy\tblocks\tada\n",
     "blank lines, a mark and old line ends": "\ufefffrom,to,\r\n\r\nada,bo,\r\nbo,cy,\r\n,,\r\ncy,ada,\r\n",
     "decimal commas and spaces": "ada bo 0,5\nbo cy 0,25\ncy ada 1,5\n",
