@@ -79,7 +79,9 @@ def random_table(seed: int) -> RandomTable:
     if separator == " ":
         rows = [[cell or "NA" for cell in row] for row in rows]
     quoted = draw.choice(["none", "none", "all", "texts"])
-    lines = [separator.join(_quoted(cell, quoted, separator) for cell in row) for row in rows]
+    is_padded = quoted == "none" and separator in ",;|" and draw.random() < 0.2
+    between = f" {separator} " if is_padded else separator
+    lines = [between.join(_quoted(cell, quoted, separator) for cell in row) for row in rows]
     if draw.random() < 0.2 and separator != " ":
         lines = [line + separator for line in lines]
     for _ in range(draw.randrange(3)):
