@@ -221,7 +221,8 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         counts = dict.fromkeys(options, 0)
         for number in range(samples):
             with self._call(agent, number=number) as call:
-                counts[await self.chosen(call, prompt, options)] += 1
+                said = await call.chat(prompt, schema=options_schema(options))
+                counts[read_choice(said, options)[0]] += 1
         shares = tuple(count / samples for count in counts.values())
         return Judgement(shares, self.method, 0 if self._config.temperature == 0.0 else samples)
 
@@ -258,7 +259,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             self.counters.count("invalid_response", found.latency_s, found.usage)
         with self._call(agent) as call:
             said = await call.chat(prompt, schema=options_schema(options))
-            state, method = _read(said, options, lambda part: parse_oracle_response(part, options))
+            state, method = read_choice(said, options)
         return Answer(state, method=method)
 
     async def _written(
@@ -269,10 +270,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             said = await call.chat(prompt, schema=writing_schema(options))
             (state, written), method = _read(said, options, lambda part: parse_written(part, options, writers))
         return Answer(state, msgspec.json.encode(written).decode(), method=method)
-
-    def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that the text names, in whatever wording."""
-        return _read(text, options, lambda part: parse_oracle_response(part, options))[0]
 
     def asker_name(self, agent: Asker, trigger: str, context: Any) -> str:  # noqa: ARG002  # one question a tick
         """Return the agent and the tick."""
@@ -351,6 +348,15 @@ class _Call:
         )
         self.said = await self._model.complete(replace(self._request, messages=messages, schema=schema))
         return self.said.text
+
+
+def read_choice(text: str, options: Sequence[AgentState]) -> tuple[AgentState, str]:
+    """Return the option that a text names, in whatever wording, and the method: `REPAIRED` if the wording is loose.
+
+    Raises:
+        OracleResponseError: it names no option, or more than one may be meant.
+    """
+    return _read(text, options, lambda part: parse_oracle_response(part, options))
 
 
 def _read(text: str, options: Sequence[AgentState], read: Callable[[str], T]) -> tuple[T, str]:

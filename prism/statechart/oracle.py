@@ -279,15 +279,8 @@ class StatechartOracle(Oracle[AgentState]):
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> AgentState:
         """Return the option that the model names."""
-        return await self.chosen(self._client, self.prompt(agent, current_state, trigger, options, context), options)
-
-    async def chosen(self, client: ChatClient, prompt: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that a model names in answer to this prompt.
-
-        Raises:
-            OracleResponseError: it names none. Errors of the client pass through.
-        """
-        return self.parsed(await client.chat(prompt, schema=options_schema(options)), options)
+        prompt = self.prompt(agent, current_state, trigger, options, context)
+        return parse_oracle_response(await self._client.chat(prompt, schema=options_schema(options)), options)
 
     def prompt(
         self,
@@ -315,14 +308,6 @@ class StatechartOracle(Oracle[AgentState]):
             self._descriptions,
             form,
         )
-
-    def parsed(self, text: str, options: Sequence[AgentState]) -> AgentState:
-        """Return the option that the model's answer names.
-
-        Raises:
-            OracleResponseError: it names none.
-        """
-        return parse_oracle_response(text, options)
 
 
 def first_option(options: Sequence[T]) -> T:

@@ -199,18 +199,18 @@ class Statechart(Generic[S]):
                     raise
                 _move(agent, target)
             return target
-        marked = _marked(agent)
+        marked: Any = agent if hasattr(agent, "enter") else _Mark()
         if marked.running is not None:
             raise StatechartError(
                 f"{marked.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
             )
         # The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
-        row = None if rows is None else self._first(rows, agent, context)
+        row = None if rows is None else self._first(rows, agent, context, marked)
         if row is None or (target := row.target) is None:
             return None
         if row.action is not None:
-            _act(row, agent, context)
-        _enter(agent, target, trigger, tick, context)
+            _act(row, agent, context, marked)
+        _enter(agent, marked, target, trigger, tick, context)
         return target
 
     def select(self, agent: Movable[S], trigger: str, context: Any = None) -> Transition[S] | Choice[S] | None:
@@ -253,9 +253,10 @@ class Statechart(Generic[S]):
             return False
         if target not in self.states:
             raise StatechartError(f"{transition.name}: {target!r} is not among the chart's states: {self._known}")
+        marked: Any = agent if hasattr(agent, "enter") else _Mark()
         if transition.action is not None:
-            _act(transition, agent, context)
-        _enter(agent, target, transition.trigger, tick, context)
+            _act(transition, agent, context, marked)
+        _enter(agent, marked, target, transition.trigger, tick, context)
         return True
 
     def certain_target(self, state: S, trigger: str) -> S | None:
@@ -301,7 +302,8 @@ class Statechart(Generic[S]):
         No row is enabled if the agent has left the state while the guards ran.
         """
         enabled: list[Transition[S]] = []
-        asks, marked = False, _marked(agent)
+        asks = False
+        marked: Any = agent if hasattr(agent, "enter") else _Mark()
         before = marked.running
         try:
             for group, guard in rows.guarded:
@@ -323,8 +325,8 @@ class Statechart(Generic[S]):
             enabled.append(rows.otherwise)
         return tuple(enabled), asks
 
-    def _first(self, rows: Rows[S], agent: Movable[S], context: Any) -> Transition[S] | None:
-        found, marked = rows.otherwise, _marked(agent)
+    def _first(self, rows: Rows[S], agent: Movable[S], context: Any, marked: Any) -> Transition[S] | None:
+        found = rows.otherwise
         try:
             for group, guard in rows.guarded:
                 row = marked.running = group[0]
@@ -438,7 +440,7 @@ def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
 
 
 class _Mark(Generic[S]):
-    """The place of the mark that a plain object has no place for."""
+    """The place of the mark of the row whose guard or action runs, for a plain object, which has no place for it."""
 
     __slots__ = ("running",)
 
@@ -446,14 +448,9 @@ class _Mark(Generic[S]):
         self.running: Transition[S] | None = None
 
 
-def _marked(agent: Any) -> Stateful[Any] | _Mark[Any]:
-    """Return what is marked while a guard or an action runs: the agent, or a stand-in for a plain object."""
-    return agent if hasattr(agent, "enter") else _Mark()
-
-
-def _enter(agent: Any, state: S, trigger: str, tick: int | None, context: Any) -> None:
-    """Let an agent enter a state, or set the state of a plain object."""
-    if hasattr(agent, "enter"):
+def _enter(agent: Any, marked: Any, state: S, trigger: str, tick: int | None, context: Any) -> None:
+    """Let an agent enter a state, or set the state of a plain object, for which there is another mark."""
+    if marked is agent:
         agent.enter(state, trigger, tick, context)
     else:
         _move(agent, state)
@@ -466,9 +463,8 @@ def _move(agent: Any, state: S) -> None:
         agent.ticks_in_state = 0
 
 
-def _act(row: Transition[S], agent: Movable[S], context: Any) -> None:
-    """Run a row's action."""
-    marked = _marked(agent)
+def _act(row: Transition[S], agent: Movable[S], context: Any, marked: Any) -> None:
+    """Run a row's action, and mark it while it runs."""
     if marked.running is not None:
         raise StatechartError(f"{marked.running.name}: its guard or action must not run {row.name} on its own agent")
     marked.running = row
@@ -491,7 +487,7 @@ def _judged(result: object) -> object:
 
 def _outcome(row: Transition[S], guard: Guard, agent: Movable[S], context: Any) -> tuple[Outcome, str]:
     """Return what a row's guard says in a word, and the error that it raises."""
-    marked = _marked(agent)
+    marked: Any = agent if hasattr(agent, "enter") else _Mark()
     before, marked.running = marked.running, row
     try:
         result = _judged(guard(agent, context))
