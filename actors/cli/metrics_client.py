@@ -21,11 +21,11 @@ from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
 from actors.display.words import printable
-from actors.metrics.http_server import OWN_CLIENT, PASSWORD
+from actors.metrics.http_server import PASSWORD
 from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
 from actors.runs.lock import LOCK, holder_of
 
-HEADERS = {"Accept": "text/plain", "User-Agent": f"{OWN_CLIENT}-watch"}
+HEADERS = {"Accept": "text/plain", "User-Agent": "prism-watch"}
 TIMEOUT_S = 5.0
 ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 

@@ -47,7 +47,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         from actors.view.app import Site  # noqa: PLC0415
         from actors.view.server import serve  # noqa: PLC0415  # an optional package, which most commands do not need
     except ImportError:
-        raise click.ClickException(not_installed("the page is served by starlette and uvicorn", "view")) from None
+        raise click.ClickException(not_installed("the page is served by starlette", "view")) from None
     try:
         run_paths(root)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The connections of the HTTP server: one thread accepts them, reads their requests, sends the answers and drops them.
+"""The connections of an HTTP server: one thread accepts them, reads their requests, sends the answers and drops them.
 
 Anyone who can reach the port can open connections and send nothing. So a connection without a whole request costs a
 few bytes and no thread, and when there are too many of them the oldest is dropped. What takes long to answer is
@@ -13,10 +13,11 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from threading import Thread
 from time import monotonic
+from typing import NamedTuple
 
 from actors.metrics.failure_log import log_failure
 
@@ -26,15 +27,13 @@ WAITING_MAX = 128
 ANSWERED_MAX = 32
 """Connections that get an answer which is made in another thread. One more is told to come later."""
 
-ANSWERED_AT_ONCE = 2
-"""Threads that make such answers."""
-
 REQUEST_MAX_BYTES = 65_536
 SILENCE_MAX_S = 10.0
 """The time after which a connection that sends nothing, or takes nothing, is closed."""
 
 CONNECTION_MAX_S = 30.0
-"""The time after which any connection is closed: otherwise a byte now and then would keep its place for ever."""
+"""The time after which any connection is closed: otherwise a byte now and then would keep its place for ever. A server
+may allow more for its answers, but not for requests."""
 
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted. It makes a client wait a second for each further one."""
@@ -46,6 +45,22 @@ _ACCEPTED_AT_ONCE = 64
 _PAUSE_S = 0.1
 _CHUNK = 65_536
 _REQUEST_ENDS = (b"\r\n\r\n", b"\n\n")
+
+
+class Manner(NamedTuple):
+    """The manner in which a server answers.
+
+    Args:
+        name: the name of its threads, and of the actor in its log lines.
+        at_once: threads that make answers which take long.
+        answer_max_s: the time after which a connection is closed whose answer is being made or sent; None:
+            `CONNECTION_MAX_S`.
+    """
+
+    name: str = "metrics"
+    at_once: int = 2
+    answer_max_s: float | None = None
+
 
 Make = Callable[[], bytes]
 Respond = Callable[[bytes], bytes | Make]
@@ -60,13 +75,22 @@ class Connections:
         tls: what connections are encrypted with, if they are.
         respond: is given each request, at most `REQUEST_MAX_BYTES` and one chunk of it. It must not wait.
         busy: returns the answer where there are too many requests for answers that take long.
+        manner: the manner in which it answers.
     """
 
-    def __init__(self, listener: socket.socket, tls: ssl.SSLContext | None, respond: Respond, busy: Make) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        tls: ssl.SSLContext | None,
+        respond: Respond,
+        busy: Make,
+        manner: Manner = Manner(),  # noqa: B008  # it never changes
+    ) -> None:
         self._listener = listener
         self._tls = tls
         self._respond = respond
         self._busy = busy
+        self._manner = manner
         self._waiting: dict[_Connection, None] = {}
         """Connections without a whole request, the oldest first."""
         self._answered: dict[_Connection, None] = {}
@@ -76,8 +100,9 @@ class Connections:
         self._wakes, self._waker = socket.socketpair()
         self._ends_at: float | None = None
         self._selector = selectors.PollSelector()  # it needs no system call to add or remove a connection
-        self._threads = [Thread(target=self._run, name="metrics", daemon=True)]
-        self._threads += [Thread(target=self._make, name="metrics page", daemon=True) for _ in range(ANSWERED_AT_ONCE)]
+        name = manner.name
+        self._threads = [Thread(target=self._run, name=name, daemon=True)]
+        self._threads += [Thread(target=self._make, name=f"{name} page", daemon=True) for _ in range(manner.at_once)]
 
     def start(self) -> None:
         """Accept connections from now on."""
@@ -93,7 +118,7 @@ class Connections:
         self._ends_at = monotonic() + CLOSED_WITHIN_S
         self._wake()
         self._threads[0].join()
-        for _ in range(ANSWERED_AT_ONCE):
+        for _ in range(self._manner.at_once):
             self._to_make.put(None)
 
     def _run(self) -> None:
@@ -153,7 +178,7 @@ class Connections:
                 connection.send(b"")  # an alert of TLS, if there is one
             self._drop(connection)
         except Exception as error:  # noqa: BLE001  # one client's request must not end the server
-            log_failure("metrics_request_failed", error)
+            self._log(error)
             self._drop(connection)
 
     def _answer(self, connection: _Connection) -> None:
@@ -184,7 +209,7 @@ class Connections:
             try:
                 answer = make()
             except Exception as error:  # noqa: BLE001  # the next answer may be made all the same
-                log_failure("metrics_request_failed", error)
+                self._log(error)
                 answer = b""
             self._made.append((connection, answer))
             self._wake()
@@ -207,8 +232,11 @@ class Connections:
     def _drop_late(self) -> None:
         now = monotonic()
         for connection in [*self._waiting, *self._answered]:
-            if connection.is_late(now):
+            if connection.is_late(now, self._manner.answer_max_s):
                 self._drop(connection)
+
+    def _log(self, error: Exception) -> None:
+        log_failure(f"{self._manner.name}_request_failed", error, self._manner.name)
 
     def _drop_oldest(self) -> None:
         if self._waiting:
@@ -220,6 +248,23 @@ class Connections:
         with suppress(KeyError):  # its answer is being made
             self._selector.unregister(connection.socket)
         connection.socket.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        OSError: the address cannot be listened on.
+        UnicodeError: the name of the host is not valid.
+    """
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    with ExitStack() as unless_bound:
+        listener = unless_bound.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+        unless_bound.pop_all()
+    return listener
 
 
 class _Connection:
@@ -249,10 +294,11 @@ class _Connection:
         """True if nothing is left to be sent."""
         return not self._unsent
 
-    def is_late(self, now: float) -> bool:
+    def is_late(self, now: float, answer_max_s: float | None) -> bool:
         """Return whether its time is over."""
-        is_awaited = self._unsent or not self.is_over
-        return now - self._begun > CONNECTION_MAX_S or (bool(is_awaited) and now - self._moved > SILENCE_MAX_S)
+        is_awaited = bool(self._unsent) or not self.is_over
+        longest_s = answer_max_s if self.is_over and answer_max_s is not None else CONNECTION_MAX_S
+        return now - self._begun > longest_s or (is_awaited and now - self._moved > SILENCE_MAX_S)
 
     def receive(self) -> None:
         """Read what has come.

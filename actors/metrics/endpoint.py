@@ -19,7 +19,7 @@ from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
 from actors.core.ports import Address
 from actors.metrics.exposition import Exposition
-from actors.metrics.http_server import OWN_CLIENT, Headers, MetricsServer, Page, plain
+from actors.metrics.http_server import Headers, MetricsServer, Page, plain
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.scrapes import Scrapes
@@ -27,7 +27,7 @@ from actors.metrics.snapshot import Labels, Limits
 from prism.config import Config
 
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
-"""A header that Prometheus sends with each scrape, and a browser or curl does not."""
+"""A header that Prometheus, and what scrapes as it does, sends with each scrape; a browser or curl does not."""
 
 
 class Endpoint:
@@ -95,8 +95,8 @@ class Endpoint:
 
     def _scrape(self, headers: Headers) -> Page:
         kind, body = self._exposition.render(headers.get("Accept", ""))
-        if not headers.get("User-Agent", "").startswith(OWN_CLIENT):
-            self._scrapes.add(comes_again=OF_PROMETHEUS in headers)
+        if OF_PROMETHEUS in headers:
+            self._scrapes.add()
         return Page(HTTPStatus.OK, body, kind)
 
     def _events(self, _: Headers) -> Page:

@@ -10,6 +10,6 @@ ERROR_CHARS = 200
 log = structlog.get_logger(__name__)
 
 
-def log_failure(event: str, error: Exception) -> None:
+def log_failure(event: str, error: Exception, actor: str = "metrics") -> None:
     """Log a failure in one line."""
-    log.warning(event, actor="metrics", error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])
+    log.warning(event, actor=actor, error=f"{type(error).__name__}: {error}"[:ERROR_CHARS])

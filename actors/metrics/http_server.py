@@ -8,10 +8,8 @@ from __future__ import annotations
 import base64
 import hmac
 import os
-import socket
 import ssl
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -19,7 +17,7 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 from actors.core.errors import MetricsAddressError
-from actors.metrics.connections import BACKLOG, REQUEST_MAX_BYTES, Connections, Make
+from actors.metrics.connections import REQUEST_MAX_BYTES, Connections, Make, listen
 from actors.metrics.failure_log import log_failure
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
@@ -34,9 +32,6 @@ class Page(NamedTuple):
     body: bytes
     kind: str = TEXT
 
-
-OWN_CLIENT = "prism"
-"""The beginning of the `User-Agent` of this project's own clients, which are no scrapers."""
 
 Headers = Mapping[str, str]
 Render = Callable[[Headers], Page]
@@ -75,7 +70,7 @@ class MetricsServer:
         tls = _tls(config)
         credentials = _credentials(config, environment)
         try:
-            listener = _listen(config)
+            listener = listen(config.host, config.port)
         except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
             problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise MetricsAddressError(config.host, config.port, problem) from None
@@ -141,18 +136,6 @@ def _credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes
             key="metrics.username",
         )
     return f"{config.username}:{password}".encode()
-
-
-def _listen(config: MetricsConfig) -> socket.socket:
-    addresses = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = addresses[0]
-    with ExitStack() as unless_bound:
-        listener = unless_bound.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-        unless_bound.pop_all()
-    return listener
 
 
 class _Site(NamedTuple):

@@ -16,7 +16,9 @@ MARGIN_S = 1.0
 
 
 class Scrapes:
-    """The times of the latest scrapes. For any thread.
+    """The times of the latest scrapes of a Prometheus, or of what scrapes as one. For any thread.
+
+    Others may have read the page only once, so nobody waits for them.
 
     Args:
         clock: seconds, from any start.
@@ -28,36 +30,28 @@ class Scrapes:
         self._count = 0
         self._latest: float | None = None
         self._interval_s = 0.0
-        self._comes_again = False
         self._is_given_up = False
 
-    def add(self, *, comes_again: bool = False) -> None:
-        """Note a scrape.
-
-        Args:
-            comes_again: it is of a Prometheus, so there will be another, at an interval of its own.
-        """
+    def add(self) -> None:
+        """Note a scrape."""
         now = self._clock()
         with self._changed:
             if self._latest is not None:
                 self._interval_s = now - self._latest
             self._latest = now
-            self._comes_again = comes_again
             self._count += 1
             self._changed.notify_all()
 
     def patience_s(self, longest_s: float) -> float:
         """Return the seconds within which two more scrapes are to be expected, at most `longest_s`.
 
-        0 if nobody has scraped. After one scrape the interval is taken to be the time since then, or to be unknown if
-        it was of a Prometheus.
+        0 if nobody has scraped, or if the scraper has missed two scrapes and so is gone. After one scrape the interval
+        is not known.
         """
         if self._latest is None:
             return 0.0
-        if self._comes_again and self._count == 1:
-            return longest_s
-        interval_s = max(self._interval_s, self._clock() - self._latest)
-        return min(longest_s, INTERVALS * interval_s + MARGIN_S)
+        expected_s = longest_s if self._count == 1 else INTERVALS * self._interval_s + MARGIN_S
+        return 0.0 if self._clock() - self._latest > expected_s else min(longest_s, expected_s)
 
     def wait_for(self, longest_s: float) -> None:
         """Wait for two more scrapes, no longer than they should take, and than `longest_s`. A signal ends the wait."""

@@ -36,7 +36,7 @@ def test_without_its_packages_it_says_what_to_install(
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("actors.view")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
     ended = run_prism(monkeypatch, capsys, "view", str(tmp_path))
     assert ended.code == 2
     assert "pip install 'prism-sim[view]'" in ended.err

@@ -29,20 +29,19 @@ def scraped_at(*times: float, ended: float) -> Scrapes:
 def test_the_patience_follows_from_the_interval_of_the_scrapes() -> None:
     assert scraped_at(ended=100.0).patience_s(60.0) == 0.0
     assert scraped_at(0.0, 15.0, 30.0, ended=31.0).patience_s(60.0) == INTERVALS * 15.0 + MARGIN_S
-    assert scraped_at(0.0, 15.0, ended=100.0).patience_s(60.0) == 60.0  # the scraper is gone
-    assert scraped_at(4.0, ended=10.0).patience_s(60.0) == INTERVALS * 6.0 + MARGIN_S
+    assert scraped_at(0.0, 60.0, ended=100.0).patience_s(60.0) == 60.0
     assert scraped_at(0.0, 15.0, ended=20.0).patience_s(0.0) == 0.0
 
 
-def test_a_prometheus_that_has_scraped_once_is_waited_for_because_its_interval_is_not_known() -> None:
-    clock = Clock()
-    scrapes = Scrapes(clock)
-    scrapes.add(comes_again=True)
-    clock.now = 0.5
-    assert scrapes.patience_s(60.0) == 60.0
-    clock.now = 5.0
-    scrapes.add(comes_again=True)
-    assert scrapes.patience_s(60.0) == INTERVALS * 5.0 + MARGIN_S
+def test_a_scraper_that_has_scraped_once_is_waited_for_because_its_interval_is_not_known() -> None:
+    assert scraped_at(0.0, ended=0.5).patience_s(60.0) == 60.0
+    assert scraped_at(0.0, ended=60.5).patience_s(60.0) == 0.0
+
+
+def test_a_scraper_that_has_missed_two_scrapes_is_gone() -> None:
+    assert scraped_at(0.0, 15.0, ended=53.0).patience_s(60.0) > 0.0
+    assert scraped_at(0.0, 15.0, ended=54.6).patience_s(60.0) == 0.0
+    assert scraped_at(*(index / 1000.0 for index in range(1000)), ended=3.8).patience_s(60.0) == 0.0
 
 
 @pytest.mark.parametrize("scrapes_after", [2, 5])

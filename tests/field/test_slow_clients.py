@@ -1,0 +1,167 @@
+"""Clients that send half a request, or a body a byte at a time: they keep nobody out, and hold up no end."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import resource
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from actors.core.events import RunEnded
+from actors.metrics.connections import WAITING_MAX, Connections, listen
+from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint
+from actors.view.server import MANNER, answer
+from prism.config import load_config
+from tests.pages.view_server import PRISM
+from tests.patience import HANG_S
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
+BEGINNINGS = (
+    b"",
+    b"GET / HT",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\nx",
+)
+ENDS_WITHIN_S = 4.0
+"""The longest time from SIGTERM to the end, on a machine that does other things, too."""
+
+
+def page(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("here")
+
+
+def fails(_: Request) -> PlainTextResponse:
+    raise RuntimeError("a fault of the page")
+
+
+APP = Starlette(routes=[Route("/", page), Route("/fails", fails)])
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Serve two pages as `prism view` serves its own, and return the port."""
+    listener = listen("127.0.0.1", 0)
+    with closing(
+        Connections(listener, None, lambda request: partial(answer, APP, request), lambda: b"", MANNER)
+    ) as all_:
+        all_.start()
+        yield listener.getsockname()[1]
+
+
+def ask(port: int, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)) as connection:
+        connection.request(method, path, headers=headers)
+        found = connection.getresponse()
+        return found.status, found.read()
+
+
+def begin(port: int, count: int, stack: ExitStack) -> list[socket.socket]:
+    """Return clients that have begun a request."""
+    clients = []
+    for number in range(count):
+        client = stack.enter_context(socket.create_connection(("127.0.0.1", port), HANG_S))
+        with suppress(OSError):  # it may have been dropped already
+            client.sendall(BEGINNINGS[number % len(BEGINNINGS)])
+        clients.append(client)
+    return clients
+
+
+def test_half_a_request_and_a_slow_body_keep_nobody_out(port: int) -> None:
+    with ExitStack() as stack:
+        begin(port, 2 * WAITING_MAX, stack)
+        assert ask(port) == (200, b"here")
+
+
+def test_a_request_that_goes_on_a_byte_at_a_time_is_dropped_in_the_end(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.metrics.connections.CONNECTION_MAX_S", 0.3)
+    with socket.create_connection(("127.0.0.1", port), HANG_S) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+        client.settimeout(0.01)
+        until = time.monotonic() + HANG_S
+        while time.monotonic() < until:
+            try:
+                client.sendall(b"x")
+                if client.recv(1) == b"":
+                    return
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+    pytest.fail("it was never dropped")
+
+
+def test_the_pages_answer_as_http_has_it(port: int) -> None:
+    assert ask(port, "/", "HEAD") == (200, b"")
+    assert ask(port, "/nowhere")[0] == 404
+    assert ask(port, "/fails")[0] == 500
+    assert ask(port, "/", "POST")[0] == 405
+    assert ask(port, "/", **{"X-Long": "x" * 70_000})[0] == 431
+    with socket.create_connection(("127.0.0.1", port), HANG_S) as client:
+        client.sendall(b"\x00\x01 no request\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 400"
+
+
+@pytest.fixture
+def _many_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("_many_files")
+def test_the_local_page_is_there_beside_a_crowd_and_ends_at_once(tmp_path: Path, size: Size) -> None:
+    command = (*PRISM, "view", str(tmp_path), "--port", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, ExitStack() as stack:
+        stack.callback(process.kill)
+        assert process.stdout is not None
+        found = re.search(r":(\d+)/", process.stdout.readline())
+        assert found is not None
+        port = int(found[1])
+        begin(port, size(1_000, everyday=200), stack)
+        until = time.monotonic() + HANG_S
+        while ask(port)[0] == 503 and time.monotonic() < until:  # some of the crowd have sent a whole head
+            continue
+        assert ask(port)[0] == 200
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(HANG_S) == -signal.SIGTERM
+        assert time.monotonic() - begun < ENDS_WITHIN_S
+
+
+@pytest.mark.parametrize("headers", [{}, {OF_PROMETHEUS: "10"}])
+def test_readers_that_do_not_come_again_do_not_hold_up_the_end_of_a_run(headers: dict[str, str]) -> None:
+    endpoint = Endpoint(load_config(overrides=["metrics.enabled=true", "metrics.port=0", "metrics.linger_s=3600"]))
+    port = int(endpoint.url.rpartition(":")[2])
+    for _ in range(20):
+        assert ask(port, "/metrics", **headers)[0] == 200
+    endpoint.hear(RunEnded(reason="SIGTERM", ticks=1))
+    closing_ = Thread(target=endpoint.close)
+    begun = time.monotonic()
+    closing_.start()
+    if headers:  # a Prometheus that has just been here is waited for
+        ask(port, "/metrics", **headers)
+        assert closing_.is_alive()
+        ask(port, "/metrics", **headers)
+    closing_.join(HANG_S)
+    assert not closing_.is_alive()
+    if not headers:
+        assert time.monotonic() - begun < 1.0
