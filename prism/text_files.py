@@ -68,6 +68,8 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
     Raises:
         InputError: a quote is never closed, or stands where none can be.
     """
+    # A profile may have all that its person ever wrote in one cell, and Python reads 128 KiB of a cell by default.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:

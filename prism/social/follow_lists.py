@@ -42,6 +42,8 @@ class LostDigitsError(ValueError):
 
 ROW: Final = "row"
 ROW_FROM_1: Final = "row_from_1"
+ROW_DIGITS: Final = 12
+"""No number of a row has so many digits."""
 
 
 class Reading(NamedTuple):
@@ -56,6 +58,31 @@ class Reading(NamedTuple):
     name: str
     number_of: Mapping[str, int]
     is_strict: bool = False
+
+
+class Rows(Mapping[str, int]):
+    """The numbers of rows as lists write them, `{"0": 0, ...}`, none of which is kept: a file may have a million.
+
+    Args:
+        size: the number of rows.
+        first: the number of the first row.
+    """
+
+    def __init__(self, size: int, first: int) -> None:
+        self._size = size
+        self._first = first
+
+    def __getitem__(self, text: str) -> int:
+        number = int(text) - self._first if text.isdecimal() and text.isascii() and len(text) < ROW_DIGITS else -1
+        if not 0 <= number < self._size or str(number + self._first) != text:
+            raise KeyError(text)
+        return number
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(number + self._first) for number in range(self._size))
+
+    def __len__(self) -> int:
+        return self._size
 
 
 class AmbiguousListsError(ValueError):

@@ -26,6 +26,7 @@ from prism.social.follow_lists import (
     AmbiguousListsError,
     LostDigitsError,
     Reading,
+    Rows,
     chosen,
     entries_of,
     id_text,
@@ -98,19 +99,12 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     table = profile_table(text, source)
     if not table.rows:
         raise InputError(source, "holds no profiles: expected at least one")
-    profiles = [_profile(table, place) for place in range(len(table.rows))]
     keys, key_kind = _keys_of(table)
     ties = _Ties(table, config, keys if key_kind == "user_id" else None)
     own = OwnColumns(config, table.columns, source, table.header_line)
     made = Profiles(
-        _with_own(
-            msgspec.structs.replace(
-                profile, key=keys[place], follows=tuple(map(keys.__getitem__, others)), self_follows=itself
-            ),
-            own,
-            Row(table.rows[place], "" if table.lines else f"profile {place + 1} ({profile.name})", table.line(place)),
-        )
-        for place, (profile, (others, itself)) in enumerate(zip(profiles, ties.by_person(), strict=True))
+        _with_own(_profile(table, place, keys, others, itself), own, table, place)
+        for place, (others, itself) in enumerate(ties.by_person())
     )
     made.understood = (*_understood(table, key_kind), *ties.understood(made))
     return made
@@ -185,8 +179,13 @@ def _attributes_of(persona: Persona, profile: Profile, config: PopulationConfig)
     return {name: known[name] for name in config.attributes}
 
 
-def _profile(table: ProfileTable, place: int) -> Profile:
-    """Return the profile at `place`, without its key and its follows. A person without a name gets a number."""
+def _profile(table: ProfileTable, place: int, keys: Sequence[str], others: Sequence[int], itself: int) -> Profile:
+    """Return the profile at `place`. A person without a name gets a number.
+
+    Args:
+        keys: the key of each person.
+        others: the people whom the person follows; `itself`: the entries that name the person.
+    """
     name = table.text(place, "name") or table.text(place, "username") or f"Person {place}"
     facts = ", ".join(filter(None, (table.text(place, fact).removesuffix(".0") for fact in _FACTS)))
     about = table.text(place, "persona") or table.text(place, "bio")
@@ -194,7 +193,9 @@ def _profile(table: ProfileTable, place: int) -> Profile:
         name=name,
         interests=_topics(table, place, name),
         personality=" ".join(filter(None, (about, f"({facts})" if facts else ""))),
-        key=str(place),
+        key=keys[place],
+        follows=tuple(map(keys.__getitem__, others)),
+        self_follows=itself,
     )
 
 
@@ -333,16 +334,16 @@ class _Ties:
 
     def _readings(self, ids: Sequence[str] | None) -> list[Reading]:
         """Return the ways in which a list may name people of this file."""
-        size = len(self._table.rows)
-        rows, index = [*map(str, range(size))], self._texts("index")
-        columns = [("user_id", ids or []), (ROW, rows), ("index", index), ("username", self._texts("username"))]
-        columns.append((ROW_FROM_1, [str(number + 1) for number in range(size)]))
-        # An index with gaps is that of a larger file, whose rows the lists then count.
-        return [
-            Reading(name, {text: number for number, text in enumerate(texts)}, name == ROW and _has_gaps(index))
+        size, index = len(self._table.rows), self._texts("index")
+        columns = (("user_id", ids or []), ("index", index), ("username", self._texts("username")))
+        found = [
+            Reading(name, {text: number for number, text in enumerate(texts)})
             for name, texts in columns
             if len({*texts} - {""}) == size
         ]
+        # An index with gaps is that of a larger file, whose rows the lists then count.
+        rows = [Reading(ROW, Rows(size, 0), is_strict=_has_gaps(index)), Reading(ROW_FROM_1, Rows(size, 1))]
+        return [*found[:1], *rows, *found[1:]] if ids else [*rows, *found]
 
     def _texts(self, kind: str) -> list[str]:
         """Return what each person has in a column, as a list names it; nothing where digits are lost."""
@@ -384,8 +385,9 @@ def _counted(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _with_own(profile: Profile, own: OwnColumns, row: Row) -> Profile:
+def _with_own(profile: Profile, own: OwnColumns, table: ProfileTable, place: int) -> Profile:
     """Return the profile with the values of the columns that the configuration names."""
     if not own.attributes and not own.given:
         return profile
+    row = Row(table.rows[place], "" if table.lines else f"profile {place + 1} ({profile.name})", table.line(place))
     return msgspec.structs.replace(profile, attributes=own.values_of(row), given=own.given_of(row))
