@@ -21,6 +21,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         headers, query: of every request.
         secrets: the texts that no message, file or cell may see.
         prices: of the model's tokens.
+        ca_files: `{setting or variable: file}` of certificates that the servers are trusted by.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...]
     has_key: bool
     prices: PricesConfig
+    ca_files: dict[str, str]
 
     def __repr__(self) -> str:
         """Return the addresses without what may be secret."""
@@ -82,6 +84,7 @@ def service_of(config: Config, environment: Mapping[str, str] | None) -> Service
         secrets=tuple(sorted(secrets, key=len, reverse=True)),
         has_key=found[0].has_key,
         prices=llm.prices,
+        ca_files={place: file for each in found for place, file in each.ca_files.items()},
     )
 
 

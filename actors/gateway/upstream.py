@@ -15,6 +15,7 @@ from prism.llm.failure import Usage
 from prism.llm.http import LIMITS, redacted
 from prism.llm.replies import read_chat, read_completion
 from prism.llm.spending import Spent, cost_usd
+from prism.llm.tls import verification
 
 FROM_CELL = ("content-type", "accept", "x-request-id", "traceparent")
 """The headers of a cell's request that a server gets."""
@@ -29,7 +30,11 @@ class Upstream:
     def __init__(self, service: Service) -> None:
         self.service = service
         self._client = httpx.AsyncClient(
-            params=service.query, trust_env=False, limits=LIMITS, timeout=httpx.Timeout(None, connect=CONNECT_S)
+            params=service.query,
+            verify=verification(service.ca_files),
+            trust_env=False,
+            limits=LIMITS,
+            timeout=httpx.Timeout(None, connect=CONNECT_S),
         )
 
     async def call(self, request: Request, key: str) -> Kept:

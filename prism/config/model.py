@@ -795,6 +795,13 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(description="addresses of several servers of one model, in place of llm.host; each has its own limits"),
     ] = ()
+    ca_file: Annotated[
+        str | None,
+        Meta(
+            description="PEM file with certificates that an https server is trusted by, besides public ones; so is "
+            "$SSL_CERT_FILE",
+        ),
+    ] = None
     host_weights: Annotated[
         tuple[Annotated[float, Meta(gt=0.0, le=1e6)], ...],
         Meta(description="shares of the calls, one for each of llm.hosts; by default they are equal"),

@@ -11,6 +11,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.gateway import GATEWAY
 from prism.llm.http import checked_host, read_key
+from prism.llm.tls import ca_files
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _CHAT = "/chat/completions"
@@ -25,6 +26,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         query: the parameters of every request.
         has_key: True if `llm.api_key_env` names a key.
         secrets: the texts that no message may show.
+        ca_files: `{setting or variable: file}` of certificates that it is trusted by, besides the public ones.
     """
 
     host: str
@@ -32,6 +34,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
     query: dict[str, str]
     has_key: bool
     secrets: tuple[str, ...]
+    ca_files: dict[str, str] = {}
 
     def __repr__(self) -> str:
         """Return the address without what may be secret."""
@@ -65,6 +68,7 @@ def address_of(config: LLMConfig, environment: Mapping[str, str]) -> Address:
         query=query,
         has_key=key is not None,
         secrets=tuple(sorted(secrets, key=len, reverse=True)),  # one may be part of another
+        ca_files=ca_files(host, config.ca_file, environment),
     )
 
 

@@ -47,6 +47,7 @@ from prism.llm.startup_check import (
     retry_until_usable,
     tried_text,
 )
+from prism.llm.tls import tls_problem, verification
 
 COMPONENT = "ollama"
 _LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
@@ -61,7 +62,7 @@ class OllamaChatClient(ModelClient):
         environment: the variables with the secrets. Ollama itself needs none; a proxy before it may.
 
     Raises:
-        OracleUnavailableError: the host is not an address, or a secret cannot be sent.
+        OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
     """
 
     component = COMPONENT
@@ -81,6 +82,7 @@ class OllamaChatClient(ModelClient):
             headers={**PLAIN, **self._address.headers},
             params=self._address.query,
             follow_redirects=False,
+            verify=verification(self._address.ca_files),
             trust_env=False,
             limits=LIMITS,
             event_hooks=HOOKS,
@@ -182,7 +184,7 @@ class OllamaChatClient(ModelClient):
             self._way = negotiation.way
             note = await self._check_choice()
         except LLMFailureException as error:
-            raise self._unusable(error, negotiation, problem) from error
+            raise await tls_problem(self._host, error) or self._unusable(error, negotiation, problem) from error
         return Health(
             backend=COMPONENT,
             version=version,
@@ -220,16 +222,16 @@ class OllamaChatClient(ModelClient):
         except (KeyError, TypeError):
             return "", "it names no version"
         except LLMFailureException as error:
-            self._raise_unreachable(error)
+            await self._raise_unreachable(error)
             return "", error.detail
 
-    def _raise_unreachable(self, error: LLMFailureException) -> None:
+    async def _raise_unreachable(self, error: LLMFailureException) -> None:
         if error.reason in ("connection_error", "timeout"):
-            message = (
+            absent = (
                 f"no Ollama server answers at {self._host}; "
                 "start it with `ollama serve`, or set llm.host to where it runs"
             )
-            raise OracleUnavailableError(message) from error
+            raise await tls_problem(self._host, error) or OracleUnavailableError(absent) from error
 
     async def _require_model(self, problem: str | None) -> None:
         """Check that the server lists the model, if it lists any; one without a version may have no list either."""
@@ -237,7 +239,7 @@ class OllamaChatClient(ModelClient):
             with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
                 models = (await self._client.list()).models
         except LLMFailureException as error:
-            self._raise_unreachable(error)
+            await self._raise_unreachable(error)
             return
         names = [model.model for model in models if model.model]
         if full_name(self._config.model) not in map(full_name, names) and not (problem and not names):

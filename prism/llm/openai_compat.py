@@ -39,6 +39,7 @@ from prism.llm.negotiation import OPENAI, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
 from prism.llm.replies import read_completion
 from prism.llm.startup_check import SELF_TEST, WARM_UP, full_name, key_error, models_text, no_chat_error, tried_text
+from prism.llm.tls import tls_problem, verification
 
 COMPONENT = "openai"
 
@@ -62,7 +63,7 @@ class OpenAICompatClient(ModelClient):
         environment: the variables with the secrets.
 
     Raises:
-        OracleUnavailableError: the host is not an address, or a secret cannot be sent.
+        OracleUnavailableError: the host is not an address, a secret cannot be sent, or a file has no certificates.
     """
 
     component = COMPONENT
@@ -81,6 +82,7 @@ class OpenAICompatClient(ModelClient):
             timeout=config.timeout_s,
             headers={**PLAIN, **self._address.headers},
             params=self._address.query,
+            verify=verification(self._address.ca_files),
             trust_env=False,
             limits=LIMITS,
             event_hooks=HOOKS,
@@ -144,7 +146,7 @@ class OpenAICompatClient(ModelClient):
             self._way = negotiation.way
             note = await settle_method(self._letters, self._config.method, f"the server at {self._host}")
         except LLMFailureException as error:
-            raise self._unusable(error, names, negotiation) from error
+            raise await tls_problem(self._host, error) or self._unusable(error, names, negotiation) from error
         return Health(
             backend=COMPONENT,
             version="",
@@ -168,8 +170,8 @@ class OpenAICompatClient(ModelClient):
                 return [model.id for model in msgspec.json.decode(response.content, type=_Models).data]
         except LLMFailureException as error:
             if error.reason in ("connection_error", "timeout"):
-                message = f"no server answers at {self._host}; start it, or set llm.host to where it runs"
-                raise OracleUnavailableError(message) from error
+                absent = f"no server answers at {self._host}; start it, or set llm.host to where it runs"
+                raise await tls_problem(self._host, error) or OracleUnavailableError(absent) from error
             return None
 
     def _unusable(

@@ -29,6 +29,7 @@ SERVICE = Service(
     secrets=(),
     has_key=False,
     prices=PricesConfig(),
+    ca_files={},
 )
 ID = "3-7-0123456789abcdef"
 
