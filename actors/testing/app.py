@@ -167,6 +167,7 @@ class App:
                 await asyncio.get_running_loop().create_future()  # until the client leaves
             response = _failed(api, fault) or await self._run(api, ask, link, exchange)
             if response is not None:
+                response = Quirks(self.settings.quirks).failed(response)
                 exchange.status = None if fault in (Fault.RESET, Fault.GARBAGE) else response.status
                 await deliver(link, response, fault, self.settings.faults.drip_s)
         finally:
@@ -195,8 +196,8 @@ class App:
     async def _refuse(
         self, api: Api, link: Link, exchange: Exchange, error: ApiError, retry_after_s: float | None = None
     ) -> None:
-        exchange.status = error.status
-        response = api.render_error(error.status, error.message)
+        response = Quirks(self.settings.quirks).failed(api.render_error(error.status, error.message))
+        exchange.status = response.status
         if retry_after_s is not None:
             response = msgspec.structs.replace(response, headers={"Retry-After": str(math.ceil(retry_after_s))})
         await deliver(link, response)

@@ -30,6 +30,9 @@ Say = Callable[[str], str]
 Render = Callable[[Body], Body]
 """Returns the body of the reply that is sent instead of another."""
 
+Fail = Callable[[Response], Response]
+"""Returns the error response that is sent instead of another."""
+
 Wrap = Callable[[Body], Response]
 """Returns the response that carries the body of a reply."""
 
@@ -48,7 +51,7 @@ class Quirk(msgspec.Struct, frozen=True, kw_only=True):
         api: the protocol that it is about.
         sentence: what the server does, after "the server".
         routes: `{path asked for: path served}`; a path with an empty one is not found.
-        refuse, understand, say, render, wrap: the effect at each stage.
+        refuse, understand, say, render, wrap, fail: the effect at each stage.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Quirk(msgspec.Struct, frozen=True, kw_only=True):
     say: Say | None = None
     render: Render | None = None
     wrap: Wrap | None = None
+    fail: Fail | None = None
 
 
 # Refusals
@@ -126,6 +130,19 @@ def _refuse_strict(request: Request, body: Body) -> Response | None:
     return _error('Unknown name "strict": Cannot find field.') if _is_chat(request) and "strict" in holder else None
 
 
+def _lose_schema(*, strict: bool) -> Refuse:
+    """Return the 404 of a router that has no provider for a schema, or for a strict one."""
+
+    def refuse(request: Request, body: Body) -> Response | None:
+        form: Body = body.get("response_format") or {}
+        holder: Body = form.get("json_schema") or {}
+        if not _is_chat(request) or not holder or (strict and not holder.get("strict")):
+            return None
+        return as_json({"error": {"message": "No endpoints found that can handle the request.", "code": 404}}, 404)
+
+    return refuse
+
+
 def _refuse_silently(request: Request, body: Body) -> Response | None:
     refused = _is_chat(request) and "seed" in body
     return Response(status=400, body=b"Bad Request", content_type="text/plain") if refused else None
@@ -181,6 +198,12 @@ def _refuse_without_api_key(request: Request, _: Body) -> Response | None:
     missing = "api-version" if "api-key" in request.headers else "api-key"
     status = 404 if missing == "api-version" else 401
     return as_json({"error": {"code": str(status), "message": f"Access denied: {missing} is missing."}}, status)
+
+
+def _refuse_without_x_api_key(request: Request, _: Body) -> Response | None:
+    if request.headers.get("x-api-key") and "authorization" not in request.headers:
+        return None
+    return as_json({"error": {"code": "missing_key", "message": "Access denied: send your key in X-API-Key."}}, 401)
 
 
 def _refuse_non_streaming_thought(request: Request, body: Body) -> Response | None:
@@ -387,6 +410,13 @@ def _error_with_200(reply: Body) -> Response:
     return as_json({"error": {"message": "Provider returned error", "code": 502}} if "choices" in reply else reply)
 
 
+def _failed_with_200(response: Response) -> Response:
+    error = _object(response.body).get("error") or response.body.decode(errors="replace")
+    said = error if isinstance(error, dict) else {"message": error}
+    body = dump({"error": {**said, "code": response.status}})
+    return msgspec.structs.replace(response, status=200, body=body, content_type="application/json")
+
+
 _ALL = (
     Quirk(
         name="no_max_tokens",
@@ -428,6 +458,18 @@ _ALL = (
         api="openai",
         sentence="refuses `strict` within the schema",
         refuse=_refuse_strict,
+    ),
+    Quirk(
+        name="strict_not_found",
+        api="openai",
+        sentence="answers 404 to a `strict` schema and takes others, as a router without a provider for it",
+        refuse=_lose_schema(strict=True),
+    ),
+    Quirk(
+        name="schema_not_found",
+        api="openai",
+        sentence="answers 404 to every schema and takes `json_object`, as a router without a provider for it",
+        refuse=_lose_schema(strict=False),
     ),
     Quirk(
         name="no_response_format",
@@ -577,6 +619,12 @@ _ALL = (
         wrap=_error_with_200,
     ),
     Quirk(
+        name="errors_with_200",
+        api="openai",
+        sentence="sends each error with status 200, and its status inside as `code`, as routers do",
+        fail=_failed_with_200,
+    ),
+    Quirk(
         name="root_path",
         api="openai",
         sentence="has `/chat/completions` without `/v1`",
@@ -616,6 +664,12 @@ _ALL = (
             "/openai/deployments/mine/chat/completions": "/v1/chat/completions",
         },
         refuse=_refuse_without_api_key,
+    ),
+    Quirk(
+        name="x_api_key",
+        api="openai",
+        sentence="takes the key in `X-API-Key` alone, and refuses an `Authorization`: set `llm.request.headers`",
+        refuse=_refuse_without_x_api_key,
     ),
     Quirk(name="no_models", api="openai", sentence="has no list of models", routes={"/v1/models": ""}),
     Quirk(
@@ -752,6 +806,13 @@ class Quirks:
         for quirk in self._quirks:
             text = text if quirk.say is None else quirk.say(text)
         return text
+
+    def failed(self, response: Response) -> Response:
+        """Return the response that is sent for a call; only an error is another one."""
+        for quirk in self._quirks:
+            if response.status >= 400 and quirk.fail is not None:
+                response = quirk.fail(response)
+        return response
 
     def rendered(self, response: Response) -> Response:
         """Return the response that is sent; a stream is sent as it is."""

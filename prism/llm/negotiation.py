@@ -141,6 +141,7 @@ class Negotiation:
         self._said = ""
         self._bare: Capabilities | None = None
         self._pending: list[Capabilities] = []
+        self._routes: list[Capabilities] = []
         self._answered: LLMFailureException | None = None
 
     async def agree(self, warm_up_s: float, deadline_s: float) -> Completion:
@@ -174,6 +175,10 @@ class Negotiation:
         ]
         fields = [f"no {field}" for way in self._tried for field in way.unsent]
         return ", ".join(dict.fromkeys([*found, *fields]))
+
+    def paths(self) -> str:
+        """Return the paths that were tried, for messages."""
+        return " nor ".join(dict.fromkeys(way.path for way in self._tried))
 
     async def _answer(self, way: Capabilities, deadline_s: float, tries: int | None = None) -> Completion:
         """Return a usable answer in this way. Raises: LLMFailureException."""
@@ -231,8 +236,7 @@ class Negotiation:
     def _candidates(self, failure: LLMFailureException) -> Iterator[Capabilities]:
         match failure.__cause__:
             case StatusError(status=status, body=body) if status in _NO_ROUTE:
-                if not self._path_is_set and "model" not in error_text(body).lower():
-                    yield from self._lower("path")
+                yield from self._after_no_route(body)
             case StatusError(status=status, body=body):
                 if status in _REFUSING:
                     yield from self._after_refusal(body)
@@ -243,11 +247,29 @@ class Negotiation:
             case _ if failure.reason == "invalid_response":
                 yield from self._after_text()
 
+    def _after_no_route(self, body: str) -> Iterator[Capabilities]:
+        """Yield the ways to try after a 404: there is no chat here, or a router has nobody for what is asked."""
+        for name, way in self._steps(body):
+            self._refuse(name)
+            yield way
+        if "model" in error_text(body).lower():
+            return
+        ways = [] if self._path_is_set else list(self._lower("path"))
+        if body.lstrip().startswith("{") and self.way.schema == "json_schema":
+            ways += [replace(self.way, unsent=(*self.way.unsent, "strict"))] * ("strict" not in self.way.unsent)
+            ways += [replace(self.way, schema=schema) for schema in ("json_object", "prompt")]
+        self._routes += [way for way in ways if way not in self._routes]
+        yield from self._routes
+
+    def _refuse(self, name: str) -> None:
+        """Note that the server refuses the present rung of a dimension."""
+        if name in self._ladder.rungs:
+            self._refused.add((name, getattr(self.way, name)))
+
     def _after_refusal(self, body: str) -> Iterator[Capabilities]:
         steps = list(self._steps(body))
         for name, way in steps:
-            if name in self._ladder.rungs:
-                self._refused.add((name, getattr(self.way, name)))
+            self._refuse(name)
             yield way
         # Nothing more is named: as before there was any negotiation, the other schemas come first.
         for schema in ("json_object", "prompt"):

@@ -257,7 +257,8 @@ class OllamaChatClient(ModelClient):
     ) -> OracleUnavailableError:
         where = f"the Ollama server at {self._host}"
         if error.status_code in (401, 403):
-            return key_error(self._host, self._config.api_key_env, given=self._address.has_key)
+            variable, own = self._config.api_key_env, self._config.request.headers
+            return key_error(self._host, variable, own, error.detail, given=self._address.has_key)
         is_strange = not negotiation.is_understood and error.reason in {*FINAL, "invalid_response"}
         if problem is not None and is_strange:
             return self._not_ollama(problem)

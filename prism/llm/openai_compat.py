@@ -103,7 +103,7 @@ class OpenAICompatClient(ModelClient):
             body["temperature"] = 1.0
         with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
             response = await self._client.post(self._way.path, json=body)
-            reply = read_completion(response.content)
+            reply = read_completion(response.content, response.headers)
             return Lettered(
                 tokens=read_completion_tokens(response.content),
                 model=reply.model or self._config.model,
@@ -115,7 +115,7 @@ class OpenAICompatClient(ModelClient):
 
     async def _ask(self, way: Capabilities, body: dict[str, Any]) -> Reply:
         response = await self._client.post(way.path, json=body)
-        return read_completion(response.content)
+        return read_completion(response.content, response.headers)
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -179,13 +179,13 @@ class OpenAICompatClient(ModelClient):
     ) -> OracleUnavailableError:
         where, wanted = f"the server at {self._host}", self._config.model
         if error.status_code in (401, 403):
-            return key_error(self._host, self._config.api_key_env, given=self._address.has_key)
+            variable, own = self._config.api_key_env, self._config.request.headers
+            return key_error(self._host, variable, own, error.detail, given=self._address.has_key)
         # The name is checked only after a failure: a server with a single model accepts any name.
         unknown = names is not None and full_name(wanted) not in map(full_name, names)
         is_absent = error.status_code in (404, 405)
         if is_absent and not unknown and "model" not in error.detail.lower():
-            paths = " nor ".join(dict.fromkeys([self._first.path, negotiation.way.path]))
-            return no_chat_error(where, paths, error.detail)
+            return no_chat_error(where, negotiation.paths(), error.detail)
         if error.reason in FINAL and (unknown or is_absent):
             having = models_text(names) if names else "it does not say which it has"
             return OracleUnavailableError(f"{where} has no model {wanted!r}: {having}; set llm.model")

@@ -10,6 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from prism.llm.capabilities import Finish, Reply
 from prism.llm.failure import Usage
 from prism.llm.http import StatusError, error_text
+from prism.llm.retry_after import retry_after_s
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 """The reasons of servers for an answer that ended at the limit of tokens, in small letters."""
@@ -29,6 +31,44 @@ _EVENT = re.compile(rb"^data:", re.MULTILINE)
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
+
+_STATUSES = {
+    "invalid_request_error": 400,
+    "bad_request": 400,
+    "context_length_exceeded": 400,
+    "content_filter": 400,
+    "content_policy_violation": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "unauthorized": 401,
+    "insufficient_balance": 402,
+    "insufficient_credits": 402,
+    "payment_required": 402,
+    "permission_error": 403,
+    "permission_denied": 403,
+    "forbidden": 403,
+    "not_found_error": 404,
+    "not_found": 404,
+    "model_not_found": 404,
+    "request_timeout": 408,
+    "insufficient_quota": 429,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "too_many_requests": 429,
+    "resource_exhausted": 429,
+    "server_error": 500,
+    "internal_error": 500,
+    "internal_server_error": 500,
+    "api_error": 500,
+    "bad_gateway": 502,
+    "overloaded_error": 503,
+    "overloaded": 503,
+    "service_unavailable": 503,
+    "unavailable": 503,
+    "timeout_error": 504,
+    "gateway_timeout": 504,
+}
+"""`{word: status}`: the words by which errors with status 200 name the status that they would have."""
 
 _MOST_TOKENS = 10**9
 """A count from here on is a mistake of the server."""
@@ -48,16 +88,23 @@ class ErrorReplyError(ValueError):
         super().__init__(error_text(body))
 
 
-def read_completion(body: bytes) -> Reply:
+def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> Reply:
     """Return the reply of `/v1/chat/completions`.
+
+    Args:
+        headers: of the response; an error in it may ask for a pause there.
 
     Raises:
         ValueError: it is none, or an error without a status (`ErrorReplyError`).
         StatusError: it is an error that was sent with status 200 and names another.
     """
     is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
-    reply = _merged_events(body) if is_stream else _object(body)
-    _raise_error_within(reply)
+    try:
+        reply = _merged_events(body) if is_stream else _object(body)
+        _raise_error_within(reply)
+    except StatusError as error:
+        error.pause_s = retry_after_s(headers)
+        raise
     choices = reply.get("choices")
     if not isinstance(choices, list):
         problem = f"the reply has no choices: {_shown(body)}"
@@ -182,14 +229,20 @@ def _object(body: bytes) -> _Object:
 
 
 def _raise_error_within(reply: _Object) -> None:
-    """Raise the error in a reply with status 200, under the status that it names."""
-    error = reply.get("error")
-    if not error or reply.get("choices"):
+    """Raise the error in a reply with status 200, under the status that it names by a number or a word."""
+    first = _first(reply.get("choices"))
+    error = first.get("error") or (None if first else reply.get("error"))
+    if not error and reply.get("object") == "error":
+        error = {name: value for name, value in reply.items() if name != "object"}
+    if not error:
         return
     text = json.dumps({"error": error})
-    code = error.get("code") if isinstance(error, dict) else None
-    status = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdecimal()) else 0
-    if 400 <= status < 600:
+    holders = [holder for holder in (error, reply) if isinstance(holder, dict)]
+    named = [str(holder.get(name)) for holder in holders for name in ("code", "status", "status_code", "type")]
+    numbers = (int(name) for name in named if name.isdecimal() and 400 <= int(name) < 600)
+    words = (_STATUSES[name.lower()] for name in named if name.lower() in _STATUSES)
+    status = next(numbers, next(words, None))
+    if status is not None:
         raise StatusError(status, text)
     raise ErrorReplyError(text)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import anyio
@@ -21,6 +22,8 @@ WARM_UP = 5.0
 _PAUSES_S = (0.0, 0.02, 0.05, 0.1, 0.2)
 _UNUSABLE_TRIES = 3
 _NAMES_SHOWN = 20
+_KEY_HEADER = re.compile(r"\b(?:x-(?:[a-z]+-)*(?:key|token)|api-?key)\b", re.IGNORECASE)
+"""The names of headers in which servers other than OpenAI's take a key."""
 
 _ANSWERS = ("yes", "no")
 _SCHEMA: dict[str, Any] = {
@@ -104,11 +107,22 @@ async def retry_until_usable(
     raise failure
 
 
-def key_error(host: str, variable: str, *, given: bool) -> OracleUnavailableError:
-    """Return the error of a server that asks for a key, or for another one."""
+def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, given: bool) -> OracleUnavailableError:
+    """Return the error of a server that asks for a key, or for another one.
+
+    Args:
+        headers: those that `llm.request.headers` sets, which may hold the key.
+        detail: the server's words.
+        given: whether the variable is set.
+    """
+    own = ", ".join(f"llm.request.headers.{name}" for name in headers)
+    if own:
+        return OracleUnavailableError(f"{host} refuses the key; check what {own} holds: {detail}")
+    named = _KEY_HEADER.search(detail)
+    other = "" if named is None else f", or as it names a header: llm.request.headers={{{named[0]}: ${variable}}}"
     if given:
-        return OracleUnavailableError(f"{host} refuses the key in ${variable}; set another one")
-    return OracleUnavailableError(f"{host} asks for a key; set it in ${variable}")
+        return OracleUnavailableError(f"{host} refuses the key in ${variable}; set another one{other}")
+    return OracleUnavailableError(f"{host} asks for a key; set it in ${variable}{other}")
 
 
 def no_chat_error(where: str, paths: str, detail: str) -> OracleUnavailableError:

@@ -56,6 +56,9 @@ ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "padded"): {"token_floor": "256"},
     ("openai", "endless_blanks"): {},
     ("openai", "fenced"): {"schema": "prompt"},
+    ("openai", "strict_not_found"): {"unsent": "strict"},
+    ("openai", "schema_not_found"): {"schema": "json_object"},
+    ("openai", "errors_with_200"): {},
     ("openai", "loosely_worded"): {"schema": "prompt"},
     ("ollama", "loosely_worded"): {"schema": "prompt"},
     ("ollama", "no_system_role"): {"roles": "merged"},
@@ -100,11 +103,15 @@ REFUSED = {
     "gzip_bomb": TOO_LARGE,
     "other_path": "the server at {url} has no chat at /v1/chat/completions nor /chat/completions: 404 page not found; "
     "set llm.request.path to where it is",
-    "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY",
+    "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or as it names a header: "
+    "llm.request.headers={{api-key: $PRISM_LLM_API_KEY}}",
+    "x_api_key": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or as it names a header: "
+    "llm.request.headers={{X-API-Key: $PRISM_LLM_API_KEY}}",
 }
 """`{quirk: the line}` of the servers that need a setting, or can be helped by none."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
+    "x_api_key": {"request": {"headers": {"X-API-Key": "$AZURE_KEY"}}},
     "other_path": {"request": {"path": "/api/v3/chat/completions"}},
     "azure": {
         "request": {

@@ -1,0 +1,190 @@
+"""Routers in front of servers: errors with status 200, a 404 for what no provider takes, keys in other headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
+from actors.testing.errors import ApiError
+from prism.errors import OracleUnavailableError
+from prism.llm import LLMConfig, LLMFailureException, OpenAICompatClient
+from prism.llm.negotiation import MOST_REQUESTS
+from tests.llm.support import asking, canned, config_for
+from tests.wire.support import config, run
+
+pytestmark = pytest.mark.network
+
+WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
+    "a code": ({"error": {"message": "Provider returned error", "code": 502}}, "server_error", 502),
+    "a code in a text": ({"error": {"message": "Slow down", "code": "429"}}, "overloaded", 429),
+    "a status": ({"error": {"message": "Loading", "status": 503}}, "loading", 503),
+    "a status beside it": ({"error": "Loading", "status": 503}, "loading", 503),
+    "a status code": ({"error": {"message": "Timed out", "status_code": 408}}, "timeout", 408),
+    "a word as its code": ({"error": {"message": "Slow down", "code": "rate_limit_exceeded"}}, "overloaded", 429),
+    "a word as its status": ({"error": {"message": "Full", "status": "RESOURCE_EXHAUSTED"}}, "overloaded", 429),
+    "a word as its type": ({"error": {"message": "Full", "type": "overloaded_error"}}, "overloaded", 503),
+    "a number before a word": (
+        {"error": {"message": "No", "type": "invalid_request_error", "code": 503}},
+        "overloaded",
+        503,
+    ),
+    "no money": ({"error": {"message": "Pay", "code": 402}}, "client_error", 402),
+    "a quota": ({"error": {"message": "Pay", "type": "insufficient_quota"}}, "client_error", 429),
+    "a key": ({"error": {"message": "Who?", "code": "invalid_api_key"}}, "client_error", 401),
+    "a filter": ({"error": {"message": "Filtered", "code": "content_filter"}}, "refused", 400),
+    "an error object": ({"object": "error", "message": "Too long", "code": 400}, "refused", 400),
+    "no choices": ({"error": {"message": "Down", "code": 503}, "choices": []}, "overloaded", 503),
+    "an error in the choice": (
+        {"choices": [{"error": {"message": "Down", "code": 502}, "message": {"content": "I th"}}]},
+        "server_error",
+        502,
+    ),
+    "no status": ({"error": {"message": "Something"}}, "invalid_response", None),
+    "an unknown code": ({"error": {"message": "Something", "code": "E17"}}, "invalid_response", None),
+    "a number that is no status": ({"error": {"message": "Something", "code": 17}}, "invalid_response", None),
+}
+
+
+@pytest.mark.parametrize(("body", "reason", "status"), WITHIN.values(), ids=WITHIN)
+async def test_an_error_with_status_200_counts_under_the_status_that_it_names(
+    body: dict[str, Any], reason: str, status: int | None
+) -> None:
+    async with canned(200, body) as seen:
+        llm = LLMConfig(host=seen[0].decode())
+        async with aclosing(OpenAICompatClient(llm, {})) as model:
+            with pytest.raises(LLMFailureException) as caught:
+                await model.complete(asking())
+    assert (caught.value.reason, caught.value.status_code) == (reason, status)
+
+
+async def test_an_answer_beside_an_empty_error_is_an_answer() -> None:
+    said = {"message": {"content": '{"next_state": "scrolling"}'}, "finish_reason": "stop"}
+    async with (
+        canned(200, {"error": None, "choices": [said]}) as seen,
+        aclosing(OpenAICompatClient(LLMConfig(host=seen[0].decode()), {})) as model,
+    ):
+        assert json.loads((await model.complete(asking())).text) == {"next_state": "scrolling"}
+
+
+async def test_the_pause_that_an_error_with_status_200_asks_for_is_kept() -> None:
+    settings = ServerSettings(rate_per_s=0.001, says_when=True, quirks=("errors_with_200",), systemone=SystemOne.OFF)
+    async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
+        await model.complete(asking())
+        with pytest.raises(LLMFailureException) as caught:
+            await model.complete(asking())
+    assert (caught.value.reason, caught.value.status_code) == ("overloaded", 429)
+    assert 0.0 < caught.value.retry_after_s <= 1000.0
+
+
+async def test_a_run_asks_again_after_errors_with_status_200_and_has_the_digest_of_one_without(tmp_path: Path) -> None:
+    asked: dict[str, dict[str, Any]] = {"oracle": {"backend": "openai"}, "population": {"size": 60}}
+    plain = ServerSettings(systemone=SystemOne.OFF)
+    faults = FaultPlan(at={5: Fault.ERROR, 9: Fault.BUSY}, burst=1)
+    router = ServerSettings(systemone=SystemOne.OFF, quirks=("errors_with_200",), faults=faults)
+    found = []
+    for name, settings in (("plain", plain), ("router", router)):
+        with ModelServer(settings) as server:
+            found.append(await run(config(server.url, **asked), tmp_path / name))
+    assert found[1].digest == found[0].digest
+    assert found[1].retries_by_reason == {"overloaded": 1, "server_error": 1}
+    assert found[1].fallbacks == 0
+
+
+@pytest.mark.parametrize(
+    ("quirks", "changes"),
+    {
+        ("strict_not_found",): {"unsent": "strict"},
+        ("schema_not_found",): {"schema": "json_object"},
+        ("strict_not_found", "no_seed"): {"unsent": "strict", "seed": "random_seed"},
+        ("strict_not_found", "root_path"): {"unsent": "strict", "path": "/chat/completions"},
+        ("schema_not_found", "response_format_ignored"): {"schema": "prompt"},
+        ("schema_not_found", "errors_with_200", "null_usage"): {"schema": "json_object"},
+    }.items(),
+)
+async def test_a_404_for_a_schema_is_a_refusal_of_the_schema(quirks: tuple[str, ...], changes: dict[str, str]) -> None:
+    settings = ServerSettings(quirks=quirks, systemone=SystemOne.OFF)
+    async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
+        health = await model.check()
+        assert health.changes == changes
+        assert health.requests <= MOST_REQUESTS
+        assert "next_state" in (await model.complete(asking())).text
+
+
+async def test_a_404_for_a_schema_is_a_refusal_where_the_path_is_the_users_own() -> None:
+    settings = ServerSettings(quirks=("strict_not_found", "other_path"), systemone=SystemOne.OFF)
+    path = {"path": "/api/v3/chat/completions"}
+    async with (
+        ModelServer(settings) as server,
+        aclosing(OpenAICompatClient(config_for(server, request=path), {})) as model,
+    ):
+        assert (await model.check()).changes == {"unsent": "strict"}
+
+
+@pytest.mark.parametrize(
+    "said", ["No endpoints support 'strict'.", "This model does not support response_format json_schema."]
+)
+async def test_a_404_that_names_a_field_is_a_refusal_of_it(said: str) -> None:
+    def reply(_messages: object, _options: Mapping[str, object], form: object) -> str:
+        if isinstance(form, dict):
+            raise ApiError(404, said)
+        return '{"answer": "yes"}'
+
+    settings = ServerSettings(reply=reply, systemone=SystemOne.OFF)
+    async with ModelServer(settings) as server, aclosing(OpenAICompatClient(config_for(server), {})) as model:
+        assert (await model.check()).changes["schema"] == "json_object"
+
+
+async def test_a_wrong_path_is_still_one_line_after_no_more_requests_than_ever() -> None:
+    async with (
+        canned(404, {"detail": "Not Found"}) as seen,
+        aclosing(OpenAICompatClient(LLMConfig(host=seen[0].decode()), {})) as model,
+    ):
+        with pytest.raises(OracleUnavailableError, match="has no chat at /v1/chat/completions nor /chat/compl"):
+            await model.check()
+    assert len(seen) - 1 <= MOST_REQUESTS + 1
+
+
+KEY = "a-key-of-a-router"
+
+
+@pytest.mark.parametrize(
+    ("headers", "environment", "line"),
+    [
+        ({}, {}, "asks for a key; set it in $ROUTER_KEY, or as it names a header: {{X-API-Key: $ROUTER_KEY}}"),
+        (
+            {},
+            {"ROUTER_KEY": KEY},
+            "refuses the key in $ROUTER_KEY; set another one, or as it names a header: {{X-API-Key: $ROUTER_KEY}}",
+        ),
+        (
+            {"API-Key": "$OTHER"},
+            {"OTHER": KEY},
+            "refuses the key; check what llm.request.headers.API-Key holds: Access denied: send your key in X-API-Key.",
+        ),
+    ],
+)
+async def test_a_server_that_wants_its_key_in_another_header_says_what_to_set(
+    headers: dict[str, str], environment: dict[str, str], line: str
+) -> None:
+    async with ModelServer(ServerSettings(quirks=("x_api_key",))) as server:
+        llm = config_for(server, request={"headers": headers}, api_key_env="ROUTER_KEY")
+        async with aclosing(OpenAICompatClient(llm, environment)) as model:
+            with pytest.raises(OracleUnavailableError) as caught:
+                await model.check()
+    shown = line.replace("{{", "llm.request.headers={").replace("}}", "}")
+    assert str(caught.value) == f"{server.url} {shown}"
+    assert KEY not in str(caught.value)
+
+
+async def test_a_key_from_the_environment_is_sent_in_the_header_that_the_line_names() -> None:
+    async with ModelServer(ServerSettings(quirks=("x_api_key",), systemone=SystemOne.OFF)) as server:
+        llm = config_for(server, request={"headers": {"X-API-Key": "$ROUTER_KEY"}})
+        async with aclosing(OpenAICompatClient(llm, {"ROUTER_KEY": KEY})) as model:
+            assert (await model.check()).changes == {}
+            assert KEY not in repr(model.identity)
