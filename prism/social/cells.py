@@ -46,6 +46,12 @@ def is_whole(cell: str) -> bool:
     return bool(re.fullmatch(r"-?[0-9]+", cell) or WHOLE_FLOAT.fullmatch(cell) or SCIENTIFIC.fullmatch(cell))
 
 
+def plain(cell: str) -> str:
+    """Return a whole number without the zeros behind its point, and any other cell as it is."""
+    found = WHOLE_FLOAT.fullmatch(cell)
+    return cell if found is None else found[1]
+
+
 def is_number(cell: str) -> bool:
     """Return whether a cell is a number in any notation."""
     return _NUMBER.fullmatch(cell) is not None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.cells import INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT
+from prism.social.cells import INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain
 from prism.social.graph import FollowGraph
 from prism.social.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
 from prism.social.tie_columns import directed_ends
@@ -248,10 +248,10 @@ def _people(
     if not all(map(INTEGER.fullmatch, raw)):
         _check_ids(table, reading, raw, ends)
         number_of = dict[str, int]()
-        plain = (found[1] if (found := WHOLE_FLOAT.fullmatch(name)) else name for name in map(str.strip, raw))
-        same = np.array([number_of.setdefault(name, len(number_of)) for name in plain], dtype=np.int64)
+        whole = (plain(name.strip()) for name in raw)
+        same = np.array([number_of.setdefault(name, len(number_of)) for name in whole], dtype=np.int64)
         names, ends = [*number_of], same[ends]
-    _check_long(table, names)
+    _check_long(table, names, ends)
     if all(map(INTEGER.fullmatch, names)):
         values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
         order = np.argsort(values, kind="stable")
@@ -296,16 +296,21 @@ def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
     return None
 
 
-def _check_long(table: _Table, names: Sequence[str]) -> None:
-    """Refuse ids of which only the digits that a spreadsheet keeps are no zeros."""
-    long = [
-        name.lstrip("-")[DIGITS_KEPT:] for name in names if len(name) > DIGITS_KEPT and name.lstrip("-").isdecimal()
-    ]
-    rest = "".join(long)
-    if len(rest) >= DIGITS_LOST and not rest.strip("0"):
-        example = next(name for name in names if len(name.lstrip("-")) > DIGITS_KEPT)
-        problem = f"ids such as {example} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
-        raise table.error(problem)
+def _check_long(table: _Table, names: Sequence[str], ends: NDArray[np.int64]) -> None:
+    """Refuse a column of ids of which only the digits that a spreadsheet keeps are no zeros."""
+    long = {
+        at: digits
+        for at, name in enumerate(names)
+        if len(digits := name.removeprefix("-")) > DIGITS_KEPT and digits.isdecimal()
+    }
+    if not long:
+        return
+    for column in ends.T:
+        ids = [long[at] for at in np.unique(column).tolist() if at in long]
+        rest = "".join(digits[DIGITS_KEPT:] for digits in ids)
+        if len(rest) >= DIGITS_LOST and not rest.strip("0"):
+            problem = f"ids such as {ids[0]} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
+            raise table.error(problem)
 
 
 def _said(table: _Table, reading: Reading) -> list[str]:

@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Final, NamedTuple
 
 from prism.config.model import GraphConfig
-from prism.social.cells import has_digit, is_number, kind_of
-from prism.social.tie_columns import Ends, counts_by_name, directed_ends, may_be_reversed, ordered_ends, says_no_person
+from prism.social.cells import has_digit, is_number, kind_of, plain
+from prism.social.tie_columns import Ends, counts_by_name, directed_ends, may_be_reversed, of_no_person, ordered_ends
 
 SPACES: Final = " "
 """The separator that stands for any number of spaces and tabs."""
@@ -25,8 +25,15 @@ CLEAR: Final = 2.0
 """Two columns are the ends if they share this many times as many ids as either of them does with a third one."""
 APART: Final = 10.0
 """And this many times as many as two columns that are both others."""
-FEWEST_SHARED: Final = {"whole": 8, "text": 2}
-"""The least ids that they share: small numbers, such as weights, are equal to ids by chance."""
+FEWEST_SHARED: Final = 8
+"""The least ids that they share, because small numbers, such as weights, are equal to ids by chance."""
+FEWEST_WORDS: Final = 3
+"""The same for columns of words, if no other two share one and they are so much alike."""
+WORDS_LIKENESS: Final = 0.5
+LIST_LINES: Final = 8
+"""From so many lines on, a first column that counts them may number people of whom the second says something,"""
+LIST_LIKENESS: Final = 0.5
+"""unless they are this much alike (Jaccard), as in a ring or a chain."""
 
 _FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
 """A separator without a space behind it, or numbers with spaces between, which no id has unless it is in quotes."""
@@ -160,8 +167,8 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
     ends = _ends(names, columns, sample, config)
     cells = {cell for end in ends for cell in columns.distinct[end]}
     cells |= {cell for column in columns.distinct for cell in column & {*SEPARATORS}}
-    quoted = any('"' in line for line in sample.lines)
-    if not quoted and (strange := next((cell for cell in cells if _is_foreign(cell)), None)) is not None:
+    strange = next((cell for cell in cells if _is_strange(cell, sample.lines)), None)
+    if strange is not None:
         raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)
     for end in ends:
         if columns.kinds[end] in ("decimal", "date", "flag", "blank"):
@@ -172,8 +179,14 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
     return reading, any(" " in cell for cell in cells)
 
 
-def _is_foreign(cell: str) -> bool:
-    return _FOREIGN.search(cell) is not None and _COMMA_NUMBER.fullmatch(cell) is None
+def _is_strange(cell: str, lines: Sequence[str]) -> bool:
+    """Return whether a cell has a separator in it, or quotes that no line has as quotes within quotes."""
+    if '"' in cell:
+        doubled = cell.replace('"', '""')
+        return not any(doubled in line for line in lines)
+    if _FOREIGN.search(cell) is None or _COMMA_NUMBER.fullmatch(cell) is not None:
+        return False
+    return not any('"' in line for line in lines)
 
 
 def _are_kinds(columns: _Columns, at: int) -> bool:
@@ -181,10 +194,12 @@ def _are_kinds(columns: _Columns, at: int) -> bool:
 
 
 def _width(rows: Sequence[Sequence[str]], at: Sequence[int], *, is_told: bool) -> int:
-    """Return the number of columns, without those at the end that are empty everywhere."""
+    """Return the number of columns, without those at the end that are empty everywhere and have no name."""
     body = rows[1:] or rows
-    width = max(map(_filled, body))
+    width, first = max(map(_filled, body)), _filled(rows[0])
     least = min(map(len, body))
+    if width < first <= least:
+        width = first
     if is_told:
         return min(width, least)
     if width < 2:
@@ -192,8 +207,7 @@ def _width(rows: Sequence[Sequence[str]], at: Sequence[int], *, is_told: bool) -
     if least < width:
         place, few = next((place, row) for place, row in zip(at, rows, strict=True) if len(row) < width)
         raise UnclearError(f"expected {width} columns as in other lines, got {len(few)}", 1, place)
-    first = _filled(rows[0])
-    if not width - 1 <= first <= width:
+    if first > width or (first < width - 1 and len(rows[0]) < width):
         raise UnclearError(f"the first line has {first} columns, and others have {width}", 1)
     return width
 
@@ -217,8 +231,8 @@ class _Columns:
         self.width = width
         self._at = at
         self.cells = [[row[column] for row in rows] for column in range(width)]
-        self.distinct = [set(cells) for cells in self.cells]
-        self.kinds = [kind_of(cells) for cells in self.distinct]
+        self.kinds = [kind_of({*cells}) for cells in self.cells]
+        self.distinct = [{*map(plain, cells)} for cells in self.cells]
 
     @cached_property
     def counting(self) -> set[int]:
@@ -357,26 +371,40 @@ def _told_ends(told: Sequence[int | str], names: Sequence[str], columns: _Column
 
 def _only_two(names: Sequence[str], columns: _Columns) -> Ends:
     """Return the ends in a table of two columns, unless it is a list of people."""
-    facts = [name for name in names if says_no_person(name) and (name.lower() != "id" or counts_by_name(name))]
-    is_list = columns.kinds[0] != columns.kinds[1] and 0 in columns.counting and not columns.shared(0, 1)
-    if facts or (is_list and len(columns.rows) > 1):
-        what = f"`{facts[0]}` names no people" if facts else "the first counts the lines"
-        raise UnclearError(f"there are two columns, and {what}: set population.graph.columns", 3)
+    problem = "there are two columns, and {}: set population.graph.columns"
+    facts = [name for name in of_no_person(names) if name.lower() != "id" or counts_by_name(name)]
+    if facts:
+        raise UnclearError(problem.format(f"`{facts[0]}` names no people"), 3)
+    if _is_list(columns, 0, 1):
+        raise UnclearError(problem.format("the first counts the lines"), 3)
+    if len(columns.rows) > 1 and columns.kinds[0] != columns.kinds[1] and not columns.shared(0, 1):
+        # Of least rank: with another separator, it may be a tie and its weight, as in `ada bo 0,5`.
+        raise UnclearError(problem.format("they differ in kind and share no id"))
     return Ends(0, 1)
+
+
+def _is_list(columns: _Columns, one: int, other: int) -> bool:
+    """Return whether a column may number people by counting the lines, and another say something about them."""
+    lines = len(columns.rows)
+    if lines == 1 or one not in columns.counting:
+        return False
+    return columns.likeness(one, other) < LIST_LIKENESS if lines >= LIST_LINES else not columns.shared(one, other)
 
 
 def _alike(names: Sequence[str], columns: _Columns) -> Ends:
     """Return the two columns of one kind that share ids, if no others do."""
+    excluded = {*of_no_person(names)}
     possible = [
         at
         for at in range(columns.width)
-        if columns.kinds[at] in ("whole", "text") and not (names and says_no_person(names[at]))
+        if columns.kinds[at] in ("whole", "text") and not (names and names[at] in excluded)
     ]
     pairs = [pair for pair in combinations(possible, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
     best = max(pairs, key=lambda pair: columns.likeness(*pair), default=None)
     if best is not None:
         if len(pairs) == 1:
-            is_clear = columns.shared(*best) > 0 or (len(possible) == 2 and best == (0, 1))
+            is_first = len(possible) == 2 and best == (0, 1)
+            is_clear = (columns.shared(*best) > 0 or is_first) and not _is_list(columns, *best)
         else:
             is_clear = _stands_out(best, pairs, columns) and (bool(names) or _may_be_first(best, columns))
         if is_clear:
@@ -386,14 +414,17 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
 
 def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:
     """Return whether two columns share many more ids than any others do, and hold nothing that ends do not."""
-    kind = columns.kinds[best[0]]
-    if columns.shared(*best) < FEWEST_SHARED[kind] or {*best} & columns.counting:
+    is_text = columns.kinds[best[0]] == "text"
+    is_alone = not any(columns.shared(*pair) for pair in pairs if pair != best)
+    are_few = is_text and is_alone and columns.likeness(*best) > WORDS_LIKENESS
+    fewest = FEWEST_WORDS if are_few else FEWEST_SHARED
+    if columns.shared(*best) < fewest or {*best} & columns.counting:
         return False
     for pair in pairs:
         clear = CLEAR if {*pair} & {*best} else APART
         if pair != best and clear * columns.likeness(*pair) > columns.likeness(*best):
             return False
-    return kind == "text" or all(row[best[0]] != row[best[1]] for row in columns.rows)
+    return is_text or all(plain(row[best[0]]) != plain(row[best[1]]) for row in columns.rows)
 
 
 def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:

@@ -19,7 +19,9 @@ DIRECTIONS: Final = (
     ("src", "dst"),
     ("src", "dest"),
     ("src", "tgt"),
+    ("src", "target"),
     ("origin", "destination"),
+    ("origin", "dest"),
     ("from", "to"),
     ("sender", "receiver"),
     ("sender", "recipient"),
@@ -57,6 +59,12 @@ _FACTS = frozenset(
     | {"hour", "created", "count", "counts", "value", "score", "rating", "sign", "strength"}
 )
 """Words of columns that say something about a tie."""
+_THINGS = frozenset(
+    {"age", "artist", "book", "business", "category", "city", "club", "cluster", "community", "country", "course"}
+    | {"department", "event", "forum", "gender", "group", "hashtag", "item", "language", "movie", "paper", "party"}
+    | {"post", "product", "region", "sex", "song", "subreddit", "tag", "text", "topic", "track", "tweet", "url"}
+)
+"""Words of columns that hold what people have, rate or belong to."""
 
 
 class Ends(NamedTuple):
@@ -95,8 +103,16 @@ def ordered_ends(names: Sequence[str]) -> list[Ends]:
     return [ends for ends in found if {*words(names[ends.follower])[:-1]} <= _PEOPLE]
 
 
-def says_no_person(name: str) -> bool:
-    """Return whether a column's name is that of a line's number or of a fact about the tie."""
+def of_no_person(names: Sequence[str]) -> list[str]:
+    """Return the names of columns that hold no people: numbers of lines, facts about ties, and a thing beside people.
+
+    Where two columns are named after things, they are its ends: `movie_x` and `movie_y`.
+    """
+    things = [name for name in names if _THINGS & {*words(name)}]
+    return [name for name in names if _says_no_person(name) or things == [name]]
+
+
+def _says_no_person(name: str) -> bool:
     said = words(name)
     return said in {(), ("id",), ("edge", "id"), ("tie", "id"), ("link", "id")} or bool(
         {*said} & _FACTS or {*said[:1]} & _COUNTERS

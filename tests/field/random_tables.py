@@ -117,7 +117,11 @@ def _columns(draw: Random, ties: list[Tie], *, comma: bool, floats: bool) -> tup
         draw.choice(["timestamp", "time", "wolf"]): lambda at: str(1_500_000_000 + at * 77 + draw.randrange(50)),
         draw.choice(["date", "igel"]): lambda at: f"2020-{at % 12 + 1:02}-{at % 28 + 1:02}",
         draw.choice(["label", "relation", "reh"]): lambda at: draw.choice(["", "likes", "knows"]),
+        draw.choice(["time_of_day", "dachs"]): lambda at: f"2020-01-{at % 28 + 1:02} 10:00:{at % 60:02}",
+        draw.choice(["note", "floh"]): lambda at: "",
     }
+    if {one for one, _ in ties} & {another for _, another in ties}:  # else it would fit better than an end does
+        other[draw.choice(["via", "luchs"])] = lambda at: draw.choice(ties)[draw.randrange(2)]
     start, most = draw.choice([0, 1]), draw.choice([2, 6, 40])
     ends = draw.choice(ENDS)
     point = ",0" if comma else ".0"
