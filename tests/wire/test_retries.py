@@ -105,7 +105,7 @@ def test_a_server_that_loses_its_model_stops_the_run_and_a_resumed_one_ends_as_i
         ended = prism(lossy.url, **sections)
         assert (ended.code, ended.out) == (5, "")
         (line,) = [each for each in ended.err.splitlines() if each.startswith("prism: ")]
-        assert line.startswith("prism: the server refuses the question of agent ")
+        assert line.startswith("prism: the server refuses every question, first that of agent ")
         (row,) = run_prism(monkeypatch, capsys, "runs", "run").out.splitlines()[1:]
         assert (row.split()[1:3], row.endswith("by refused (client_error)")) == (["stopped", "yes"], True)
         lossy.settings = ServerSettings()
