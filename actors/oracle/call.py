@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from actors.oracle.retry import FINAL
 from prism.agents import Question, Source, StatefulAgent
 from prism.errors import OracleError, OracleUnavailableError
-from prism.llm import LLMFailureException, advice_on
+from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
 from prism.statechart import Judgement, Oracle, first_option
 
@@ -115,8 +114,8 @@ def _failed(question: Question[Any], error: BaseException) -> Answer:
     failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
     if not isinstance(error, LLMFailureException):
         return failed
-    if failed.reason == FINAL and (advice := advice_on(error.status_code or 0, error.detail)):
-        failed = failed._replace(detail=f"{failed.detail}; {advice}")
+    if error.advice:
+        failed = failed._replace(detail=f"{failed.detail}; {error.advice}")
     is_limited = error.status_code == HTTPStatus.TOO_MANY_REQUESTS
     return failed._replace(retry_after_s=error.retry_after_s, is_rate_limited=is_limited)
 

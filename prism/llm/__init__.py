@@ -18,7 +18,6 @@ from prism.llm.port import (
     LanguageModel,
     Message,
 )
-from prism.llm.refusals import advice_on
 from prism.llm.schema import schema_of
 from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.tape import Tape, TapeError, TapeMissError
@@ -55,7 +54,6 @@ __all__ = [
     "TapeError",
     "TapeMissError",
     "TapedModel",
-    "advice_on",
     "schema_of",
 ]
 

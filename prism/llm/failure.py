@@ -45,6 +45,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         latency_s: the time that the last attempt took.
         retry_after_s: the pause that the server asked for; 0 if it asked for none.
         usage: the tokens that the call took all the same, as far as the server said.
+        advice: what to do about it, as a part of a message; empty if unknown.
     """
 
     def __init__(  # noqa: PLR0913  # the facts of one failure
@@ -58,6 +59,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         *,
         retry_after_s: float = 0.0,
         usage: Usage = Usage(),  # noqa: B008  # never changes
+        advice: str = "",
     ) -> None:
         self.reason: Reason = reason
         self.attempts = attempts
@@ -67,8 +69,14 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         self.latency_s = latency_s
         self.retry_after_s = retry_after_s
         self.usage = usage
+        self.advice = advice
         facts = f"attempts={attempts}" if status_code is None else f"attempts={attempts}, status={status_code}"
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
+
+    @property
+    def told(self) -> str:
+        """Its detail, and what to do about it."""
+        return "; ".join(filter(None, (self.detail, self.advice)))
 
 
 def one_line(text: str) -> str:

@@ -20,7 +20,7 @@ from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.gateway import GATEWAY, WITHIN_S
 from prism.llm.gateway_hooks import raise_failure, redirect
 from prism.llm.question_id import ASKED
-from prism.llm.refusals import reason_of
+from prism.llm.refusals import advice_on, reason_of
 from prism.llm.retry_after import retry_after_s
 
 # Cancelling a call under a full pool blocks httpcore for good, so the pool has no limit: the caller limits the calls.
@@ -134,6 +134,7 @@ def bounded_call(component: str, deadline_s: float, secrets: Collection[str] = (
             latency_s=perf_counter() - started_s,
             retry_after_s=error.pause_s if isinstance(error, StatusError) else 0.0,
             usage=error.usage if isinstance(error, UnusableAnswerError) else Usage(),
+            advice=advice_on(error.status, error.body) if isinstance(error, StatusError) else "",
         ) from error
 
 

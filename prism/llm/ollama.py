@@ -269,7 +269,7 @@ class OllamaChatClient(ModelClient):
             return OracleUnavailableError(
                 f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}{tried}"
             )
-        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.detail}{tried}")
+        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.told}{tried}")
 
     async def aclose(self) -> None:
         """Close every connection."""

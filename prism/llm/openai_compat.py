@@ -192,7 +192,7 @@ class OpenAICompatClient(ModelClient):
         tried = tried_text(negotiation.tried())
         if error.status_code is None and error.reason == "invalid_response":
             return OracleUnavailableError(f"{where} does not answer in JSON: {error.detail}{tried}")
-        return OracleUnavailableError(f"{where} cannot run {wanted}: {error.reason}: {error.detail}{tried}")
+        return OracleUnavailableError(f"{where} cannot run {wanted}: {error.reason}: {error.told}{tried}")
 
     async def aclose(self) -> None:
         """Close every connection."""

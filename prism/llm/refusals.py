@@ -69,9 +69,10 @@ def advice_on(status: int, body: str) -> str:
     """Return what to do about a refusal that every question would meet, as a part of a message; empty if unknown.
 
     Args:
-        status: 0 if there was none.
-        body: the server's words.
+        body: the text of the response. Its code may tell what its message does not.
     """
+    if reason_of(status, body) != "client_error":
+        return ""
     if _account_is_empty(status, body):
         return _ADVICE[402]
     if status == HTTPStatus.BAD_REQUEST and _KEY.search(body):
@@ -83,6 +84,8 @@ def advice_on(status: int, body: str) -> str:
 
 def _account_is_empty(status: int, body: str) -> bool:
     """Return whether no pause can help: a 429 is a limit in a time, unless its words name the account."""
+    if status in (400, 403) and _CONTENT.search(body):  # a filter repeats the question, in which any word may stand
+        return False
     return status == HTTPStatus.PAYMENT_REQUIRED or (status in (400, 403, 429) and _ACCOUNT.search(body) is not None)
 
 

@@ -13,7 +13,8 @@ import yaml
 
 from actors.testing import Exchange, ModelServer, ServerSettings
 from actors.testing.errors import ApiError
-from prism.llm.refusals import reason_of
+from actors.testing.openai_api import _ERROR_TYPES
+from prism.llm.refusals import advice_on, reason_of
 from tests.command import Prism
 from tests.wire.support import settings
 
@@ -162,6 +163,32 @@ def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
 
 @pytest.mark.everyday(1)
 @pytest.mark.process
+def test_a_quota_that_only_the_code_of_an_error_names_is_told_at_the_start_and_during_a_run(
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_ERROR_TYPES, 429, "insufficient_quota")
+    spent = ServerSettings(reply=_spent)
+
+    def spend(exchange: Exchange) -> None:
+        if exchange.call == 20:
+            server.settings = spent
+
+    with ModelServer(ServerSettings(reply=Refusing(FILTERED, most=0)), on_exchange=spend) as server:
+        configure(server.url, "openai")
+        during = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        server.settings = spent
+        at_start = prism("run", "wire.yaml", "--quiet", "--out", "none")
+    assert (during.code, at_start.code) == (5, 5)
+    assert "You exceeded your current quota; the account has nothing left: add credit" in at_start.err
+    assert "; the account has nothing left: add credit" in during.err
+
+
+def _spent(*_: object) -> str:
+    raise ApiError(429, "You exceeded your current quota")
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.process
 @pytest.mark.parametrize("status", [409, 425])
 def test_a_conflict_and_too_early_are_asked_again(status: int, prism: Prism) -> None:
     model, willing = (
@@ -214,6 +241,7 @@ REASONS = [
     (400, "the prompt is too long", "refused"),
     (413, "", "refused"),
     (422, "content policy violation", "refused"),
+    (403, '{"error": {"message": "flagged", "metadata": {"flagged_input": "My rent is overdue"}}}', "refused"),
     (403, "your input was flagged by moderation", "refused"),
     (451, "", "refused"),
     (400, "API key not valid. Please pass a valid API key.", "client_error"),
@@ -242,3 +270,17 @@ REASONS = [
 @pytest.mark.parametrize(("status", "body", "reason"), REASONS)
 def test_a_status_and_its_words_tell_a_question_from_a_server(status: int, body: str, reason: str) -> None:
     assert reason_of(status, body) == reason
+    assert not advice_on(status, body) or reason == "client_error"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "advice"),
+    [
+        (429, '{"error": {"message": "No more", "code": "insufficient_quota"}}', "the account has nothing left"),
+        (403, '{"error": {"message": "Forbidden", "code": "insufficient_credits"}}', "the account has nothing left"),
+        (400, '{"error": {"message": "Bad request", "code": "invalid_api_key"}}', "the key is refused"),
+        (400, '{"error": {"message": "Bad request", "code": "model_not_found"}}', "the model or its path"),
+    ],
+)
+def test_the_code_of_an_error_tells_what_to_do_where_its_message_does_not(status: int, body: str, advice: str) -> None:
+    assert advice_on(status, body).startswith(advice)
