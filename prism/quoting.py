@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 _LINE_ENDS: Final = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+
+_OBEYED: Final = (
+    "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufeff"
+)
+_OBEYED_IN_LINES: Final = re.compile(f"[{_OBEYED}]")
+_OBEYED_IN_LINE: Final = re.compile(f"[{_OBEYED}\\t\\n]")
 
 SHOWN_CHARS: Final = 200
 """The most of a value that an error shows."""
@@ -17,6 +24,24 @@ DATA: Final = "Text in double quotes from here on is data. It is never an instru
 def quoted(value: Any) -> str:
     """Return the value, usually a text, as JSON on one line; three Unicode line ends that JSON allows are escaped."""
     return json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
+
+
+def printable(text: str) -> str:
+    r"""Return a text on one line, with everything escaped that a terminal would obey: `\x1b[31m`, `\n`, `\u202e`.
+
+    That is control characters, line ends, marks that change the order in which text is read, and the halves of
+    characters that stand for bytes of a file's name that are no UTF-8.
+    """
+    return _OBEYED_IN_LINE.sub(_escaped, text)
+
+
+def printable_lines(text: str) -> str:
+    """Return a text of several lines, each as `printable` has it, but for its tabs."""
+    return _OBEYED_IN_LINES.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return ascii(found[0])[1:-1]
 
 
 def shown(value: object) -> str:

@@ -13,12 +13,12 @@ import yaml
 from actors.calibration.page import page_of
 from actors.calibration.plan import CalibrationPlan
 from actors.core.files import write_file
-from actors.display.words import printable
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of
 from actors.runs.manifest import manifest_of
 from prism.calibration import Result
 from prism.config import Config, fitted_settings, settings
+from prism.quoting import printable
 
 CONFIGURATION, RESULT, PAGE = "calibrated.yaml", "calibration.json", "calibration.md"
 DIGITS = 6

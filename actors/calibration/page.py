@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from actors.calibration.plan import CalibrationPlan
-from actors.display.words import printable
 from prism.calibration import Result, reasons
+from prism.quoting import printable
 
 UNKNOWN = "-"
 WIDTH = "Width: of the interval, as a share of the one that the range alone has. Goes with: the largest correlation."

@@ -15,6 +15,7 @@ from actors.logs.output import output, say_json
 from actors.logs.standard_streams import open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
+from prism.quoting import printable_lines
 
 EPILOG = """\b
 Exit codes:
@@ -132,23 +133,21 @@ def _code() -> int:
     except OSError as error:
         code = EXIT_FAILED
         _print_error(f"{error.filename or 'standard output'}: {error.strerror}", code)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # it is printed as Python would
         code = EXIT_FAILED
-        if not _is_reported(error):
-            raise
+        _print_crash(error)
     return code
 
 
-def _is_reported(error: Exception) -> bool:
-    """Report an error that PRISM has not raised on purpose, and return True; False if Python is to print it."""
+def _print_crash(error: Exception) -> None:
+    """Print an error that PRISM has not raised on purpose, with the lines of code that led to it."""
     if _is_lack_of_memory(error):
         problem = "this process may use no more memory: take fewer people or a smaller file, or allow it more"
         _print_error(problem, EXIT_FAILED)
     elif output.is_json:
         say_json("error", CRASHED, exception=format_exc(), exit_code=EXIT_FAILED)
     else:
-        return False
-    return True
+        click.echo(printable_lines(format_exc()), err=True, nl=False)
 
 
 def _is_lack_of_memory(error: Exception) -> bool:
@@ -160,8 +159,10 @@ def _is_lack_of_memory(error: Exception) -> bool:
 def _print_usage_error(error: click.ClickException) -> None:
     if output.is_json or (output.format is None and _asks_for_json()):
         say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
-    else:
-        error.show()
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+    _print_error(error.format_message().replace("\n\t", " "), EXIT_USAGE)
 
 
 def _asks_for_json() -> bool:
@@ -175,7 +176,7 @@ def _print_error(problem: str, code: int) -> None:
         say_json("error", FAILED, error=problem, exit_code=code)
     else:
         told = "\n".join(f"prism: {line}" for line in problem.split("\n"))
-        click.secho(told, fg=None if os.environ.get("NO_COLOR") else "red", err=True)
+        click.secho(printable_lines(told), fg=None if os.environ.get("NO_COLOR") else "red", err=True)
 
 
 def exit_code(error: PrismError) -> int:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 from msgspec.structs import asdict
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from actors.cli.backtest_plot import draw
 from actors.cli.options import choose_config, run_name, with_settings
 from actors.core.extras import not_installed
+from actors.display.console import SafeConsole, echo
 from actors.factory.config_file import read_config
 from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.directory import RunDirectory
@@ -25,6 +26,7 @@ from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, scor
 from prism.economy.series_file import parse_series
 from prism.errors import ConfigError
 from prism.quarter import Period, Quarter
+from prism.quoting import printable
 
 NO_PLOT = f"prism: no plot: {not_installed('it is drawn with matplotlib', 'plots')}"
 
@@ -88,13 +90,13 @@ def backtest_command(
     directory.write("scores.csv", _csv(asdict(period_score) for period_score in scores))
     plot = draw(forecasts, lag_quarters=settings.economy.backtest.lag_quarters)
     if plot is None:
-        click.echo(NO_PLOT, err=True)
+        echo(NO_PLOT, err=True)
     else:
         directory.write("backtest.png", plot)
     if quiet:
-        click.echo(directory.path)
+        echo(str(directory.path))
     else:
-        Console().print(_report(scores, str(directory.path)))
+        SafeConsole().print(_report(scores, printable(str(directory.path))))
 
 
 def _within(forecasts: Sequence[Forecast], first: Quarter | None, last: Quarter | None) -> tuple[Forecast, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from actors.display.console import SafeConsole
 from actors.display.words import duration
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.input_files import SMALL_BYTES_MAX, locate_input
@@ -47,7 +47,7 @@ def _is_large(population: PopulationConfig) -> bool:
 @contextmanager
 def _step_display() -> Iterator[Callable[[str], None]]:
     """Provide a function that shows a step: on a terminal with its time so far, elsewhere as a line."""
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal or output.is_json:
         yield say
         return

@@ -24,8 +24,8 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.extras import not_installed
-from actors.display.console import unwrapped_console
-from actors.display.words import duration, printable
+from actors.display.console import SafeConsole, echo, unwrapped_console
+from actors.display.words import duration
 from actors.experiments.cells import count_done
 from actors.experiments.driver import Where, opened
 from actors.experiments.machine import processors
@@ -34,6 +34,7 @@ from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.runs.lock import locked
 from prism.calibration import planned_runs, reasons
+from prism.quoting import printable
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
@@ -101,10 +102,10 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     if not quiet:
         unwrapped_console().print(WrappedMarkdown(page_of(made, result)))
         named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
-        click.echo(printable(f"written to {place}: {', '.join(named)}"))
+        echo(f"written to {place}: {', '.join(named)}")
     if not result.is_reported:
         why = f": {'; '.join(reasons(result.steps))}" if quiet else "; what it lacks stands above"
-        say(printable(f"{path}: no fit is reported{why}"))
+        say(f"{path}: no fit is reported{why}")
         sys.exit(EXIT_THRESHOLD)
 
 
@@ -128,7 +129,7 @@ class WrappedMarkdown(Markdown):
 @contextmanager
 def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
     """Show progress on a terminal, or else a line for each batch of runs."""
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(None),
@@ -147,7 +148,7 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
         done += count
         bar.update(task, completed=done, description=f"{step}, {best[0]}")
         if count and not were_done and not is_live and not quiet:
-            click.echo(f"{step}: run {done:,} of {total:,}, {best[0]}", err=True)
+            echo(f"{step}: run {done:,} of {total:,}, {best[0]}", err=True)
 
     def on_best(distance: float) -> None:
         best[0] = f"best {distance:.3g}"

@@ -12,6 +12,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import with_settings
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
+from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
@@ -86,10 +87,10 @@ def chart(  # noqa: PLR0913  # an argument for each option
     else:
         text = FORMATS[form](outline(behaviour, None if done is None else done.activity))
     if out is None:
-        click.echo(text, nl=False)
+        echo_file(text)
     else:
         write_file(out, text.encode())
-        click.echo(f"{out}: written")
+        echo(f"{out}: written")
 
 
 def _check_options(
@@ -154,9 +155,8 @@ def _print_findings(behaviour: Behaviour[Any] | Statechart[Any]) -> None:
         found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays)
     else:
         found = lint(behaviour)
-    click.echo(rendered(found), nl=False)
     notices = sum(each.kind in NOTICES for each in found)
-    click.echo(f"{len(found) - notices} faults, {notices} notices")
+    echo(f"{rendered(found)}{len(found) - notices} faults, {notices} notices")
     if len(found) > notices:
         raise SystemExit(EXIT_THRESHOLD)
 
@@ -166,6 +166,6 @@ def _print_coverage(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> N
     width = max(len(f"{row.times:,}") for row in rows)
     for row in rows:
         shared = "  (counted together with the other rows that go this way)" if row.is_shared else ""
-        click.echo(f"{row.times:>{width},}  {row.name}{shared}")
+        echo(f"{row.times:>{width},}  {row.name}{shared}")
     never = sum(not row.times for row in rows)
-    click.echo(f"{len(rows) - never} of {len(rows)} rows taken, {never} never")
+    echo(f"{len(rows) - never} of {len(rows)} rows taken, {never} never")

@@ -9,7 +9,8 @@ import click
 from actors.cli.options import RUN
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
-from actors.display.words import printable
+from actors.core.files import write_file
+from actors.display.console import echo
 from actors.pages.sharing_words import interval
 from actors.runs.distil import distil_run
 from prism.sharing.distilled import DistilledQuestion
@@ -33,20 +34,18 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
     oracle.sharing.distilled: FILE asks it in place of a model.
     """
     if out.exists() and not force:
-        raise click.UsageError(f"{printable(str(out))} exists; --force replaces it")
+        raise click.UsageError(f"{out} exists; --force replaces it")
     if not out.parent.is_dir():
-        raise click.UsageError(f"{printable(str(out.parent))} is no directory; make it first")
+        raise click.UsageError(f"{out.parent} is no directory; make it first")
     try:
         found = distil_run(path)
     except ModuleNotFoundError:
         raise RunDirectoryError(not_installed("prism distil fits with scikit-learn", "sharing")) from None
-    temporary = out.with_name(f".{out.name}.tmp")
-    temporary.write_text(found.to_yaml(), encoding="utf-8")
-    temporary.replace(out)
+    write_file(out, found.to_yaml().encode())
     for question in found.questions:
-        click.echo(_line(question))
-    name = printable(str(out))
-    click.echo(f"written to {name}; use it with --set oracle.sharing.distilled={name} --set oracle.backend=choice")
+        echo(_line(question))
+    name = str(out)
+    echo(f"written to {name}; use it with --set oracle.sharing.distilled={name} --set oracle.backend=choice")
 
 
 def _line(question: DistilledQuestion) -> str:

@@ -15,10 +15,10 @@ import anyio
 import click
 import msgspec
 from msgspec.structs import replace
-from rich.console import Console
 from rich.table import Table
 
 from actors.cli.forecast import rows as forecast_rows
+from actors.display.console import SafeConsole
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import is_own
 from actors.factory.oracle_backends import make_model
@@ -64,7 +64,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
         table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
     table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
-    console = Console(markup=False)  # paths and answers of servers may have brackets
+    console = SafeConsole()  # paths and answers of servers may have brackets
     console.print(table)
     console.print(_oracle(settings))
 

@@ -18,7 +18,7 @@ from actors.cli.experiment_tables import print_outcome, threshold_said
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
-from actors.display.words import printable
+from actors.display.console import echo
 from actors.experiments.batches import run_batches
 from actors.experiments.cells import CELLS, Done, cell_path, count_done
 from actors.experiments.driver import Where, cells_to_do, opened
@@ -114,13 +114,13 @@ def run(  # noqa: PLR0913  # an option each
     if not quiet:
         print_outcome(outcome, made, place)
     for line in _problem_lines(problems, place):
-        click.echo(f"prism: {printable(line)}", err=True)
+        echo(f"prism: {line}", err=True)
     if problems:
         lost = f"{len(problems):,} of {len(made.cells):,} cells have no result"
         raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
     missed = [threshold_said(each) for each in outcome.thresholds if not each.is_met]
     if missed and quiet:
-        say(printable("; ".join(missed)))
+        say("; ".join(missed))
     if missed:
         sys.exit(EXIT_THRESHOLD)
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from actors.cli.experiment_calls import asked_together, run_s, to
 from actors.cli.experiment_tables import twins
 from actors.display.console import unwrapped_console
-from actors.display.words import duration, printable
+from actors.display.words import duration
 from actors.experiments.batches import first_seeds
 from actors.experiments.cells import count_done
 from actors.experiments.driver import cells_to_do
@@ -23,6 +23,7 @@ from actors.experiments.plan_record import promised_so_far
 from actors.experiments.shared_oracle import asking_of, asks_model
 from actors.runs.forecast import Forecast, forecast
 from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
+from prism.quoting import printable
 
 START_S, CELL_S = 1.5, 0.1
 """Seconds until a process of the experiment can take its first cell, and those that a cell takes beside its run."""
@@ -56,7 +57,7 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         ("time", f"about {to(times)} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
     rows += asked.rows
-    rows.append(("directory", str(out)))
+    rows.append(("directory", printable(str(out))))
     rows.append(("plan", made.hash[:16]))
     table = Table.grid(padding=(0, 2))
     for name, text in rows:

@@ -6,18 +6,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from actors.display.console import SafeConsole, echo
 from actors.display.progress_bar import ProgressBar
-from actors.display.words import duration, printable
+from actors.display.words import duration
 from actors.experiments.cells import Done
 from actors.experiments.plan import Cell
 from actors.experiments.standing import Standing
 from actors.logs.output import output
+from prism.quoting import printable
 
 NODES_SHOWN = 12
 REFRESH_PER_S = 2
@@ -33,7 +34,7 @@ class ExperimentDisplay:
 
     def __init__(self, known: int, *, quiet: bool) -> None:
         self._known, self._quiet = known, quiet
-        self._console = Console(stderr=True)
+        self._console = SafeConsole(stderr=True)
         self._is_live = self._console.is_terminal and not quiet and not output.is_json
         self._standing: Callable[[], Standing] | None = None
         self._begun = time.monotonic()
@@ -60,12 +61,12 @@ class ExperimentDisplay:
         note = "" if self._standing is None else self._standing().note
         if note != self._said:
             self._said = note
-            click.echo(f"prism: {printable(note)}", err=True)
+            echo(f"prism: {note}", err=True)
         self._ended += 1
         total = "" if self._standing is None else f" of {self._standing().total + self._known:,}"
         place = f"{self._known + self._ended:,}{total}: "
         said = f"{place}{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
-        click.echo(printable(said), err=True)
+        echo(said, err=True)
 
     def _drawn(self) -> RenderableType:
         if self._standing is None:

@@ -10,11 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.console import unwrapped_console
-from actors.display.words import printable, usd
+from actors.display.words import usd
 from actors.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.experiments.plan import Plan
 from actors.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, Comparison, SeveralCompared
+from prism.quoting import printable
 
 NONE = "-"
 ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN = 60, 60, 8

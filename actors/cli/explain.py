@@ -16,6 +16,7 @@ from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, with_log_options
 from actors.cli.run_command import with_progress
+from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
 from actors.results.explained_post import explain_post
@@ -135,11 +136,11 @@ def _show(
 def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a record as JSON, or its lines."""
     if not as_json:
-        click.echo("\n".join(lines))
+        echo("\n".join(lines))
         return
     text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
     # Outside of its strings JSON has no character that is not printable but for line ends, so all may be escaped.
-    click.echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
+    echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from actors.display.words import printable, usd
+from actors.display.words import usd
 from actors.results.explanation import (
     AgentPath,
     Cause,
@@ -30,7 +30,7 @@ from actors.results.explanation import (
     TickDifference,
     WhatIf,
 )
-from prism.quoting import quoted
+from prism.quoting import printable, quoted
 
 T = TypeVar("T")
 DEEPEST = 12

@@ -10,13 +10,12 @@ from time import perf_counter
 from types import FrameType
 
 import click
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
-from actors.display.words import printable
 from actors.logs.output import say
 from actors.results.export import FORMATS, Exported, Progress, chosen_tables, export
 from actors.runs.signals import EXIT_BASE
@@ -56,8 +55,8 @@ def export_command(
     with _ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
         done = export(paths, form, where, names, on_progress, replaces=force)
     for note in done.notes:
-        say(printable(note))
-    click.echo("\n".join(_lines(done)))
+        say(note)
+    echo("\n".join(_lines(done)))
 
 
 def _lines(done: Exported) -> list[str]:
@@ -68,7 +67,7 @@ def _lines(done: Exported) -> list[str]:
     lines = [f"without {', '.join(tables)}: {reason}" for reason, tables in reasons.items()]
     rows = ", ".join(f"{table} {count:,}" for table, count in done.rows.items())
     files = "1 table" if len(done.rows) == 1 else f"{len(done.rows)} tables"
-    return [*lines, f"{printable(str(done.path))}: {files}, {done.bytes:,} bytes; rows: {rows}"]
+    return [*lines, f"{done.path}: {files}, {done.bytes:,} bytes; rows: {rows}"]
 
 
 @contextmanager
@@ -121,7 +120,7 @@ class _Shown:
 @contextmanager
 def _progress_shown(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """Show the progress on standard error: a bar on a terminal, elsewhere a line every five seconds."""
-    console, shown = Console(stderr=True), _Shown()
+    console, shown = SafeConsole(stderr=True), _Shown()
     if quiet:
         yield lambda _: None
     elif not console.is_terminal or console.is_dumb_terminal:

@@ -11,6 +11,7 @@ import click
 
 from actors.cli.templates import TEMPLATES
 from actors.core.errors import RunDirectoryError
+from actors.display.console import echo
 from actors.factory.shipped import (
     FILE_NAME,
     TEMPLATE_CONFIG,
@@ -60,7 +61,7 @@ def init(  # one for each option
     Examples come with their data files. DIR is the name of the example, the domain or the package if it is not given.
     """
     if lists:
-        click.echo(_list())
+        echo(_list())
         return
     if sum(chosen is not None for chosen in (domain, example, template)) > 1:
         raise click.UsageError("--domain, --example and --template exclude each other: each has its own domain")
@@ -82,8 +83,8 @@ def init(  # one for each option
 
 def _write_files(target: Path, files: dict[Path, bytes], config: Path, command: str = "run") -> None:
     _write(target, files)
-    click.echo("\n".join(f"wrote {path}" for path in files))
-    click.echo(f"next: prism {command} {config}")
+    echo("\n".join(f"wrote {path}" for path in files))
+    echo(f"next: prism {command} {config}")
 
 
 def _package_name(directory: Path) -> str:

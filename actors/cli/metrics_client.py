@@ -20,10 +20,10 @@ from actors.cli.scrape import Interval, Scrape
 from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
-from actors.display.words import printable
 from actors.metrics.http_server import PASSWORD
 from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
 from actors.runs.lock import LOCK, holder_of
+from prism.quoting import printable
 
 HEADERS = {"Accept": "text/plain", "User-Agent": "prism-watch"}
 TIMEOUT_S = 5.0

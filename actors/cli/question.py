@@ -11,6 +11,7 @@ import click
 
 from actors.cli.exit_codes import EXIT_FAILED
 from actors.core.errors import ActorError
+from actors.display.console import echo
 from actors.persistence.oracle_log import LoggedAnswer
 from actors.runs.questions import FoundQuestion, find_question
 from prism.agents import Question, Update
@@ -36,14 +37,14 @@ def show_question(text: str, root: Path, paths: list[Path]) -> None:
         try:
             found = find_question(path, tick, agent, wanted)
         except ActorError as error:
-            click.echo(f"prism: {path}: cannot be searched: {error}", err=True)
+            echo(f"prism: {path}: cannot be searched: {error}", err=True)
             continue
         if found is not None:
             is_found = True
-            click.echo("\n".join([f"{path}: question {wanted}", *_lines(found, tick, agent)]))
+            echo("\n".join([f"{path}: question {wanted}", *_lines(found, tick, agent)]))
     if not is_found:
         runs = "1 run" if len(paths) == 1 else f"{len(paths):,} runs"
-        click.echo(f"prism: {root}: no question {wanted} in {runs}", err=True)
+        echo(f"prism: {root}: no question {wanted} in {runs}", err=True)
         sys.exit(EXIT_FAILED)
 
 

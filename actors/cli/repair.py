@@ -11,6 +11,7 @@ import click
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PREPARE, QUIET, RUN, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
+from actors.display.console import echo
 from actors.logs.output import say
 from actors.runs.directory import RunDirectory
 from actors.runs.repair import Losses, find_losses, plan_repair
@@ -41,7 +42,7 @@ def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: b
     parent = RunDirectory(path)
     losses = find_losses(parent)
     if not losses.total:
-        click.echo(f"{path}: {_nothing_lost(path, losses)}")
+        echo(f"{path}: {_nothing_lost(path, losses)}")
         return
     plan = plan_repair(parent, losses, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-repaired")

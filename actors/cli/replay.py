@@ -11,6 +11,7 @@ import click
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import QUIET, RUN, with_log_options
 from actors.cli.run_command import with_progress
+from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay as run_again
 
@@ -30,6 +31,6 @@ def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
     simulation = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks), quiet=quiet))
     digest = simulation.engine.digest.hexdigest()
     if quiet:
-        click.echo(digest)
+        echo(digest)
     else:
-        click.echo(f"{path}: {simulation.engine.tick:,} ticks replayed, every one as recorded; digest {digest}")
+        echo(f"{path}: {simulation.engine.tick:,} ticks replayed, every one as recorded; digest {digest}")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
+from actors.display.console import SafeConsole, echo
 from actors.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from actors.results.audience import audience_of
 from actors.results.observed import ECONOMY
@@ -67,9 +67,9 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
     with Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        console=Console(stderr=True),
+        console=SafeConsole(stderr=True),
         transient=True,
-        disable=quiet or not Console(stderr=True).is_terminal,
+        disable=quiet or not SafeConsole(stderr=True).is_terminal,
     ) as progress:
         experiment = _experiment(paths, files, progress)
         runs = _read(paths, progress) if experiment is None else []
@@ -83,7 +83,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
         else:
             content = experiment_report(experiment, on_step).encode()
     write_file(out, content)
-    click.echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
+    echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
 
 
 def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress) -> ExperimentRecord | None:

@@ -13,6 +13,7 @@ from actors.cli.building import build_with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report
+from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
@@ -61,6 +62,6 @@ def resume(  # one for each option
             say(note)
         if run.is_done:
             text = f"{path}: has all its {run.recorded.ticks:,} ticks; --ticks N makes it longer"
-            click.echo(run.digest if quiet else text)
+            echo(run.digest if quiet else text)
         else:
             run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)

@@ -12,7 +12,6 @@ from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
 from actors.core.errors import ActorError
-from actors.display.words import printable
 from actors.factory.checks import understood_by
 from actors.factory.config_file import read_config
 from actors.logs.output import say
@@ -58,7 +57,7 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
     settings = read_config(path, overrides)
     built = build_with_progress(settings, quiet=quiet)
     for line in () if quiet else understood_by(built.domain):
-        say(printable(line))
+        say(line)
     with observation(settings) as observed:  # before all else: a port in use must leave no run directory
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):

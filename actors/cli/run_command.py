@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
-import click
-from rich.console import Console
 
 from actors.cli.building import build_with_progress
 from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
 from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
+from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
 from actors.display.words import counted
@@ -37,6 +36,7 @@ from actors.runtime.activation import way_of
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
+from prism.quoting import printable
 
 T = TypeVar("T")
 
@@ -76,9 +76,9 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
         say(f"metrics at {observed.address.url}/metrics")
     summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
     if quiet:
-        click.echo(summary.digest)
+        echo(summary.digest)
     else:
-        Console().print(render(summary, str(run.directory.path)))
+        SafeConsole().print(render(summary, printable(str(run.directory.path))))
         _print_fallbacks(summary, run.directory.path)
         _print_resume_command(summary, run.directory.path, run.config.oracle)
     log_muted_streams(run.directory.log)
@@ -110,7 +110,7 @@ def branch_and_report(
         for note in notes:
             say(note)
         if prepare:
-            click.echo(f"{child.path}: ready; run it with: prism resume {child.path}")
+            echo(f"{child.path}: ready; run it with: prism resume {child.path}")
             return
         run, _ = resume_run(plan_resume(child.path, build=partial(build_with_progress, quiet=quiet)))
         try:

@@ -6,15 +6,16 @@ import time
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
+from actors.display.console import SafeConsole, echo
 from actors.display.words import counted, duration
 from actors.runs.listing import ListedRun, RunStatus, run_paths, runs_in
 from actors.runs.phase_file import PhaseNote
+from prism.quoting import printable
 
 WIDEST = 10_000
 """Columns that a table may have if it is not shown on a terminal."""
@@ -51,15 +52,15 @@ def runs(root: Path, question: str | None) -> None:
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
     if not lines:
-        click.echo(f"{root}: no runs")
+        echo(f"{root}: no runs")
         return
     table = _table(lines)
-    console = Console(markup=False, emoji=False)  # a directory may be called [red]
+    console = SafeConsole()  # a directory may be called [red]
     width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
     if console.is_terminal and width > console.width:
-        click.echo("\n".join(map(_block, lines)))
+        echo("\n".join(map(_block, lines)))
     else:
-        Console(width=width, markup=False, emoji=False).print(table)
+        SafeConsole(width=width).print(table)
 
 
 def _table(lines: list[ListedRun]) -> Table:
@@ -69,7 +70,7 @@ def _table(lines: list[ListedRun]) -> Table:
         table.add_column(title, justify="right" if title in {"ticks", "of", "agents"} else "left", no_wrap=True)
     for line in lines:
         table.add_row(
-            str(line.path),
+            printable(str(line.path)),
             _state(line),
             _resumable(line),
             f"{line.ticks:,}",

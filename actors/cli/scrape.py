@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.display.words import printable
+from prism.quoting import printable
 
 Key = tuple[str, frozenset[tuple[str, str]]]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import anyio
 import click
 import msgspec
-from rich.console import Console
 
 from actors.cli.divergence import shadow_table
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
+from actors.display.console import SafeConsole, echo
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
 from actors.runs.shadow import SHADOW, shadow
@@ -61,7 +61,7 @@ def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_jso
     with locked(path):
         found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
         return
-    Console().print(shadow_table(found))
-    click.echo(f"oracle: {found.oracle}; figures in {path / SHADOW}")
+    SafeConsole().print(shadow_table(found))
+    echo(f"oracle: {found.oracle}; figures in {path / SHADOW}")

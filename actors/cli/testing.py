@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from actors.cli.help_sections import SectionedCommand
+from actors.display.console import echo
 from actors.testing import (
     MEANINGS,
     QUIRKS,
@@ -303,14 +304,14 @@ def serve(**given: Any) -> None:
             on_exchange = stack.enter_context(_log(given["log"])) if given["log"] else None
             server = ModelServer(_settings(given), host=given["host"], port=given["port"], on_exchange=on_exchange)
             stack.enter_context(server)
-            click.echo(f"listening on {server.url}")
+            echo(f"listening on {server.url}")
             if not given["as_json"]:
-                click.echo(_hint(server))
+                echo(_hint(server))
             _wait_for_signal()
     except ModelServerError as error:
         raise click.ClickException(str(error)) from None
     counts = server.statistics()
-    click.echo(msgspec.json.encode(counts) if given["as_json"] else _report(counts, monotonic() - begun))
+    echo(msgspec.json.encode(counts).decode() if given["as_json"] else _report(counts, monotonic() - begun))
 
 
 @testing.command()
@@ -322,7 +323,7 @@ def faults() -> None:
     """
     width = max(map(len, Fault))
     for fault, meaning in MEANINGS.items():
-        click.echo(f"{fault:{width}}  {meaning}")
+        echo(f"{fault:{width}}  {meaning}")
 
 
 @testing.command()
@@ -335,7 +336,7 @@ def spells() -> None:
     """
     width = max(map(len, SpellKind))
     for spell, meaning in SPELLS.items():
-        click.echo(f"{spell:{width}}  {meaning}")
+        echo(f"{spell:{width}}  {meaning}")
 
 
 @testing.command()
@@ -346,7 +347,7 @@ def quirks() -> None:
     """
     width = max(map(len, QUIRKS))
     for quirk in QUIRKS.values():
-        click.echo(f"{quirk.name:{width}}  {quirk.api:6}  {quirk.sentence}")
+        echo(f"{quirk.name:{width}}  {quirk.api:6}  {quirk.sentence}")
 
 
 def _settings(given: dict[str, Any]) -> ServerSettings:

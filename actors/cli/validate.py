@@ -10,7 +10,7 @@ import click
 from actors.cli.building import build_with_progress
 from actors.cli.deliberation import deliberation
 from actors.cli.options import choose_config, with_settings
-from actors.display.words import printable
+from actors.display.console import echo
 from actors.factory.checks import Checked, check_domain, lines_of_domain, understood_by
 from actors.factory.config_file import read_config
 from actors.factory.oracle_backends import check_oracle
@@ -51,16 +51,16 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     check_oracle(settings)
     simulation = settings.simulation
     size = "as many agents as the files name" if checked.size is None else f"{checked.size:,} agents"
-    click.echo(
+    echo(
         f"{path}: ok: {size}, {simulation.rounds:,} rounds of {simulation.ticks_per_round} ticks "
         f"({simulation.length:,} ticks), seed {simulation.seed}, oracle {settings.oracle.backend}"
     )
     for name, sha256 in checked.inputs.items():
-        click.echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
+        echo(f"{name}: can be opened" if sha256 is None else f"{name}: ok: sha256 {sha256}")
     for line in checked.notes:
-        click.echo(printable(line))
+        echo(line)
     if (deliberates := deliberation(settings)) is not None:
-        click.echo(deliberates)
+        echo(deliberates)
     _print_unchecked(checked)
     if foretells:
         _print_forecast(settings)
@@ -73,11 +73,11 @@ def _print_forecast(config: Config) -> None:
 
     needed = needs(config)
     for name, text in needed_rows(config, needed):
-        click.echo(f"{name}: {text}")
+        echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
-        click.echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
+        echo("oracle.backend is choice, which asks no model; a model would be asked as follows")
     for name, text in rows(config, forecast(config), needed):
-        click.echo(f"{name}: {text}")
+        echo(f"{name}: {text}")
 
 
 def _build(config: Config) -> Checked:
@@ -89,6 +89,6 @@ def _build(config: Config) -> Checked:
 def _print_unchecked(checked: Checked) -> None:
     unread = [name for name, sha256 in checked.inputs.items() if sha256 is None]
     if unread:
-        click.echo(f"not read: {', '.join(unread)}; --build reads every file")
+        echo(f"not read: {', '.join(unread)}; --build reads every file")
     if checked.not_built:
-        click.echo(f"not made: {checked.not_built}; --build makes them")
+        echo(f"not made: {checked.not_built}; --build makes them")

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.core.files import write_file
+from actors.display.console import SafeConsole
 from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed
 from actors.results.real_figures import Real, read_real
 from prism.config import Config
@@ -54,7 +55,7 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
         write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    Console().print(_table(facts, paths))
+    SafeConsole().print(_table(facts, paths))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
 

@@ -11,6 +11,7 @@ import click
 
 from actors.cli.options import RUN
 from actors.cli.run_command import with_progress
+from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.recompute import recompute, without_replay
 from actors.runs.verify import verify_run
@@ -43,6 +44,6 @@ def verify(path: Path, *, quick: bool, quiet: bool) -> None:
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked), quiet=quiet))
     for finding in checked.findings:
         file = finding.file if finding.is_input else path / finding.file
-        click.echo(f"{file}: {finding.word}: {finding.detail}")
+        echo(f"{file}: {finding.word}: {finding.detail}")
     if not checked.is_good:
         sys.exit(EXIT_DAMAGED)

@@ -15,6 +15,7 @@ from actors.cli.metrics_client import MetricsClient
 from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
+from actors.display.console import echo
 from actors.runs.listing import run_paths
 
 HOST, PORT = "127.0.0.1", 8480
@@ -54,7 +55,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
 
     def ready(address: str) -> None:
-        click.echo(f"prism view: {address}  (Ctrl-C ends it)")
+        echo(f"prism view: {address}  (Ctrl-C ends it)")
         if opens:
             webbrowser.open(address)
 

@@ -15,6 +15,7 @@ from actors.cli.keys import Keys
 from actors.cli.metrics_client import MetricsClient
 from actors.cli.watch_view import brief, line, view
 from actors.cli.watched_run import WatchedRun
+from actors.display.console import SafeConsole, echo
 from actors.display.frame import Frame
 from actors.display.progress import LINE_EVERY_S
 
@@ -38,7 +39,7 @@ def watch(names: tuple[str, ...], *, once: bool, user: str | None, ca: Path | No
     several runs, and q or Ctrl-C ends this command, not the run. It ends by itself when every run has ended.
     """
     runs = [WatchedRun(MetricsClient(name, user, ca)) for name in names]
-    console = Console()
+    console = SafeConsole()
     try:
         if once:
             _print_once(console, runs)
@@ -61,7 +62,7 @@ def _print_once(console: Console, runs: Sequence[WatchedRun]) -> None:
             console.print(view(run.now, run.trends))
         else:
             is_missing = True
-            click.echo(f"prism: {run.now.ended or run.now.problem}", err=True)
+            echo(f"prism: {run.now.ended or run.now.problem}", err=True)
     if is_missing:
         sys.exit(1)
 
@@ -73,11 +74,11 @@ def _print_lines(runs: Sequence[WatchedRun]) -> None:
         for run in left:
             now, name = run.look(), run.client.name
             if now.ended:
-                click.echo(now.ended)
+                echo(now.ended)
             elif not now.problem:
-                click.echo(line(now) if len(runs) == 1 else f"{name}: {line(now)}")
+                echo(line(now) if len(runs) == 1 else f"{name}: {line(now)}")
             elif told.get(name) != now.problem:
-                click.echo(f"prism: {now.problem}; waiting", err=True)
+                echo(f"prism: {now.problem}; waiting", err=True)
             told[name] = now.problem
         if any(not run.now.ended for run in runs):
             time.sleep(LINE_EVERY_S)
@@ -99,7 +100,7 @@ def _show(console: Console, runs: Sequence[WatchedRun]) -> None:
         frame.content = _content(runs, shown, "")
     for run in runs:
         if run.now.ended:
-            click.echo(run.now.ended)
+            echo(run.now.ended)
 
 
 def _content(runs: Sequence[WatchedRun], shown: int, help_line: str) -> RenderableType:

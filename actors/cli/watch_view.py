@@ -15,7 +15,8 @@ from actors.core.phase import Phase
 from actors.display.phase import phase_line, phase_words
 from actors.display.progress import REPLAYING, headline, states_table
 from actors.display.trends import Row, Trends, oracle_rows, trends_table
-from actors.display.words import duration, printable, share, usd
+from actors.display.words import duration, share, usd
+from prism.quoting import printable
 
 EVENTS_SHOWN = 5
 NOT_SHOWN = {CheckpointWritten.name()}

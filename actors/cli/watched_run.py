@@ -13,7 +13,7 @@ from actors.cli.metrics_client import MetricsClient
 from actors.cli.scrape import Interval, Scrape
 from actors.core.phase import Phase
 from actors.display.trends import Trends
-from actors.display.words import printable
+from prism.quoting import printable
 
 WINDOW_S = 10.0
 """Rates are over the latest scrapes of this time."""

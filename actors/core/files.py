@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
@@ -14,6 +18,9 @@ from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
 """The most bytes of one read. More memory than a file has is never asked for, whatever its limit is."""
+
+ABANDONED_AFTER_S = 60.0
+"""The age of a draft without a lock from which nobody works on it."""
 
 _KINDS: dict[str, Callable[[int], bool]] = {
     "directory": stat.S_ISDIR,
@@ -122,11 +129,35 @@ def write_file(path: Path, content: bytes) -> None:
         raise run_directory_error(error, f"{path}: cannot be written") from None
 
 
+def remove_abandoned(path: Path) -> None:
+    """Remove the drafts of a file or a directory, `.NAME.*.tmp` beside it, whose processes were killed.
+
+    A living process holds the lock of its draft; a draft younger than a minute may be about to be locked.
+    """
+    for draft in path.parent.glob(f".{escape(path.name)}.*.tmp"):
+        with suppress(OSError), opened_as_it_is(draft) as descriptor:
+            if time.time() - os.fstat(descriptor).st_mtime > ABANDONED_AFTER_S:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
+
+
+@contextmanager
+def opened_as_it_is(path: Path) -> Iterator[int]:
+    """Open a file or a directory, but what no symbolic link leads to; yield its descriptor, which may be locked."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def _replace(path: Path, content: bytes, mode: int) -> None:
+    remove_abandoned(path)
     descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

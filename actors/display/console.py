@@ -1,14 +1,52 @@
-"""Consoles of the command line."""
+"""All that the command line prints, but for its messages on standard error (`say`): nothing of it moves a terminal.
+
+Names of files, answers of servers and texts of models are printed as text. What a terminal would obey in them is
+escaped, and brackets are no markup.
+"""
 
 from __future__ import annotations
 
-from rich.console import Console
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from prism.quoting import printable_lines
 
 UNWRAPPED = 10_000
 """The width of a console that wraps nothing."""
 
 
+class SafeConsole(Console):
+    """A console whose texts are data. Colours, live displays and the cursor are its own doing, and stay.
+
+    Texts are escaped when they have their place. One that is to have room for that is `printable` before.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the parts of what is to be printed, with texts escaped."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable_lines(segment.text), segment.style)
+
+
 def unwrapped_console() -> Console:
     """Return a console on the standard output, which wraps lines on a terminal alone: a file has no width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=UNWRAPPED)
+    console = SafeConsole()
+    return console if console.is_terminal else SafeConsole(width=UNWRAPPED)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print a text and a line end on standard output, or on standard error."""
+    click.echo(printable_lines(text), err=err)
+
+
+def echo_file(content: str) -> None:
+    """Print the content of a file on standard output: to the byte, unless that is a terminal."""
+    sys.stdout.write(printable_lines(content) if sys.stdout.isatty() else content)
+    sys.stdout.flush()

@@ -8,21 +8,22 @@ from time import perf_counter
 from typing import Any
 
 import anyio
-import click
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from actors.core.phase import WAITING, Phase
+from actors.display.console import SafeConsole, echo
 from actors.display.frame import Frame
 from actors.display.phase import phase_line, phase_words
 from actors.display.progress_bar import ProgressBar
 from actors.display.trends import Row, Trends, oracle_rows, trends_table
-from actors.display.words import duration, printable, share, usd
+from actors.display.words import duration, share, usd
 from actors.logs.output import output, say_json
 from actors.runtime.simulation import Progress
 from prism.palette import Style, state_styles
+from prism.quoting import printable
 
 REFRESH_S = 0.25
 LINE_EVERY_S = 5.0
@@ -112,7 +113,7 @@ class Pace:
 
 async def show_progress(read: Callable[[], Progress]) -> None:
     """Show progress on standard error until cancelled."""
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     pace = Pace(read)
     # A live table needs a terminal that can move the cursor.
     if not console.is_terminal or console.is_dumb_terminal or output.is_json:
@@ -142,7 +143,7 @@ def _print_line(progress: Progress, pace: Pace) -> None:
     if output.is_json:
         say_json("info", "progress", **facts(progress, pace))
     else:
-        click.echo(line(progress, pace), err=True)
+        echo(line(progress, pace), err=True)
 
 
 def facts(progress: Progress, pace: Pace) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from time import perf_counter
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from actors.core.phase import Phase
+from actors.display.console import SafeConsole
 from actors.display.phase import phase_words
 from actors.display.progress import LINE_EVERY_S
 from actors.logs.output import output, say
@@ -44,7 +44,7 @@ def step_shown(step: str) -> Iterator[None]:
 
 
 def _show(step: str, done: Event) -> None:
-    console, begun = Console(stderr=True), perf_counter()
+    console, begun = SafeConsole(stderr=True), perf_counter()
 
     def words() -> str:
         return phase_words(Phase.STARTING, perf_counter() - begun, step)

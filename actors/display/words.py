@@ -1,4 +1,4 @@
-"""Numbers in words: durations, shares, amounts of money; and texts of others, made safe for a terminal."""
+"""Numbers in words: durations, shares, amounts of money."""
 
 from __future__ import annotations
 
@@ -35,8 +35,3 @@ def duration(seconds: float | None) -> str:
     if hours:
         return f"{hours} h {minutes:02d} min"
     return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
-
-
-def printable(text: str) -> str:
-    """Return a text without control characters: a terminal would act on them, and a server or a model wrote it."""
-    return "".join(character if character.isprintable() else "?" for character in text)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from actors.core.notebook import in_notebook
+from prism.quoting import printable_lines
 
 Format = Literal["text", "json"]
 FORMATS: tuple[Format, ...] = ("text", "json")
@@ -58,7 +59,7 @@ def say(message: str, *, level: str = "info") -> None:
     if output.is_json:
         say_json(level, "message", message=message)
     else:
-        _write(f"prism: {message}\n")
+        _write(f"prism: {printable_lines(message)}\n")
 
 
 def say_json(level: str, event: str, **facts: Any) -> None:

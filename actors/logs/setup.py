@@ -29,7 +29,8 @@ from actors.logs.output import is_shown, output
 from actors.logs.rate_limit import LogLimit
 from actors.logs.redaction import Redaction
 from actors.logs.standard_streams import Muted, failures
-from actors.logs.terminal import TerminalLog
+from actors.logs.terminal import Render, TerminalLog
+from prism.quoting import printable, printable_lines
 
 MUTED = "stream_muted"
 
@@ -266,6 +267,14 @@ def _rendered() -> Processor:
     return _text() if output.format == "text" else structlog.processors.JSONRenderer()
 
 
-def _text() -> structlog.dev.ConsoleRenderer:
+def _text() -> Render:
     has_colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
-    return structlog.dev.ConsoleRenderer(colors=has_colors)
+    render = structlog.dev.ConsoleRenderer(colors=has_colors)
+    return lambda logger, method, event: render(logger, method, {name: _data(event[name], name) for name in event})
+
+
+def _data(value: Any, name: str) -> Any:
+    """Return a value of an event as text for a terminal; what is no text is shown by `repr`, which escapes as much."""
+    if not isinstance(value, str):
+        return value
+    return printable_lines(value) if name == "exception" else printable(value)

@@ -15,10 +15,10 @@ NOT_COUNTED = frozenset({"connection_error", "overloaded", "loading"})
 """Failures that are not due to the question: it is asked again for as long as its deadline allows."""
 COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
 """Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
-UNREADABLE = frozenset({"invalid_response"})
-"""Failures that would come again if the server sampled from the same seed."""
 REFUSED = "refused"
 """The failure of one question on a server that answers others: it is asked `oracle.max_attempts` times in any case."""
+UNREADABLE = frozenset({"invalid_response", REFUSED})
+"""Failures that would come again if the server sampled from the same seed."""
 FINAL = "client_error"
 """The failure that every question would have."""
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
 from actors.core.errors import RunDirectoryError, run_directory_error
+from actors.core.files import opened_as_it_is, remove_abandoned
 
 
 @contextmanager
 def new_directory(out: Path, replaces: Container[str] | None = None) -> Iterator[Path]:
     """Yield an empty directory beside `out`, which is put in its place at the end of the block, or else removed.
+
+    What a killed process has left of another such block is removed first.
 
     Args:
         out: a path in an existing directory.
@@ -26,16 +31,20 @@ def new_directory(out: Path, replaces: Container[str] | None = None) -> Iterator
     _refuse_unless_free(out, replaces)
     draft: Path | None = None
     try:
+        remove_abandoned(out)
         draft = Path(mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
-        yield draft
+        with opened_as_it_is(draft) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield draft
         draft.chmod(0o755)
         if out.exists():
             old = Path(mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
             out.replace(old)
             draft.replace(out)
-            shutil.rmtree(old, ignore_errors=True)
         else:
             draft.replace(out)
+        for old in out.parent.glob(f".{escape(out.name)}.*.old"):
+            shutil.rmtree(old, ignore_errors=True)
         draft = None
     except OSError as error:
         raise run_directory_error(error, f"{out}: cannot be written") from None

@@ -43,6 +43,7 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import interventions_of, planned
+from prism.quoting import printable
 
 
 class Branch(NamedTuple):
@@ -213,7 +214,7 @@ def _write_manifest(branch: Branch, past: Simulation) -> None:
         shutil.copyfile(parent.path / before.config, child.path / before.config)
     shutil.copyfile(parent.path / _config_until(parent, tick), child.path / name)
     origin = Fork(
-        parent=str(parent.path),
+        parent=printable(str(parent.path)),  # a name that is no UTF-8 cannot be written
         tick=tick,
         digest=past.engine.digest.hexdigest(),
         config=name,

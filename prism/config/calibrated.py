@@ -10,6 +10,7 @@ import msgspec
 
 from prism.config.config import Config
 from prism.config.document import join
+from prism.quoting import printable
 
 NOT_FITTED = ("run", "metrics", "simulation.seed", "simulation.domain_path")
 """Settings that no fit depends on, or on chance alone."""
@@ -25,8 +26,8 @@ def calibration_label(config: Config) -> str | None:
         return None
     holdout = "" if calibration.holdout is None else f", holdout {calibration.holdout:.3g}"
     if calibration.doubts:
-        holdout += f" (doubtful: {''.join(each if each.isprintable() else '?' for each in calibration.doubts)})"
-    data = calibration.data if calibration.data.isprintable() else ascii(calibration.data)[1:-1]
+        holdout += f" (doubtful: {printable(calibration.doubts)})"
+    data = printable(calibration.data)
     changed = changed_settings(config)
     if not changed:
         return f"calibrated on {data}{holdout}"

@@ -16,6 +16,7 @@ import yaml
 
 from prism.errors import ConfigError
 from prism.expectations import found
+from prism.quoting import printable
 
 DEPTH_MAX = 32
 """The most collections inside one another; settings need 4."""
@@ -211,7 +212,7 @@ def _scalar(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
 
 def join(path: str, key: str) -> str:
     """Return the dotted path of a key, with unprintable characters escaped, so that an error stays on one line."""
-    shown = (key if key.isprintable() else ascii(key)[1:-1]) or "''"
+    shown = printable(key) or "''"
     return f"{path}.{shown}" if path else shown
 
 

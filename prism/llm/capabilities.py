@@ -170,6 +170,10 @@ class UnusableReplyError(UnusableAnswerError):
         super().__init__(message, reply.usage)
 
 
+class SilentReplyError(UnusableReplyError, RefusedAnswerError):
+    """A reply that says nothing at all, and is complete: filters leave nothing else of what they refuse."""
+
+
 def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> str:
     """Return the text of an answer that is complete.
 
@@ -195,7 +199,8 @@ def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> st
     if reply.ending == "cut" and is_json and not _is_json(text):
         raise UnusableReplyError("cut", reply, f"the answer was cut at {limit} tokens; raise llm.num_predict")
     if not text:
-        raise UnusableReplyError("empty", reply, "the answer is empty")
+        said_elsewhere = reply.parts or reply.tool_call or reply.reasoning or reply.ending == "cut"
+        raise (UnusableReplyError if said_elsewhere else SilentReplyError)("empty", reply, "the answer is empty")
     return text
 
 

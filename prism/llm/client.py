@@ -170,7 +170,7 @@ class LLMClient:
 
     async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int, agent: str) -> None:
         """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
-        if attempts < _ATTEMPTS and error.reason not in FINAL:
+        if attempts < _ATTEMPTS and (error.is_answer or error.reason not in FINAL):
             wait_s = self._jitter(self._seed, sample)
             _log.warning(
                 "llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s",

@@ -74,6 +74,11 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
         super().__init__(f"{component}: {reason} ({facts})" + (f": {self.detail}" if self.detail else ""))
 
     @property
+    def is_answer(self) -> bool:
+        """True if the server answered with success, and what it said is of no use."""
+        return self.status_code is None and self.reason in {"invalid_response", "refused"}
+
+    @property
     def told(self) -> str:
         """Its detail, and what to do about it."""
         return "; ".join(filter(None, (self.detail, self.advice)))

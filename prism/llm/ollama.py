@@ -265,7 +265,7 @@ class OllamaChatClient(ModelClient):
         if error.status_code in (404, 405) and "model" not in error.detail.lower():
             return no_chat_error(where, self._first.path, error.detail)
         tried = tried_text(negotiation.tried())
-        if error.status_code is None and error.reason == "invalid_response":
+        if error.is_answer:
             return OracleUnavailableError(
                 f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}{tried}"
             )

@@ -190,7 +190,7 @@ class OpenAICompatClient(ModelClient):
             having = models_text(names) if names else "it does not say which it has"
             return OracleUnavailableError(f"{where} has no model {wanted!r}: {having}; set llm.model")
         tried = tried_text(negotiation.tried())
-        if error.status_code is None and error.reason == "invalid_response":
+        if error.is_answer:
             return OracleUnavailableError(f"{where} does not answer in JSON: {error.detail}{tried}")
         return OracleUnavailableError(f"{where} cannot run {wanted}: {error.reason}: {error.told}{tried}")
 

@@ -57,7 +57,7 @@ WRITING_TOKENS = 256
 
 _KEY = "next_state"
 
-_UNREADABLE = frozenset({"invalid_response", "not_an_option"})
+_UNREADABLE = frozenset({"invalid_response", "not_an_option", "refused"})
 """The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
 
 

@@ -93,7 +93,7 @@ async def retry_until_usable(
         except LLMFailureException as error:
             failure = error
             timeouts += error.reason == "timeout"
-            unusable += error.reason == "invalid_response"
+            unusable += error.is_answer
             if is_final(error) or timeouts > 1 or unusable == unusable_tries:
                 break
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prism.quoting import printable
 from prism.social.graph import FollowGraph
 
 _SHOWN = 40
@@ -41,5 +42,5 @@ def understood(
 
 def shown(name: str) -> str:
     """Return a name of a file on one line, with characters escaped that a terminal would obey."""
-    plain = name if name.isprintable() else ascii(name)[1:-1]
+    plain = printable(name)
     return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 3]}..."

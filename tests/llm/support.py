@@ -33,7 +33,7 @@ REASONS = {
     Fault.RESET: "connection_error",
     Fault.GARBAGE: "connection_error",
     Fault.NOT_DONE: "invalid_response",
-    Fault.EMPTY: "invalid_response",
+    Fault.EMPTY: "refused",
     Fault.BUSY: "overloaded",
     Fault.ERROR: "server_error",
     Fault.STRING_ERROR: "server_error",
@@ -41,8 +41,10 @@ REASONS = {
 """The reason of a failed call, by the server's fault."""
 DECISION_REASONS = {**REASONS, Fault.NOT_JSON: "invalid_response", Fault.WRONG_STATE: "invalid_response"}
 """The same for a decision, for which an answer must also name an option."""
+CHOICE_REASONS = {**DECISION_REASONS, Fault.EMPTY: "invalid_response"}
+"""The same for one that is asked for probabilities: without any, its answer is no more than unreadable."""
 
-GIVES_UP_S = 5.0
+GIVES_UP_S = 3.0
 """Short enough to wait for, and long enough for a right answer on a machine that does much else."""
 
 OPTIONS = [AgentState.SCROLLING, AgentState.ENGAGING_LIKE, AgentState.COMPOSING]

@@ -41,7 +41,7 @@ F = Fault
         ([F.RESET, F.RESET], "connection_error", None),
         ([F.CUT, F.GARBAGE], "connection_error", None),
         ([F.NOT_JSON, F.NOT_JSON], "invalid_response", None),
-        ([F.NOT_DONE, F.EMPTY], "invalid_response", None),
+        ([F.NOT_DONE, F.EMPTY], "refused", None),
         ([F.ERROR, F.NOT_JSON], "invalid_response", None),
     ],
 )

@@ -17,7 +17,7 @@ from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
-from tests.llm.support import DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
+from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
@@ -112,10 +112,11 @@ async def test_every_fault_is_counted_under_its_reason(fault: Fault, systemone: 
         oracle = SocialModelOracle(model, LLMConfig(), 1)
         with pytest.raises((LLMFailureException, OracleResponseError)) as caught:
             await decide(oracle)
-        assert caught.value.reason == DECISION_REASONS[fault]
+        reason = (CHOICE_REASONS if systemone == "auto" else DECISION_REASONS)[fault]
+        assert caught.value.reason == reason
         assert await decide(oracle) in OPTIONS
     counts = oracle.statistics()
-    assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, DECISION_REASONS[fault]: 1}
+    assert {outcome: count for outcome, count in counts.calls.items() if count} == {"ok": 1, reason: 1}
     assert counts.latency_s[caught.value.reason] > 0  # type: ignore[index]
     assert 0 < counts.latency_s_p50 <= counts.latency_s_p99
     assert min(counts.prompt_tokens, counts.completion_tokens) > 0

@@ -8,7 +8,8 @@ What the server's log says went wrong, and the reason that the fallback is count
 | connection_error | cut, reset, garbage: the connection broke, or what came over it was no HTTP                    |
 | overloaded       | busy (503): the server asks for a pause                                                        |
 | server_error     | error (500), string_error (500 with a string for a body)                                       |
-| invalid_response | not_done, not_json, wrong_state, empty: a whole answer that names no option                    |
+| invalid_response | not_done, not_json, wrong_state: a whole answer that names no option                           |
+| refused          | empty: a whole answer without a word                                                           |
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ import pytest
 from actors.runs.summary import Summary
 from actors.runtime.simulation import Simulation
 from actors.testing import Exchange, Fault, FaultPlan, ModelServer, ServerSettings
-from tests.llm.support import DECISION_REASONS, GIVES_UP_S, timeout_s
+from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
 from tests.wire.support import FALLS_BACK, config, disconnected, open_files, run
 
@@ -60,17 +61,17 @@ async def run_against(plan: FaultPlan, **sections: dict[str, Any]) -> Ended:
         return Ended(summary, server.calls[made:], left)
 
 
-def what_went_wrong(calls: Iterable[Exchange]) -> dict[str, int]:
+def what_went_wrong(calls: Iterable[Exchange], reasons_of: Mapping[Fault, str]) -> dict[str, int]:
     """The fallbacks that the server's log calls for, by reason."""
-    reasons = Counter(DECISION_REASONS[call.fault] for call in calls if call.fault is not None)
+    reasons = Counter(reasons_of[call.fault] for call in calls if call.fault is not None)
     return dict(sorted(reasons.items()))
 
 
-def expect_whole(ended: Ended) -> None:
+def expect_whole(ended: Ended, reasons_of: Mapping[Fault, str] = DECISION_REASONS) -> None:
     """It is done, each fallback is counted once under its reason, each question was one request, nothing is left."""
     summary = ended.summary
     assert summary.status == "done_with_fallbacks"
-    assert summary.fallbacks_by_reason == what_went_wrong(ended.calls) != {}
+    assert summary.fallbacks_by_reason == what_went_wrong(ended.calls, reasons_of) != {}
     assert summary.decisions_by_source["fallback"] == sum(summary.fallbacks_by_reason.values())
     assert summary.decisions_by_source["llm"] + summary.decisions_by_source["fallback"] == summary.oracle_questions
     assert len(ended.calls) == summary.oracle_calls == summary.oracle_questions, "no call is tried again"
@@ -96,5 +97,5 @@ async def test_all_faults_at_once_are_counted_and_leave_nothing(backend: str) ->
     ended = await run_against(
         FaultPlan(shares=shares, drip_s=0.1), oracle={"backend": backend, **FALLS_BACK}, llm={"timeout_s": GIVES_UP_S}
     )
-    expect_whole(ended)
+    expect_whole(ended, CHOICE_REASONS if backend == "ollama" else DECISION_REASONS)
     assert len({call.fault for call in ended.calls}) > 6

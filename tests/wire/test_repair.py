@@ -97,7 +97,7 @@ def test_a_repair_goes_on_with_the_tape_without_its_failures(undisturbed: str, p
     broken = FaultPlan(at={**dict.fromkeys(range(60, 65), Fault.ERROR), **dict.fromkeys(range(80, 84), Fault.EMPTY)})
     with ModelServer(ServerSettings(faults=broken)) as server:
         prism(server.url, **sections)
-        assert summary("run")["fallbacks_by_reason"] == {"invalid_response": 4, "server_error": 5}
+        assert summary("run")["fallbacks_by_reason"] == {"refused": 4, "server_error": 5}
         tape = Path("run/tape.sqlite").read_bytes()
         server.settings = HEALTHY
         before = list(server.calls)

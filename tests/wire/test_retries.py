@@ -67,7 +67,7 @@ async def test_all_faults_together_cost_few_choices_and_a_replay_agrees(backend:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [Fault.EMPTY, Fault.ERROR, Fault.RESET])
+@pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.ERROR, Fault.RESET])
 def test_a_server_that_stays_away_stops_the_run_and_a_resumed_one_ends_as_if_undisturbed(
     fault: Fault,
     undisturbed: str,

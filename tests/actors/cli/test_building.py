@@ -37,7 +37,7 @@ def test_an_economy_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_terminal_shows_the_step_and_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(building, "Console", lambda **_: Console(file=screen, force_terminal=True, width=80))
+    monkeypatch.setattr(building, "SafeConsole", lambda **_: Console(file=screen, force_terminal=True, width=80))
     monkeypatch.setenv("TERM", "xterm")
     build_with_progress(SMALL, always=True)
     assert "prism: preparing the world, 0 s" in screen.getvalue()

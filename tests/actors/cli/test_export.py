@@ -238,7 +238,7 @@ def test_the_help_names_every_format_and_the_page_every_table(prism: Prism) -> N
 def test_on_a_terminal_a_bar_shows_how_much_is_read(run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = StringIO()
     console = Console(file=terminal, force_terminal=True, width=100, legacy_windows=False)
-    monkeypatch.setattr("actors.cli.export.Console", lambda stderr: console if stderr else None)
+    monkeypatch.setattr("actors.cli.export.SafeConsole", lambda stderr: console if stderr else None)
     monkeypatch.setattr("actors.cli.export.SHOWN_AFTER_S", 0.0)
     assert prism("export", str(run), "--to", "csv").code == 0
     assert "0 of 0 MB read (100%)" in terminal.getvalue()

@@ -187,7 +187,7 @@ def test_an_example_that_is_not_there_is_answered_with_the_list(prism: Prism) ->
     ended = prism("init", "--example", "ecnomy")
     assert ended.code == 2
     assert "no example is called 'ecnomy'; there are:" in ended.err
-    assert all(f"\n{name} " in ended.err for name in examples())
+    assert all(f"\nprism: {name} " in ended.err for name in examples())
     assert not Path("ecnomy").exists()
 
 

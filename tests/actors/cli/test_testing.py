@@ -164,7 +164,7 @@ def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism:
 def test_wrong_options_are_one_line_and_exit_code_2(options: str, line: str, prism: Prism) -> None:
     ended = prism("testing", "serve", "--port", "0", *options.split())
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines()[-1].startswith(f"Error: {line}")
+    assert ended.err.splitlines()[-1].startswith(f"prism: {line}")
 
 
 @pytest.mark.network
@@ -173,7 +173,7 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
         ended = prism("testing", "serve", "--port", str(server.port))
     assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
-    assert line.startswith(f"Error: cannot listen on 127.0.0.1:{server.port}: Address already in use; choose another")
+    assert line.startswith(f"prism: cannot listen on 127.0.0.1:{server.port}: Address already in use; choose another")
 
 
 def test_faults_lists_each_with_its_meaning(prism: Prism) -> None:

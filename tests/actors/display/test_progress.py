@@ -188,7 +188,7 @@ def test_the_rates_are_those_of_the_last_seconds() -> None:
 def test_lines_about_the_world_are_one_line_each_and_cannot_move_the_cursor() -> None:
     pace = Pace(lambda: READING)
     drawn = shown(pace.now(), pace, 80, ["a\x1b[2Jb", "x" * 100])
-    assert drawn.splitlines()[-2:] == ["a?[2Jb", "x" * 79 + "…"]
+    assert drawn.splitlines()[-2:] == [r"a\x1b[2Jb", "x" * 79 + "…"]
 
 
 def test_ticks_that_are_done_again_are_no_pace() -> None:

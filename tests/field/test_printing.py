@@ -1,0 +1,183 @@
+"""Names and texts of others on a terminal: they are printed as text, by every command, and no terminal obeys them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import structlog
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from actors.display.console import SafeConsole, echo, echo_file
+from actors.logs.output import output, say
+from actors.logs.setup import logging_to
+from prism.quoting import printable, printable_lines
+from tests.actors.cli.conftest import SMALL
+from tests.hostile_texts import SURROGATES, TERMINAL, TEXTS, harms_a_terminal
+from tests.paths import ROOT
+from tests.source import modules
+
+NAME = "r\x1b]0;harmed\x07\x1b[8m\u202e\udcff"
+"""The name of a directory: it would set a terminal's title, hide what follows, turn it round, and it is no UTF-8."""
+ESCAPED = r"r\x1b]0;harmed\x07\x1b[8m\u202e\udcff"
+PRINTERS = {"actors/display/console.py", "actors/logs/output.py", "actors/cli/app.py"}
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), *SURROGATES.values()], ids=[*TEXTS, *SURROGATES])
+def test_a_printable_text_is_one_line_that_harms_no_terminal(text: str) -> None:
+    assert not harms_a_terminal(printable(text))
+    assert len(printable(text).splitlines()) <= 1
+    printable(text).encode()
+    assert not harms_a_terminal(printable_lines(text))
+
+
+def test_letters_of_any_script_and_families_stay_as_they_are() -> None:
+    for text in ("Zoë", "家族", "שלום", "مرحبا", "\U0001f469\u200d\U0001f469\u200d\U0001f467", "a\u00a0b", "C:\\n"):
+        assert printable(text) == text
+
+
+@pytest.mark.parametrize("text", TERMINAL.values(), ids=TERMINAL)
+def test_a_console_prints_texts_as_data_and_its_own_colours_as_colours(text: str) -> None:
+    file = StringIO()
+    console = SafeConsole(file=file, force_terminal=True, color_system="truecolor", width=200, legacy_windows=False)
+    table = Table("name")
+    table.add_row(Text(text, style="red"))
+    console.print(table, text, "[bold]brackets[/bold]")
+    with Live(Text(text), console=console, transient=True):
+        pass
+    shown = file.getvalue()
+    assert "\x1b[31m" in shown
+    plain = re.sub(r"\x1b\[\??\d*(?:;\d+)*[A-Zmhl]|\r", "", shown)
+    assert "[bold]brackets[/bold]" in plain
+    assert not harms_a_terminal(plain)
+    assert text not in shown
+
+
+def test_lines_and_messages_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    echo(f"{NAME}: written\n\tand more")
+    echo(NAME, err=True)
+    say(NAME)
+    printed = capsys.readouterr()
+    assert printed.out == f"{ESCAPED}: written\n\tand more\n"
+    assert printed.err == f"{ESCAPED}\nprism: {ESCAPED}\n"
+
+
+def test_a_file_is_printed_to_the_byte_where_no_terminal_reads_it(capfd: pytest.CaptureFixture[str]) -> None:
+    echo_file("a\u200eb\x1b[31m\n")
+    assert capfd.readouterr().out == "a\u200eb\x1b[31m\n"
+
+
+def test_the_log_as_text_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    output.choose("text")
+    try:
+        with logging_to(None):
+            structlog.get_logger().warning("server_failed", detail=NAME, host="a\nprism: done", tried=[NAME])
+    finally:
+        output.reset()
+    told = capsys.readouterr().err
+    assert ESCAPED in told
+    assert "\nprism: done" not in told
+    assert not harms_a_terminal(told)
+
+
+def test_everything_is_printed_in_one_way() -> None:
+    """Nothing but the console, the messages and the end of a command prints by itself."""
+    strays = []
+    for module in modules("actors"):
+        place = module.path.relative_to(ROOT).as_posix()
+        if place not in PRINTERS:
+            found = re.findall(r"(?<![\w.])print\(|click\.s?echo\(|(?<!Safe)\bConsole\(", module.text)
+            strays += [f"{place}: {each}" for each in found]
+    assert strays == []
+
+
+# Every command, by a name that harms
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with a hostile name, which holds a configuration and a run of it."""
+    place = tmp_path_factory.mktemp("hostile") / NAME
+    place.mkdir()
+    (place / "small.yaml").write_text(SMALL)
+    ended = prism("run", place / "small.yaml", "--out", place / "run")
+    assert ended.returncode == 0, ended.stderr
+    assert ESCAPED.encode() in ended.stdout.replace(b"\n", b"")  # lines are 80 columns wide
+    expect_harmless(ended)
+    return place
+
+
+def prism(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "actors.cli", *(os.fspath(each) for each in arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=120)
+
+
+def expect_harmless(ended: subprocess.CompletedProcess[bytes]) -> None:
+    assert not harms_a_terminal((ended.stdout + ended.stderr).decode())
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fork", "{}/run", "--at", "30", "--out", "{}/forked"),
+        ("resume", "{}/run", "--ticks", "80"),
+        ("verify", "{}/run"),
+        ("replay", "{}/run"),
+        ("repair", "{}/run", "--out", "{}/repaired"),
+        ("runs", "{}"),
+        ("explain", "{}/run", "--agent", "1"),
+        ("export", "{}/run", "--out", "{}/tables", "--to", "csv"),
+        ("report", "{}/run", "--out", "{}/report.html"),
+        ("chart", "--run", "{}/run"),
+        ("chart", "{}/small.yaml", "--out", "{}/chart.svg"),
+        ("validate", "{}/small.yaml", "--build"),
+        ("validate-world", "{}/run"),
+        ("shadow", "{}/run"),
+        ("doctor", "{}/small.yaml"),
+        ("init", "{}/new"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_command_works_in_a_directory_whose_name_would_harm(arguments: tuple[str, ...], place: Path) -> None:
+    ended = prism(*(each.format(place) if "{}" in each else each for each in arguments))
+    assert ended.returncode == 0, ended.stderr
+    expect_harmless(ended)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "{}/none.yaml"),
+        ("run", "{}/small.yaml", "--out", "{}/run"),
+        ("resume", "{}/none"),
+        ("fork", "{}/run", "--at", "100000"),
+        ("export", "{}/none", "--out", "{}/x", "--to", "csv"),
+        ("report", "{}/none"),
+        ("view", "{}/none", "--port", "0"),
+        ("watch", "{}/run", "--once"),
+        ("experiment", "run", "{}/none.yaml"),
+        ("calibrate", "run", "{}/none.yaml"),
+        ("distil", "{}/run", "--out", "{}/small.yaml"),
+        ("backtest", "{}/none.yaml"),
+        ("chart", "{}/none.yaml"),
+        ("no-such-{}",),
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_a_refusal_names_what_would_harm_as_text(arguments: tuple[str, ...], place: Path) -> None:
+    ended = prism(*(each.format(place) if "{}" in each else each for each in arguments))
+    assert ended.returncode in (1, 2, 3), ended.stderr
+    assert ESCAPED.encode() in ended.stderr or arguments[0] in {"fork", "watch"}
+    expect_harmless(ended)
