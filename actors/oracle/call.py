@@ -15,6 +15,7 @@ from prism.errors import OracleError, OracleUnavailableError
 from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
 from prism.statechart import Judgement, Oracle, first_option
+from prism.wording import clauses
 
 
 class Answer(NamedTuple):
@@ -114,10 +115,11 @@ def _failed(question: Question[Any], error: BaseException) -> Answer:
     failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
     if not isinstance(error, LLMFailureException):
         return failed
-    if error.advice:
-        failed = failed._replace(detail=f"{failed.detail}; {error.advice}")
-    is_limited = error.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    return failed._replace(retry_after_s=error.retry_after_s, is_rate_limited=is_limited)
+    return failed._replace(
+        detail=clauses(failed.detail, error.advice),
+        retry_after_s=error.retry_after_s,
+        is_rate_limited=error.status_code == HTTPStatus.TOO_MANY_REQUESTS,
+    )
 
 
 def _is_cancelled(error: BaseException) -> bool:

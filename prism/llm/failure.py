@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
+from prism.wording import clauses
 
 Reason = Literal[
     "timeout",
@@ -81,7 +82,7 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
     @property
     def told(self) -> str:
         """Its detail, and what to do about it."""
-        return "; ".join(filter(None, (self.detail, self.advice)))
+        return clauses(self.detail, self.advice)
 
 
 def one_line(text: str) -> str:

@@ -48,6 +48,7 @@ from prism.llm.startup_check import (
     tried_text,
 )
 from prism.llm.tls import tls_problem, verification
+from prism.wording import clauses
 
 COMPONENT = "ollama"
 _LEAST_OPTIONS, _MOST_OPTIONS = 2, 26
@@ -266,10 +267,10 @@ class OllamaChatClient(ModelClient):
             return no_chat_error(where, self._first.path, error.detail)
         tried = tried_text(negotiation.tried())
         if error.is_answer:
-            return OracleUnavailableError(
-                f"{where} does not keep {self._config.model} to a JSON schema: {error.detail}{tried}"
-            )
-        return OracleUnavailableError(f"{where} cannot run {self._config.model}: {error.reason}: {error.told}{tried}")
+            problem = f"does not keep {self._config.model} to a JSON schema: {error.detail}"
+        else:
+            problem = f"cannot run {self._config.model}: {error.reason}: {error.told}"
+        return OracleUnavailableError(clauses(f"{where} {problem}", tried))
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -40,6 +40,7 @@ from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Und
 from prism.llm.replies import read_completion
 from prism.llm.startup_check import SELF_TEST, WARM_UP, full_name, key_error, models_text, no_chat_error, tried_text
 from prism.llm.tls import tls_problem, verification
+from prism.wording import clauses
 
 COMPONENT = "openai"
 
@@ -191,8 +192,8 @@ class OpenAICompatClient(ModelClient):
             return OracleUnavailableError(f"{where} has no model {wanted!r}: {having}; set llm.model")
         tried = tried_text(negotiation.tried())
         if error.is_answer:
-            return OracleUnavailableError(f"{where} does not answer in JSON: {error.detail}{tried}")
-        return OracleUnavailableError(f"{where} cannot run {wanted}: {error.reason}: {error.told}{tried}")
+            return OracleUnavailableError(clauses(f"{where} does not answer in JSON: {error.detail}", tried))
+        return OracleUnavailableError(clauses(f"{where} cannot run {wanted}: {error.reason}: {error.told}", tried))
 
     async def aclose(self) -> None:
         """Close every connection."""

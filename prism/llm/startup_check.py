@@ -13,6 +13,7 @@ from prism.errors import OracleUnavailableError
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.loose_choice import repaired
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Message
+from prism.wording import clauses
 
 T = TypeVar("T")
 
@@ -127,12 +128,14 @@ def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, 
 
 def no_chat_error(where: str, paths: str, detail: str) -> OracleUnavailableError:
     """Return the error of a server that has nothing at the path of the chat."""
-    return OracleUnavailableError(f"{where} has no chat at {paths}: {detail}; set llm.request.path to where it is")
+    return OracleUnavailableError(
+        clauses(f"{where} has no chat at {paths}: {detail}", "set llm.request.path to where it is")
+    )
 
 
 def tried_text(tried: str) -> str:
-    """Return the end of the message of a server that cannot be asked in any way."""
-    return f"; tried too: {tried}; set llm.request.extra_body to what it takes, or another llm.model" if tried else ""
+    """Return the last clause of the message of a server that cannot be asked in any way; empty if nothing was tried."""
+    return f"tried too: {tried}; set llm.request.extra_body to what it takes, or another llm.model" if tried else ""
 
 
 def models_text(names: Sequence[str]) -> str:
