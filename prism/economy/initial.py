@@ -11,6 +11,7 @@ from prism.economy.series import Figures, quarter_inflation, year_growth, year_i
 from prism.economy.state import GlobalState
 from prism.errors import InputError
 from prism.quarter import Quarter
+from prism.wording import counted
 
 
 def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> GlobalState:
@@ -35,10 +36,8 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
     place = _place(initial, series)
     inflation, growth = year_inflation(series, place), year_growth(series, place)
     if inflation is None or growth is None:
-        problem = (
-            f"has {place} quarters before {series[place].quarter}: expected at least 4, for the inflation of a year"
-        )
-        raise InputError(initial.path, problem)
+        before = f"has {counted(place, 'quarter')} before {series[place].quarter}"
+        raise InputError(initial.path, f"{before}: expected at least 4, for the inflation of a year")
     return GlobalState(
         interest_rate=series[place].interest_rate,
         inflation=inflation,

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from prism.quarter import Quarter
+from prism.wording import counted
 
 YEAR_QUARTERS: Final = 4
 
@@ -44,8 +45,8 @@ class Series(NamedTuple):
 
     def understood(self, source: str) -> tuple[str, ...]:
         """Return which quarters the file has, and which of them are left out, a line each."""
-        count, first, last = len(self.quarters), self.quarters[0].quarter, self.quarters[-1].quarter
-        line = f"{source}: {count:,} {'quarter' if count == 1 else 'quarters'}, {first} to {last}"
+        first, last = self.quarters[0].quarter, self.quarters[-1].quarter
+        line = f"{source}: {counted(len(self.quarters), 'quarter')}, {first} to {last}"
         if not self.left_out:
             return (line,)
         each = ", ".join(f"{quarter} (no {' and no '.join(missing)})" for quarter, missing in self.left_out)

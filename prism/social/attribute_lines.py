@@ -10,6 +10,7 @@ from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.social.attributes import described, drawn_attributes
 from prism.social.persona import Persona
 from prism.social.profiles import Profile
+from prism.wording import counted
 
 DRAWN_SHOWN = 1000
 """People for whom drawn attributes are shown without building: they take some milliseconds."""
@@ -38,11 +39,12 @@ def lines_of_columns(
         if profiles and name in profiles[0].attributes:
             column = declaration.column or name
             read = [profile.attributes[name] for profile in profiles]
-            yield f"{head}, column {column} of {len(profiles):,} profiles: {described(read)}"
+            yield f"{head}, column {column} of {counted(len(profiles), 'profile')}: {described(read)}"
         elif unread and not declaration.is_drawn:
             yield f"{head}, not read: --build reads the file"
         else:
-            yield f"{head}, drawn; the first {len(drawn):,} people: {described([values[name] for values in drawn])}"
+            first = counted(len(drawn), "person", "people")
+            yield f"{head}, drawn; the first {first}: {described([values[name] for values in drawn])}"
     for name in field_types(ColumnsConfig):
         column = getattr(config.columns, name)
         if column is not None and profiles:
@@ -53,11 +55,11 @@ def lines_of_people(config: PopulationConfig, personas: Sequence[Persona]) -> It
     """Yield a line for each attribute, and for each threshold and so on that has a column, over all people."""
     for name, declaration in config.attributes.items():
         values = [persona.attributes[name] for persona in personas]
-        yield f"{PLACE}.{name}: {declaration.expected}; {len(values):,} people: {described(values)}"
+        yield f"{PLACE}.{name}: {declaration.expected}; {counted(len(values), 'person', 'people')}: {described(values)}"
     for name in field_types(ColumnsConfig):
         if getattr(config.columns, name) is not None:
             given: list[Value] = [getattr(persona.traits if name in TRAITS else persona, name) for persona in personas]
-            yield f"population.columns.{name}: {len(given):,} people: {described(given)}"
+            yield f"population.columns.{name}: {counted(len(given), 'person', 'people')}: {described(given)}"
 
 
 def _given_line(name: str, column: str, profiles: Sequence[Profile]) -> str:
@@ -65,4 +67,5 @@ def _given_line(name: str, column: str, profiles: Sequence[Profile]) -> str:
     blank = len(profiles) - len(given)
     instead = "0" if name in TRAITS else "drawn"
     others = f"; {blank:,} without a value: {instead}" if blank else ""
-    return f"population.columns.{name}: column {column} of {len(profiles):,} profiles: {described(given)}{others}"
+    of = counted(len(profiles), "profile")
+    return f"population.columns.{name}: column {column} of {of}: {described(given)}{others}"

@@ -27,6 +27,7 @@ from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.attributes import draw_attribute, drawn_attributes, without_values
 from prism.text_files import decode_text, file_format, plain_number, separator_of, table_rows
+from prism.wording import counted
 
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
 """The columns that can hold the figures of a table, and to what they add up."""
@@ -209,14 +210,15 @@ class Margins:
             size: the number of people; None if it is not known.
         """
         if size is None:
-            yield f"population.margins: {len(self.tables):,} tables; --build counts the people"
+            yield f"population.margins: {counted(len(self.tables), 'table')}; --build counts the people"
             return
         for table, outcomes in self.outcomes(size, seed):
             off = max(abs(each.asked - each.came_out) for each in outcomes)
             shown = [f"{each.row} asked {each.asked:.1%}, came out {each.came_out:.1%}" for each in outcomes]
-            others = f"; {len(shown) - ROWS_SHOWN:,} more rows" if len(shown) > ROWS_SHOWN else ""
+            others = f"; {counted(len(shown) - ROWS_SHOWN, 'more row')}" if len(shown) > ROWS_SHOWN else ""
             scaled = "" if table.total is None else f" (they add up to {table.total:.6g} and are scaled to 1)"
-            head = f"population.margins: {table.source}: {len(shown):,} shares of {size:,} people{scaled}"
+            shares = f"{counted(len(shown), 'share')} of {counted(size, 'person', 'people')}"
+            head = f"population.margins: {table.source}: {shares}{scaled}"
             yield f"{head}, off by {100 * off:.2f} points at most: {'; '.join(shown[:ROWS_SHOWN])}{others}"
 
     def records(self, size: int, seed: int) -> dict[str, Any]:

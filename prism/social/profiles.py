@@ -35,6 +35,7 @@ from prism.social.persona import Persona, band_around, make_persona, synthetic_i
 from prism.social.profile_columns import OwnColumns, Row
 from prism.social.profile_rows import FORMATS, ProfileTable, profile_table
 from prism.text_files import decode_text, file_format
+from prism.wording import counted
 
 _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
@@ -294,11 +295,11 @@ class _Ties:
             shown = f"; first: {one} -> {two}"
         whose = "" if self._kind == "follows" else " of people who follow the person"
         told = f"`{column}` holds {words}{whose} (population.follow_lists: {self._reading.name})"
-        yield f"{self._table.source}: {told}; {_counted(ties, 'follow')}{shown}{self._unused}"
+        yield f"{self._table.source}: {told}; {counted(ties, 'follow')}{shown}{self._unused}"
         absent = Counter(each for each in chain.from_iterable(self._lists) if each not in self._reading.number_of)
         if absent:
-            people = _counted(len(absent), "person", "people")
-            yield f"{self._table.source}: {_counted(absent.total(), 'follow')} of {people} outside the file left out"
+            people = counted(len(absent), "person", "people")
+            yield f"{self._table.source}: {counted(absent.total(), 'follow')} of {people} outside the file left out"
 
     def _listed(self, place: int) -> tuple[str, ...]:
         """Return the entries of a person's list."""
@@ -366,23 +367,19 @@ def _understood(table: ProfileTable, key_kind: str) -> Iterator[str]:
     read = [column for column in table.column_of.values() if column]
     others = [column for column in table.columns if column not in read and column]
     unread = f"; not read as profiles: {_listed(others)}" if others else ""
-    yield f"{table.source}: {_counted(len(table.rows), 'profile')} from {_listed(read)}{unread}"
+    yield f"{table.source}: {counted(len(table.rows), 'profile')} from {_listed(read)}{unread}"
     nameless = sum(
         not table.text(place, "name") and not table.text(place, "username") for place in range(len(table.rows))
     )
     if nameless:
-        yield f"{table.source}: {_counted(nameless, 'person', 'people')} without a name: named by number"
+        yield f"{table.source}: {counted(nameless, 'person', 'people')} without a name: named by number"
     if key_kind == "lost":
         yield f"{table.source}: `{table.column_of['id']}` has lost digits (1.31E+18), so people have numbers for ids"
 
 
 def _listed(columns: Sequence[str]) -> str:
     shown = ", ".join(f"`{column}`" for column in columns[:COLUMNS_SHOWN])
-    return shown if len(columns) <= COLUMNS_SHOWN else f"{shown} and {len(columns) - COLUMNS_SHOWN} others"
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return shown if len(columns) <= COLUMNS_SHOWN else f"{shown} and {counted(len(columns) - COLUMNS_SHOWN, 'other')}"
 
 
 def _with_own(profile: Profile, own: OwnColumns, table: ProfileTable, place: int) -> Profile:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from prism.quoting import printable
 from prism.social.graph import FollowGraph
+from prism.wording import counted
 
 _SHOWN = 40
 """The most characters of a name."""
@@ -25,7 +26,7 @@ def understood(
     ties = graph.edges // 2 if mutual else graph.edges
     parts = [
         *said,
-        f"{graph.size:,} {'person' if graph.size == 1 else 'people'}, {ties:,} {'tie' if ties == 1 else 'ties'}",
+        f"{counted(graph.size, 'person', 'people')}, {counted(ties, 'tie')}",
         f"first: {shown(first[0])} -> {shown(first[1])}",
     ]
     if mutual:

@@ -57,11 +57,12 @@ def test_a_quarter_that_the_file_has_not_is_refused() -> None:
     )
 
 
-def test_a_quarter_without_a_year_before_it_is_refused() -> None:
+@pytest.mark.parametrize(("quarter", "before"), [("1959q2", "1 quarter"), ("1959q3", "2 quarters")])
+def test_a_quarter_without_a_year_before_it_is_refused(quarter: str, before: str) -> None:
     with pytest.raises(InputError) as caught:
-        initial_state(InitialConfig(path="us.csv", quarter="1959q3"), us_series())
+        initial_state(InitialConfig(path="us.csv", quarter=quarter), us_series())
     assert str(caught.value) == (
-        "us.csv: has 2 quarters before 1959q3: expected at least 4, for the inflation of a year"
+        f"us.csv: has {before} before {quarter}: expected at least 4, for the inflation of a year"
     )
 
 
