@@ -1,4 +1,4 @@
-"""Text files of a user: the format that a file's name tells, the text in its bytes, and its table."""
+"""Text files of a user: the format by the file's name, the text in its bytes, and the rows of its table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
 from prism.errors import InputError
+from prism.wording import counted
 
 SEPARATORS: Final = ",;\t|"
 UTF8: Final = "utf-8"
@@ -22,7 +23,7 @@ _MARKS: Final = (
 )
 """The byte order marks of encodings other than UTF-8, the longer ones first."""
 _HEAD_BYTES: Final = 4096
-"""So many bytes of a file show whether it is UTF-16 without a byte order mark."""
+"""The bytes at the start of a file by which UTF-16 without a byte order mark is recognised."""
 _AROUND: Final = 12
 """Bytes before and after a wrong byte that are shown, so that a reader can see whether the words are right."""
 _GROUPED: Final = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
@@ -38,8 +39,8 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
         setting: the dotted path of the setting of the encoding; None if there is none.
 
     Raises:
-        InputError: the bytes are in another encoding; the line is that of the first wrong byte. A file of another
-            encoding that could be read without an error, and wrongly, is refused, too.
+        InputError: the bytes are in another encoding; the line is that of the first wrong byte. A file in another
+            encoding is also refused if it could be decoded, to the wrong letters.
     """
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
     _refuse_other_encoding(data, source, encoding, setting)
@@ -62,11 +63,29 @@ def file_format(source: str) -> str:
     return PurePath(source.lower().removesuffix(".gz")).suffix
 
 
-def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield each row of a table that is no blank line, with the line it begins on: a quoted text may hold line ends.
+def check_format(source: str, content: str, formats: Sequence[str]) -> None:
+    """Refuse a file whose extension is not one of some formats.
+
+    Args:
+        content: the content that the file should have, in words.
+        formats: the extensions, such as `.csv`.
 
     Raises:
-        InputError: a quote is never closed, or stands where none can be.
+        InputError: the extension is another one.
+    """
+    kind = file_format(source)
+    if kind not in formats:
+        expected = (" or " if len(formats) < 3 else ", ").join(formats)
+        raise InputError(source, f"expected {content} in {expected} (also .gz), got {kind or 'no extension'}")
+
+
+def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """Yield each row of a table, with the line on which it begins: a quoted text may hold line ends.
+
+    Blank lines are left out.
+
+    Raises:
+        InputError: a quote is not closed, or is in the middle of a text.
     """
     # A profile may have all that its person ever wrote in one cell, and Python reads 128 KiB of a cell by default.
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
@@ -79,6 +98,16 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
             line = reader.line_num + 1
     except csv.Error as error:
         raise InputError(source, f"bad CSV: {error}", line=line) from None
+
+
+def check_width(row: Sequence[str], width: int, source: str, line: int) -> None:
+    """Refuse a row that has not as many cells as the header.
+
+    Raises:
+        InputError: it has more or fewer than `width`.
+    """
+    if len(row) != width:
+        raise InputError(source, f"expected {counted(width, 'column')}, got {len(row)}", line=line)
 
 
 def separator_of(text: str, names: Collection[str]) -> str:
@@ -131,7 +160,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _way_out(error: UnicodeDecodeError, encoding: str, setting: str | None) -> str:
-    """Return what to do about a byte that is no UTF-8: with the words around it as a likely encoding has them."""
+    """Return the advice about a byte that is not UTF-8, with the words around it as cp1252 reads them."""
     if encoding != UTF8 or setting is None:
         return ""
     try:
@@ -145,4 +174,5 @@ def _way_out(error: UnicodeDecodeError, encoding: str, setting: str | None) -> s
 
 
 def _setting(name: str, setting: str | None) -> str:
+    """Return the advice for a file in the encoding `name`."""
     return f": set {setting}: {name}" if setting else ": save it as UTF-8"

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from prism.economy.series import Figures, Series
 from prism.errors import InputError
 from prism.quarter import Quarter
-from prism.text_files import decode_text, file_format, separator_of, table_rows
+from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
 
 
 class _Column(NamedTuple):
@@ -68,9 +68,7 @@ def parse_series(data: bytes, source: str) -> Series:
     Raises:
         InputError: the file cannot be read in full, or in more than one way; the message names the line and the column.
     """
-    kind = file_format(source)
-    if kind not in (".csv", ".tsv"):
-        raise InputError(source, f"expected quarterly figures in .csv or .tsv (also .gz), got {kind or 'no extension'}")
+    check_format(source, "quarterly figures", (".csv", ".tsv"))
     text = decode_text(data, source)
     lines = [row for row in table_rows(text, source, separator_of(text, _KNOWN)) if any(map(str.strip, row[1]))]
     if not lines:
@@ -78,8 +76,7 @@ def parse_series(data: bytes, source: str) -> Series:
     (header_line, header), *rows = lines
     places = _places(header, source, header_line)
     for line, fields in rows:
-        if len(fields) != len(header):
-            raise InputError(source, f"expected {len(header)} columns, got {len(fields)}", line=line)
+        check_width(fields, len(header), source, line)
     named = [(line, {name: fields[place].strip() for name, place in places.items()}) for line, fields in rows]
     if not named:
         raise InputError(source, "holds no quarters: expected at least one line below the header")

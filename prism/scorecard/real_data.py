@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from prism.errors import InputError
 from prism.scorecard.trees import ROOT, Tree
-from prism.text_files import SEPARATORS, decode_text
+from prism.text_files import SEPARATORS, check_width, decode_text
 
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
 
@@ -90,8 +90,7 @@ def _rows(text: str, source: str, columns: int) -> Iterator[tuple[int, list[str]
             if is_header:
                 is_header = False
                 continue
-            if len(fields) != columns:
-                raise InputError(source, f"expected {columns} columns, got {len(fields)}", line=reader.line_num)
+            check_width(fields, columns, source, reader.line_num)
             yield reader.line_num, fields
     except csv.Error as error:
         raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None

@@ -16,7 +16,7 @@ from typing import Final
 from prism.config.model import DAY_HOURS, hours_problem
 from prism.errors import InputError
 from prism.expectations import found
-from prism.text_files import decode_text, file_format
+from prism.text_files import check_format, check_width, decode_text
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 """The columns of a table of counts. Others, such as a person's id, may be there too."""
@@ -34,14 +34,12 @@ def hour_at(epoch: datetime, seconds: float) -> int:
 
 
 def check_hours_format(source: str) -> None:
-    """Refuse a file whose name is not that of a table.
+    """Refuse a file whose extension is not that of a table.
 
     Raises:
-        InputError: it is none.
+        InputError: the extension is another one.
     """
-    kind = file_format(source)
-    if kind != ".csv":
-        raise InputError(source, f"expected counts by hour in .csv (also .gz), got {kind or 'no extension'}")
+    check_format(source, "counts by hour", (".csv",))
 
 
 def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
@@ -87,8 +85,7 @@ def _places(header: list[str], source: str) -> list[int]:
 
 
 def _counts(row: list[str], places: list[int], width: int, source: str, line: int) -> tuple[float, ...]:
-    if len(row) != width:
-        raise InputError(source, f"expected {width} columns, got {len(row)}", line=line)
+    check_width(row, width, source, line)
     counts = []
     for hour, place in enumerate(places):
         try:

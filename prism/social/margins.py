@@ -26,7 +26,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.attributes import draw_attribute, drawn_attributes, without_values
-from prism.text_files import decode_text, file_format, plain_number, separator_of, table_rows
+from prism.text_files import check_format, check_width, decode_text, plain_number, separator_of, table_rows
 from prism.wording import counted
 
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
@@ -122,7 +122,7 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     Raises:
         InputError: the file cannot be used; the message names the line.
     """
-    check_margin_format(source)
+    check_format(source, "margins", (".csv", ".tsv"))
     text = decode_text(data, source, config.encoding, "population.encoding")
     separator = separator_of(text, {*FIGURES, *config.attributes})
     rows = table_rows(text, source, separator)
@@ -133,21 +133,13 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
     shares: dict[tuple[Category, ...], float] = {}
     lines: dict[tuple[Category, ...], int] = {}
     for line, values in rows:
-        if len(values) != len(columns):
-            raise InputError(source, f"expected {len(columns)} columns, got {len(values)}", line=line)
+        check_width(values, len(columns), source, line)
         cells = dict(zip(columns, map(str.strip, values), strict=True))
         row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
         if row in shares:
             raise InputError(source, f"is the row of line {lines[row]} again", line=line)
         lines[row], shares[row] = line, _number(cells[figure], figure, source, line, has_groups=separator != ";")
     return _scaled(MarginTable(source, names, shares, None), figure)
-
-
-def check_margin_format(source: str) -> None:
-    """Refuse a file whose extension is none of a table."""
-    kind = file_format(source)
-    if kind not in (".csv", ".tsv"):
-        raise InputError(source, f"expected margins in .csv or .tsv (also .gz), got {kind or 'no extension'}")
 
 
 class Margins:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
 from prism.social.follow_lists import MISSING
-from prism.text_files import file_format, separator_of, table_rows
+from prism.text_files import check_width, file_format, separator_of, table_rows
 
 KINDS: Final = {
     "index": ("", "unnamed: 0", "index", "agent_id"),
@@ -107,8 +107,7 @@ def _from_table(text: str, source: str) -> ProfileTable:
     cells: list[Cells] = []
     lines: list[int] = []
     for line, values in rows:
-        if len(values) != len(columns):
-            raise InputError(source, f"expected {len(columns)} columns, got {len(values)}", line=line)
+        check_width(values, len(columns), source, line)
         cells.append(dict(zip(columns, map(str.strip, values), strict=True)))
         lines.append(line)
     return ProfileTable(source, columns, column_of, cells, lines, header_line)

@@ -34,7 +34,7 @@ from prism.social.follow_lists import (
 from prism.social.persona import Persona, band_around, make_persona, synthetic_interests, unique_names
 from prism.social.profile_columns import OwnColumns, Row
 from prism.social.profile_rows import FORMATS, ProfileTable, profile_table
-from prism.text_files import decode_text, file_format
+from prism.text_files import check_format, decode_text
 from prism.wording import counted
 
 _FACTS = ("mbti", "age", "gender", "country", "profession")
@@ -111,17 +111,13 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     return made
 
 
-def check_profile_format(source: str) -> str:
-    """Return the extension of a profile file.
+def check_profile_format(source: str) -> None:
+    """Refuse a file whose extension is not that of a profile file.
 
     Raises:
-        InputError: it is none of a profile file.
+        InputError: the extension is another one.
     """
-    kind = file_format(source)
-    if kind not in FORMATS:
-        expected = ", ".join(FORMATS)
-        raise InputError(source, f"expected profiles in {expected} (also .gz), got {kind or 'no extension'}")
-    return kind
+    check_format(source, "profiles", FORMATS)
 
 
 def personas_from_profiles(
