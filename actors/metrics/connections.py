@@ -19,6 +19,7 @@ from threading import Thread
 from time import monotonic
 from typing import NamedTuple
 
+from actors.core.errors import ActorError
 from actors.metrics.failure_log import log_failure
 
 WAITING_MAX = 128
@@ -32,7 +33,7 @@ SILENCE_MAX_S = 10.0
 """The time after which a connection that sends nothing, or takes nothing, is closed."""
 
 CONNECTION_MAX_S = 30.0
-"""The time after which any connection is closed: otherwise a byte now and then would keep its place for ever. A server
+"""The time after which a connection is closed: otherwise a byte now and then would keep its place for ever. A server
 may allow more for its answers, but not for requests."""
 
 BACKLOG = 1024
@@ -47,18 +48,18 @@ _CHUNK = 65_536
 _REQUEST_ENDS = (b"\r\n\r\n", b"\n\n")
 
 
-class Manner(NamedTuple):
-    """The manner in which a server answers.
+class ServerOptions(NamedTuple):
+    """The options of a server.
 
     Args:
         name: the name of its threads, and of the actor in its log lines.
-        at_once: threads that make answers which take long.
-        answer_max_s: the time after which a connection is closed whose answer is being made or sent; None:
+        workers: the number of threads that make the answers which take long.
+        answer_max_s: the age at which a connection is closed while its answer is made or sent; None:
             `CONNECTION_MAX_S`.
     """
 
     name: str = "metrics"
-    at_once: int = 2
+    workers: int = 2
     answer_max_s: float | None = None
 
 
@@ -75,7 +76,7 @@ class Connections:
         tls: what connections are encrypted with, if they are.
         respond: is given each request, at most `REQUEST_MAX_BYTES` and one chunk of it. It must not wait.
         busy: returns the answer where there are too many requests for answers that take long.
-        manner: the manner in which it answers.
+        options: the options of the server.
     """
 
     def __init__(
@@ -84,13 +85,13 @@ class Connections:
         tls: ssl.SSLContext | None,
         respond: Respond,
         busy: Make,
-        manner: Manner = Manner(),  # noqa: B008  # it never changes
+        options: ServerOptions = ServerOptions(),  # noqa: B008  # it never changes
     ) -> None:
         self._listener = listener
         self._tls = tls
         self._respond = respond
         self._busy = busy
-        self._manner = manner
+        self._options = options
         self._waiting: dict[_Connection, None] = {}
         """Connections without a whole request, the oldest first."""
         self._answered: dict[_Connection, None] = {}
@@ -100,9 +101,9 @@ class Connections:
         self._wakes, self._waker = socket.socketpair()
         self._ends_at: float | None = None
         self._selector = selectors.PollSelector()  # it needs no system call to add or remove a connection
-        name = manner.name
+        name = options.name
         self._threads = [Thread(target=self._run, name=name, daemon=True)]
-        self._threads += [Thread(target=self._make, name=f"{name} page", daemon=True) for _ in range(manner.at_once)]
+        self._threads += [Thread(target=self._make, name=f"{name} page", daemon=True) for _ in range(options.workers)]
 
     def start(self) -> None:
         """Accept connections from now on."""
@@ -118,7 +119,7 @@ class Connections:
         self._ends_at = monotonic() + CLOSED_WITHIN_S
         self._wake()
         self._threads[0].join()
-        for _ in range(self._manner.at_once):
+        for _ in range(self._options.workers):
             self._to_make.put(None)
 
     def _run(self) -> None:
@@ -232,11 +233,11 @@ class Connections:
     def _drop_late(self) -> None:
         now = monotonic()
         for connection in [*self._waiting, *self._answered]:
-            if connection.is_late(now, self._manner.answer_max_s):
+            if connection.is_late(now, self._options.answer_max_s):
                 self._drop(connection)
 
     def _log(self, error: Exception) -> None:
-        log_failure(f"{self._manner.name}_request_failed", error, self._manner.name)
+        log_failure(f"{self._options.name}_request_failed", error, self._options.name)
 
     def _drop_oldest(self) -> None:
         if self._waiting:
@@ -250,20 +251,26 @@ class Connections:
         connection.socket.close()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, failure: Callable[[str, int, str], ActorError]) -> socket.socket:
     """Return a socket that listens.
 
+    Args:
+        failure: makes the error from the host, the port and the problem.
+
     Raises:
-        OSError: the address cannot be listened on.
-        UnicodeError: the name of the host is not valid.
+        ActorError: the address cannot be listened on.
     """
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    with ExitStack() as unless_bound:
-        listener = unless_bound.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-        unless_bound.pop_all()
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with ExitStack() as unless_bound:
+            listener = unless_bound.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
+            unless_bound.pop_all()
+    except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise failure(host, port, problem) from None
     return listener
 
 

@@ -69,11 +69,7 @@ class MetricsServer:
     ) -> None:
         tls = _tls(config)
         credentials = _credentials(config, environment)
-        try:
-            listener = listen(config.host, config.port)
-        except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
-            problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise MetricsAddressError(config.host, config.port, problem) from None
+        listener = listen(config.host, config.port, MetricsAddressError)
         self.port: int = listener.getsockname()[1]
         self.url = f"{'http' if tls is None else 'https'}://{_reachable(config.host)}:{self.port}"
         """Its address for a client on this machine."""

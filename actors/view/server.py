@@ -21,13 +21,13 @@ import h11
 from starlette.types import ASGIApp, Message, Scope
 
 from actors.core.errors import ViewAddressError
-from actors.metrics.connections import REQUEST_MAX_BYTES, Connections, Make, Manner, listen
+from actors.metrics.connections import REQUEST_MAX_BYTES, Connections, Make, ServerOptions, listen
 from actors.metrics.failure_log import log_failure
 from actors.view.access import TOKEN, Guard, is_loopback
 from actors.view.app import Site
 
 TOKEN_BYTES = 24
-MANNER: Final = Manner(name="view", at_once=8, answer_max_s=600.0)
+OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 """A browser asks for six files at once; the numbers of a large run over a slow line take minutes."""
 
 
@@ -44,11 +44,7 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
         ViewAddressError: the address cannot be listened on.
         KeyboardInterrupt: the process is interrupted. SIGTERM ends it.
     """
-    try:
-        listener = listen(host, port)
-    except (OSError, UnicodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ViewAddressError(host, port, problem) from None
+    listener = listen(host, port, ViewAddressError)
     taken = listener.getsockname()[1]
     secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
     guard = Guard(site.app(), host=host, port=taken, token=secret)
@@ -56,7 +52,7 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
     shown = f"[{name}]" if ":" in name else name
     with (
         closing(site.explainer),
-        closing(Connections(listener, None, partial(_respond, guard), _busy, MANNER)) as pages,
+        closing(Connections(listener, None, partial(_respond, guard), _busy, OPTIONS)) as pages,
     ):
         terminated = Event()
         before = signal.signal(signal.SIGTERM, lambda *_: terminated.set())
@@ -94,7 +90,7 @@ def answer(app: ASGIApp, request: bytes) -> bytes:
     try:
         code, headers, body = asyncio.run(_asked(app, asked))
     except Exception as error:  # noqa: BLE001  # one request's error must not end the server
-        log_failure("view_request_failed", error, MANNER.name)
+        log_failure("view_request_failed", error, OPTIONS.name)
         code, headers, body = HTTPStatus.INTERNAL_SERVER_ERROR, [], b"prism view: this cannot be shown\n"
     return _written(connection, code, headers, b"" if asked.method == b"HEAD" else body)
 

@@ -21,10 +21,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from actors.core.errors import ViewAddressError
 from actors.core.events import RunEnded
 from actors.metrics.connections import WAITING_MAX, Connections, listen
 from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint
-from actors.view.server import MANNER, answer
+from actors.view.server import OPTIONS, answer
 from prism.config import load_config
 from tests.pages.view_server import PRISM
 from tests.patience import HANG_S
@@ -56,9 +57,9 @@ APP = Starlette(routes=[Route("/", page), Route("/fails", fails)])
 @pytest.fixture
 def port() -> Iterator[int]:
     """Serve two pages as `prism view` serves its own, and return the port."""
-    listener = listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0, ViewAddressError)
     with closing(
-        Connections(listener, None, lambda request: partial(answer, APP, request), lambda: b"", MANNER)
+        Connections(listener, None, lambda request: partial(answer, APP, request), lambda: b"", OPTIONS)
     ) as all_:
         all_.start()
         yield listener.getsockname()[1]

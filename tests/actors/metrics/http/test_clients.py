@@ -11,7 +11,7 @@ from threading import Event, Semaphore, Thread
 
 import pytest
 
-from actors.metrics.connections import ANSWERED_MAX, WAITING_MAX, Manner
+from actors.metrics.connections import ANSWERED_MAX, WAITING_MAX, ServerOptions
 from actors.metrics.http_server import Headers, MetricsServer, Page, plain
 from tests.actors.metrics.http.support import ANY, PAGES, Serve, ask, send
 from tests.patience import HANG_S
@@ -82,7 +82,7 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
             each.sendall(GET_METRICS)
         # Before it reads this, the server has read all that was sent, but perhaps not what came while it accepted this.
         assert ask(server, "/healthz").body == "ok\n"
-        for _ in range(Manner().at_once):
+        for _ in range(ServerOptions().workers):
             assert gate.begun.acquire(timeout=HANG_S)
         assert until(lambda: ask(server).status == 503)
         assert [ask(server, "/healthz").body for _ in range(3)] == ["ok\n"] * 3
@@ -90,7 +90,7 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
         gate.is_open.set()
         for each in asking:
             assert everything(each).endswith(b"made\n")
-    assert gate.most == Manner().at_once
+    assert gate.most == ServerOptions().workers
     assert ask(server).status == 200
 
 
