@@ -1,7 +1,7 @@
 """Keys and other secrets in settings: names that say that a value is secret, and texts that look like a key.
 
-A run keeps its settings in files, so a secret must not be one: a setting names an environment variable instead. What is
-meant to be secret is never in a message either.
+A run keeps its settings in files, so no setting may be a secret: it names an environment variable instead. Messages do
+not show secrets either.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMING, _NAMED = ("name", "header", "field"), "value"
 
 def is_secret_name(name: str) -> bool:
     """Return whether the name of a header or a field says that its value is secret."""
-    return _SECRET_NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()) is not None
+    return _SECRET_NAME.search(_hyphenated(name)) is not None
 
 
 def looks_like_key(text: str) -> bool:
@@ -84,5 +84,9 @@ def secrets_in(value: Any, place: str) -> Iterator[str]:
 
 
 def _is_secret_field(name: str) -> bool:
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-    return is_secret_name(_PLAIN_NAME.sub("", plain))
+    return is_secret_name(_PLAIN_NAME.sub("", _hyphenated(name)))
+
+
+def _hyphenated(name: str) -> str:
+    """Return a name in lower case, with hyphens between the words of camel case: `api-key` for `apiKey`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()

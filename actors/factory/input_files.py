@@ -127,13 +127,11 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
     Raises:
         InputError: it is missing, no regular file, not readable, no whole gzip file, or larger than `bytes_max`.
     """
-    name = str(path)
     try:
-        raw = _read(name, bytes_max)
-        data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
+        return _contents(str(path), bytes_max)
     except TooLargeError:
-        raise InputError(name, f"is larger than the {bytes_max:,} bytes that one input file may have") from None
-    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+        problem = f"is larger than the {bytes_max:,} bytes that one input file may have"
+        raise InputError(str(path), problem) from None
 
 
 def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Input | None:
@@ -142,13 +140,10 @@ def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Inpu
     Raises:
         InputError: as `read_input` does, as far as can be told without reading a large file.
     """
-    name = str(path)
     try:
-        raw = _read(name, bytes_max)
-        data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
+        return _contents(str(path), bytes_max)
     except TooLargeError:
         return None
-    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
 
 
 @contextmanager
@@ -286,6 +281,13 @@ def _read(name: str, bytes_max: int) -> bytes:
         raise InputError(name, f"is a {error.kind}: expected a file") from None
     except OSError as error:
         raise InputError(name, f"cannot be read: {error.strerror}") from None
+
+
+def _contents(name: str, bytes_max: int) -> Input:
+    """Return the contents of a file. Raises: InputError, TooLargeError."""
+    raw = _read(name, bytes_max)
+    data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
+    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
 
 
 def _is_packed(name: str, raw: bytes) -> bool:

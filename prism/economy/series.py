@@ -1,9 +1,9 @@
-"""Quarterly figures of a real economy, and what is reckoned from them."""
+"""Quarterly figures of a real economy, and the rates of a year that follow from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -49,8 +49,12 @@ class Series(NamedTuple):
         line = f"{source}: {counted(len(self.quarters), 'quarter')}, {first} to {last}"
         if not self.left_out:
             return (line,)
-        each = ", ".join(f"{quarter} (no {' and no '.join(missing)})" for quarter, missing in self.left_out)
-        return line, f"{source}: left out at the ends: {each}"
+        return line, f"{source}: left out at the ends: {lacking_text(self.left_out)}"
+
+
+def lacking_text(quarters: Iterable[tuple[Quarter, Sequence[str]]]) -> str:
+    """Return quarters that lack figures, in words, each with the columns that have none."""
+    return ", ".join(f"{quarter} (no {' and no '.join(missing)})" for quarter, missing in quarters)
 
 
 def year_inflation(series: Sequence[Figures], index: int) -> float | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from prism.economy.series import Figures, Series
+from prism.economy.series import Figures, Series, lacking_text
 from prism.errors import InputError
 from prism.quarter import Quarter
 from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
@@ -104,13 +104,10 @@ def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], sou
     if not whole:
         raise InputError(source, "no quarter has all of its figures")
     lacking = [(place, quarter, found) for place, (quarter, found) in enumerate(rows) if not isinstance(found, Figures)]
-    inside = [
-        f"{quarter} (no {' and no '.join(found)})" for place, quarter, found in lacking if whole[0] < place < whole[-1]
-    ]
+    inside = [(quarter, found) for place, quarter, found in lacking if whole[0] < place < whole[-1]]
     if inside:
-        raise InputError(
-            source, f"figures are missing between others: {', '.join(inside)}; expected them in every quarter"
-        )
+        problem = f"figures are missing between others: {lacking_text(inside)}; expected them in every quarter"
+        raise InputError(source, problem)
     quarters = tuple(found for _, found in rows if isinstance(found, Figures))
     return Series(quarters, tuple((quarter, found) for _, quarter, found in lacking))
 

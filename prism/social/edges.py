@@ -110,7 +110,7 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
 
 def _table(text: str, source: str) -> _Table:
     lines = text.split("\n")
-    kept = [line for line in lines if (said := line.strip(_BLANK)) and said[0] not in _COMMENTS]
+    kept = [line for line in lines if _is_tie(line)]
     above = next((at for at, line in enumerate(lines) if _is_tie(line)), len(lines))
     comments = [line.strip() for line in lines[:above] if line.strip(_BLANK)]
     told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
@@ -118,6 +118,7 @@ def _table(text: str, source: str) -> _Table:
 
 
 def _is_tie(line: str) -> bool:
+    """Return whether a line is neither blank nor a comment."""
     said = line.strip(_BLANK)
     return said != "" and said[0] not in _COMMENTS
 
@@ -143,8 +144,8 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
         if not error.problem:
             raise _no_two_ids(table, told.separator) from None
         if error.at is not None:
-            raise table.error(f"{error.problem}: {_cut(lines[error.at], _SHOWN)}", error.at) from None
-        first = " / ".join(_cut(line, _SHOWN) for line in lines[:_FIRST_LINES])
+            raise table.error(f"{error.problem}: {_cut(lines[error.at])}", error.at) from None
+        first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
         raise table.error(f"{error.problem}; it begins {first}") from None
 
 
@@ -177,13 +178,14 @@ def _is_short(table: _Table, separator: str, at: int) -> bool:
 
 def _short_line(table: _Table, separator: str, at: int) -> InputError:
     between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}.get(separator, separator)
-    shown_line = _cut(table.lines[at], _SHOWN)
+    shown_line = _cut(table.lines[at])
     return table.error(f"expected two ids with {between} between them, got {shown_line}", at)
 
 
-def _cut(line: str, length: int) -> str:
+def _cut(line: str) -> str:
+    """Return the beginning of a line as an error shows it."""
     line = line.strip()
-    return repr(line if len(line) <= length else line[:length] + "...")
+    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "...")
 
 
 def _pieces(table: _Table, reading: Reading) -> Iterator[tuple[int, list[list[str]]]]:
@@ -211,7 +213,7 @@ def _check_widths(table: _Table, reading: Reading, rows: Sequence[Sequence[str]]
         is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
         if len(row) < reading.width or is_longer:
             problem = f"expected {reading.width} columns as in other lines, got {len(row)}"
-            raise table.error(f"{problem}: {_cut(table.lines[at], _SHOWN)}", at)
+            raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
 
 
 def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
@@ -272,7 +274,7 @@ def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArra
         at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
         if not problem:
             raise _short_line(table, reading.separator, at)
-        raise table.error(f"{problem}: {_cut(table.lines[at], _SHOWN)}", at)
+        raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
 
 
 def _is_float(name: str) -> bool:

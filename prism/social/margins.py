@@ -91,7 +91,7 @@ class MarginTable(NamedTuple):
 
     def told(self, row: Sequence[Category]) -> str:
         """Return a row in words."""
-        return ", ".join(f"{name} {category}" for name, category in zip(self.names, row, strict=True))
+        return _in_words(self.names, row)
 
     def within(self, names: Sequence[str]) -> dict[tuple[Category, ...], float]:
         """Return the shares of some of the attributes alone."""
@@ -405,6 +405,9 @@ def _refuse_contradiction(one: MarginTable, other: MarginTable) -> None:
     here, there = one.within(both), other.within(both)
     row = max(here, key=lambda each: abs(here[each] - there[each])) if both else ()
     if both and abs(here[row] - there[row]) > TOLERANCE:
-        told = ", ".join(f"{name} {category}" for name, category in zip(both, row, strict=True))
-        problem = f"contradicts {one.source}: {told} is {there[row]:.1%} here and {here[row]:.1%} there"
+        problem = f"contradicts {one.source}: {_in_words(both, row)} is {there[row]:.1%} here and {here[row]:.1%} there"
         raise InputError(other.source, f"{problem}; expected at most {TOLERANCE:.0%} between them")
+
+
+def _in_words(names: Sequence[str], row: Sequence[Category]) -> str:
+    return ", ".join(f"{name} {category}" for name, category in zip(names, row, strict=True))

@@ -64,7 +64,7 @@ class _Parser:
         are_names = all(labels) and len({*labels}) == size
         names = labels if are_names else [str(person + 1) for person in range(size)]
         mutual = not arcs
-        ties = np.array(edges if mutual else [*arcs, *both(edges)], dtype=np.int64).reshape(-1, 2)
+        ties = np.array(edges if mutual else [*arcs, *_both(edges)], dtype=np.int64).reshape(-1, 2)
         graph = FollowGraph(size, ties[:, 0], ties[:, 1], names=names, mutual=mutual)
         if not graph.edges or self._first is None:
             raise InputError(self._source, "holds no ties: expected arcs or edges between different vertices")
@@ -106,7 +106,7 @@ class _Parser:
         return InputError(self._source, f"bad Pajek: {problem}, got {line.strip()[:60]!r}", line=number)
 
 
-def both(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _both(edges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield each edge in both directions."""
     for one, other in edges:
         yield one, other
