@@ -120,7 +120,7 @@ def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, 
     if own:
         return OracleUnavailableError(f"{host} refuses the key; check what {own} holds: {detail}")
     named = _KEY_HEADER.search(detail)
-    other = "" if named is None else f", or as it names a header: llm.request.headers={{{named[0]}: ${variable}}}"
+    other = "" if named is None else f", or send it in its header: llm.request.headers={{{named[0]}: ${variable}}}"
     if given:
         return OracleUnavailableError(f"{host} refuses the key in ${variable}; set another one{other}")
     return OracleUnavailableError(f"{host} asks for a key; set it in ${variable}{other}")

@@ -32,7 +32,7 @@ def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
     kept = [(number, cells) for number, line in enumerate(lines, 1) if (cells := line.split()) and cells[0][0] != "%"]
     values, mutual = _banner(lines[0], source)
     if not kept:
-        raise InputError(source, "bad MatrixMarket: expected the line of its size, got the end of the file")
+        raise InputError(source, "bad MatrixMarket: expected a line with its size, got the end of the file")
     size, entries = _size(*kept[0], source)
     if len(kept) - 1 != entries:
         raise InputError(
@@ -64,7 +64,7 @@ def _banner(line: str, source: str) -> tuple[int, bool]:
 def _size(number: int, cells: Sequence[str], source: str) -> tuple[int, int]:
     """Return the number of people and of entries."""
     if len(cells) != 3 or not all(map(str.isdecimal, cells)) or cells[0] != cells[1]:
-        problem = f"expected rows, as many columns, and entries, got {' '.join(cells)[:60]!r}"
+        problem = f"expected the numbers of rows, of columns (as many) and of entries, got {' '.join(cells)[:60]!r}"
         raise InputError(source, f"bad MatrixMarket: {problem}", line=number)
     return int(cells[0]), int(cells[2])
 

@@ -82,7 +82,7 @@ class _Parser:
             raise self._error(f"expected {wanted}", " ".join(words), number)
         if section == "vertices":
             if len(words) != 2 or not words[1].isdecimal() or not int(words[1]):
-                raise self._error("expected one number of vertices of one kind", " ".join(words), number)
+                raise self._error("expected the number of vertices, all of one kind", " ".join(words), number)
             self._size = int(words[1])
         self._section = section if section != "network" else ""
 

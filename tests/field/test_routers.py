@@ -156,11 +156,11 @@ KEY = "a-key-of-a-router"
 @pytest.mark.parametrize(
     ("headers", "environment", "line"),
     [
-        ({}, {}, "asks for a key; set it in $ROUTER_KEY, or as it names a header: {{X-API-Key: $ROUTER_KEY}}"),
+        ({}, {}, "asks for a key; set it in $ROUTER_KEY, or send it in its header: {{X-API-Key: $ROUTER_KEY}}"),
         (
             {},
             {"ROUTER_KEY": KEY},
-            "refuses the key in $ROUTER_KEY; set another one, or as it names a header: {{X-API-Key: $ROUTER_KEY}}",
+            "refuses the key in $ROUTER_KEY; set another one, or send it in its header: {{X-API-Key: $ROUTER_KEY}}",
         ),
         (
             {"API-Key": "$OTHER"},

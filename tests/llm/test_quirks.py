@@ -103,9 +103,9 @@ REFUSED = {
     "gzip_bomb": TOO_LARGE,
     "other_path": "the server at {url} has no chat at /v1/chat/completions nor /chat/completions: 404 page not found; "
     "set llm.request.path to where it is",
-    "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or as it names a header: "
+    "azure": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or send it in its header: "
     "llm.request.headers={{api-key: $PRISM_LLM_API_KEY}}",
-    "x_api_key": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or as it names a header: "
+    "x_api_key": "{url} asks for a key; set it in $PRISM_LLM_API_KEY, or send it in its header: "
     "llm.request.headers={{X-API-Key: $PRISM_LLM_API_KEY}}",
 }
 """`{quirk: the line}` of the servers that need a setting, or can be helped by none."""
