@@ -1,7 +1,7 @@
 """Files of quarterly figures, as statistical offices and spreadsheets write them.
 
-A number may have a decimal comma and thousands separators, a quarter may be a date, and the last quarters may be
-unknown yet. All rows decide together how numbers are written, and a file that can be read in two ways is refused.
+A number may have a decimal comma and thousands separators, a quarter may be a date, and the last quarters may lack
+figures. All numbers decide together how they are written, and a file that can be read in two ways is refused.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def parse_series(data: bytes, source: str) -> Series:
     named = [(line, {name: fields[place].strip() for name, place in places.items()}) for line, fields in rows]
     if not named:
         raise InputError(source, "holds no quarters: expected at least one line below the header")
-    point = _decimal_point([row[name] for _, row in named for name in _NAMES], source)
+    point = _decimal_point([(line, row[name]) for line, row in named for name in _NAMES], source)
     quarters = [_quarter(row, source, line) for line, row in named]
     for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
         if after != before.following:
@@ -98,11 +98,11 @@ def _without_ends(rows: Sequence[tuple[Quarter, Figures | tuple[str, ...]]], sou
     """Return the quarters between the first and the last whose figures are all there.
 
     Raises:
-        InputError: there is none, or a quarter between them lacks a figure.
+        InputError: no quarter has all figures, or a quarter between others lacks one.
     """
     whole = [place for place, (_, found) in enumerate(rows) if isinstance(found, Figures)]
     if not whole:
-        raise InputError(source, "no quarter has all of its figures")
+        raise InputError(source, "no quarter has all of its figures: expected at least one")
     lacking = [(place, quarter, found) for place, (quarter, found) in enumerate(rows) if not isinstance(found, Figures)]
     inside = [(quarter, found) for place, quarter, found in lacking if whole[0] < place < whole[-1]]
     if inside:
@@ -127,21 +127,25 @@ def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:
     return {name: place for place, name in enumerate(columns) if name is not None}
 
 
-def _decimal_point(cells: Sequence[str], source: str) -> str:
+def _decimal_point(cells: Sequence[tuple[int, str]], source: str) -> str:
     """Return the character before the decimals, by all numbers of a file: a point, or a comma.
+
+    Args:
+        cells: the line and the text of each number.
 
     Raises:
         InputError: some numbers have one and some the other, or nothing tells which it is.
     """
-    points = [cell for cell in cells if _WITH_POINT.fullmatch(cell) and not _THOUSANDS_BY_POINT.fullmatch(cell)]
-    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell) and not _THOUSANDS_BY_COMMA.fullmatch(cell)]
+    points = [each for each in cells if _WITH_POINT.fullmatch(each[1]) and not _THOUSANDS_BY_POINT.fullmatch(each[1])]
+    commas = [each for each in cells if _WITH_COMMA.fullmatch(each[1]) and not _THOUSANDS_BY_COMMA.fullmatch(each[1])]
     if points and commas:
-        problem = f"numbers have both a decimal point ({points[0]}) and a decimal comma ({commas[0]})"
-        raise InputError(source, f"{problem}: expected one in the whole file")
-    either = [cell for cell in cells if _THOUSANDS_BY_COMMA.fullmatch(cell)]
+        problem = f"numbers have both a decimal point ({points[0][1]}) and a decimal comma ({commas[0][1]})"
+        raise InputError(source, f"{problem}: expected one in the whole file", line=max(points[0][0], commas[0][0]))
+    either = [each for each in cells if _THOUSANDS_BY_COMMA.fullmatch(each[1])]
     if either and not points and not commas:
-        problem = f"{either[0]} may have a decimal comma or thousands separators, and no other number tells"
-        raise InputError(source, f"{problem}: expected {either[0].replace(',', '')}")
+        line, cell = either[0]
+        problem = f"{cell} may have a decimal comma or thousands separators, and no other number tells"
+        raise InputError(source, f"{problem}: expected {cell.replace(',', '')}", line=line)
     return "," if commas else "."
 
 
@@ -149,7 +153,7 @@ def _value(cell: str, point: str) -> float:
     """Return the number of a cell.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the cell is not a number.
     """
     thousands = _THOUSANDS_BY_POINT if point == "," else _THOUSANDS_BY_COMMA
     decimals = _WITH_COMMA if point == "," else _WITH_POINT
@@ -191,7 +195,7 @@ def _dated(text: str, key: str, source: str, line: int) -> Quarter:
 
 
 def _figures(quarter: Quarter, row: Mapping[str, str], point: str, source: str, line: int) -> Figures | tuple[str, ...]:
-    """Return the figures of a quarter; the names of the columns that have none, if there are any."""
+    """Return the figures of a quarter, or the names of the columns that have none."""
     missing = tuple(column.name for column in _FIGURES if row[column.name].lower() in _MISSING)
     if missing:
         return missing

@@ -150,14 +150,14 @@ def _json_rows(text: str, source: str) -> tuple[list[Cells], list[int]]:
         document = _decode_json(text, source)
         entries = document if isinstance(document, list) else _list_in(document, source)
     for place, entry in enumerate(entries, 1):
+        line = lines[place - 1] if lines else None
         if not isinstance(entry, dict):
-            line = lines[place - 1] if lines else None
             raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}", line=line)
         try:
             json.dumps(entry, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
-            raise InputError(source, problem) from None
+            raise InputError(source, problem, line=line) from None
     return entries, lines
 
 

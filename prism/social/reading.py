@@ -172,8 +172,11 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
         raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)
     for end in ends:
         if columns.kinds[end] in ("decimal", "date", "flag", "blank"):
-            what = {"blank": "nothing", "flag": "true or false"}.get(columns.kinds[end], f"{columns.kinds[end]}s")
-            raise UnclearError(f"column {end + 1} holds {what} and no ids: set population.graph.columns", 3)
+            kind = columns.kinds[end]
+            held = {"blank": "is empty", "flag": "holds true or false and no ids"}.get(
+                kind, f"holds {kind}s and no ids"
+            )
+            raise UnclearError(f"column {end + 1} {held}: set population.graph.columns", 3)
     kinds = next((at for at, name in enumerate(names) if name.lower() == "type" and _are_kinds(columns, at)), None)
     reading = Reading(separator, names, headers, ends, width, kinds, config.columns is not None)
     return reading, any(" " in cell for cell in cells)

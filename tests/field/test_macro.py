@@ -67,12 +67,17 @@ def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: s
     )
 
 
+BOTH_POINTS = "numbers have both a decimal point (3.27) and a decimal comma (12500,5)"
+
 REFUSED = {
     "a figure is missing inside": (
         f"{PLAIN}2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1\n",
         f"f.csv: figures are missing between others: 2001q2 (no tbilrate), 2001q3 (no cpi and no unemp); {LACKING}",
     ),
-    "no quarter is whole": (f"{PLAIN}2001,1,1,1,.,1\n2001,2,1,1,.,1\n", "f.csv: no quarter has all of its figures"),
+    "no quarter is whole": (
+        f"{PLAIN}2001,1,1,1,.,1\n2001,2,1,1,.,1\n",
+        "f.csv: no quarter has all of its figures: expected at least one",
+    ),
     "monthly figures": (
         f"{FRED}2001-07-01,1,1,1,1\n2001-08-01,1,1,1,1\n",
         f"f.csv:3: quarter: expected 2001q4 after 2001q3, got 2001q3{MONTHLY}",
@@ -91,11 +96,11 @@ REFUSED = {
     ),
     "a point and a comma before decimals": (
         PLAIN.replace(",", ";") + "2001;3;12500,5;177,6;3.27;4,8\n",
-        "f.csv: numbers have both a decimal point (3.27) and a decimal comma (12500,5): expected one in the whole file",
+        f"f.csv:2: {BOTH_POINTS}: expected one in the whole file",
     ),
     "a comma that may be either": (
         PLAIN.replace(",", ";") + "2001;3;12,500;177;3;5\n",
-        "f.csv: 12,500 may have a decimal comma or thousands separators, and no other number tells: expected 12500",
+        "f.csv:2: 12,500 may have a decimal comma or thousands separators, and no other number tells: expected 12500",
     ),
     "two columns for one figure": (
         "date,GDPC1,CPIAUCSL,CPIAUCNS,TB3MS,UNRATE\n2001-07-01,1,1,1,1,1\n",

@@ -37,6 +37,12 @@ def test_half_a_character_is_refused_before_it_can_end_a_run() -> None:
     assert str(caught.value) == "p.json: profile 2 holds half a character (\\ud800 to \\udfff alone): expected text"
 
 
+def test_half_a_character_on_a_line_of_its_own_is_refused_by_the_line() -> None:
+    data = b'{"realname": "Ada"}\n\n{"realname": "B\\ud800"}\n'
+    with pytest.raises(InputError, match=r"^p\.jsonl:3: profile 2 holds half a character"):
+        parse_profiles(data, "p.jsonl")
+
+
 def test_a_json_profile_is_read_with_its_facts() -> None:
     entry = {
         "realname": "Ada Novak",
