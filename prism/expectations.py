@@ -54,9 +54,9 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.UnionType():
             return " or ".join(type_text(member) for member in kind.types)
         case inspect.VarTupleType() | inspect.ListType():
-            exactly = "" if kind.min_length == kind.max_length else "at least "
-            least = f", {exactly}{kind.min_length}" if kind.min_length else ""
-            return f"list of {type_text(kind.item_type)}{least}"
+            bound = "exactly" if kind.min_length == kind.max_length else "at least"
+            length = f", {bound} {kind.min_length}" if kind.min_length else ""
+            return f"list of {type_text(kind.item_type)}{length}"
         case inspect.DictType():
             return f"mapping of {type_text(kind.key_type)} to {type_text(kind.value_type)}"
         case inspect.IntType() | inspect.FloatType():

@@ -169,9 +169,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     ] = False
     columns: Annotated[
         Annotated[tuple[TieColumn, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(
-            description="columns of the one who follows and the one who is followed, by name or from 1 on; none: found"
-        ),
+        Meta(description="columns of who follows and of who is followed, by name or by number from 1 on; none: found"),
     ] = None
     separator: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
@@ -324,8 +322,8 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     follow_lists: Annotated[
         Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
         Meta(
-            description="what follow lists of profiles hold; fit: what names people of the file, refused if two do: "
-            "docs/input-files.md"
+            description="what follow lists of profiles hold; fit: what fits the file, which is refused if two things "
+            "do: docs/input-files.md"
         ),
     ] = "fit"
     topics: Annotated[
@@ -798,8 +796,8 @@ class LLMConfig(Section, frozen=True, kw_only=True):
     ca_file: Annotated[
         str | None,
         Meta(
-            description="PEM file with certificates that an https server is trusted by, besides public ones; so is "
-            "$SSL_CERT_FILE",
+            description="PEM file of certificates to trust for https servers, besides the public ones; "
+            "$SSL_CERT_FILE may name another",
         ),
     ] = None
     host_weights: Annotated[

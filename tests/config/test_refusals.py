@@ -63,6 +63,10 @@ VALUES = {
         "population: {topics: a}",
         "1: population.topics: expected list of non-empty text, at least 1, got 'a'",
     ),
+    "short list": (
+        "economy: {macro: {gap_lags: [1.0]}}",
+        "1: economy.macro.gap_lags: expected list of float -2 to 2, exactly 2, got [1.0]",
+    ),
     "empty list": (
         "population: {topics: []}",
         "1: population.topics: expected list of non-empty text, at least 1, got []",
