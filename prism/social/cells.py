@@ -1,4 +1,4 @@
-"""The kinds of the cells in a table of ties, by which a header is told from ties and an id from a weight."""
+"""The kinds of cells in a table of ties: they distinguish a header from ties, and an id from a weight."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 """The form of an id that is sorted by value; 18 digits fit 64 bits."""
 
 WHOLE_FLOAT: Final = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
-"""A whole number that a table made a float. With three zeros it may be thousands."""
+"""A whole number that a program wrote as a float. With three zeros it may be thousands."""
 
 SCIENTIFIC: Final = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
 
@@ -28,11 +28,11 @@ _FLAGS = frozenset({"true", "false", "True", "False", "TRUE", "FALSE"})
 
 
 def kind_of(cells: Collection[str]) -> Kind:
-    """Return the kind that all these cells have, leaving out empty ones; `text` if they have no other in common."""
+    """Return the kind that all cells share, except empty ones; `text` if they share no other."""
     full = {cell for cell in cells if cell and cell not in MISSING}
     if not full:
         return "blank"
-    if all(map(str.isdecimal, full)) or all(is_whole(cell) for cell in full):
+    if all(map(str.isdecimal, full)) or all(_is_whole(cell) for cell in full):
         return "whole"
     if all(_NUMBER.fullmatch(cell) for cell in full):
         return "decimal"
@@ -41,7 +41,7 @@ def kind_of(cells: Collection[str]) -> Kind:
     return "flag" if full <= _FLAGS else "text"
 
 
-def is_whole(cell: str) -> bool:
+def _is_whole(cell: str) -> bool:
     """Return whether a cell is a whole number, as a number, a float or in scientific notation."""
     return bool(re.fullmatch(r"-?[0-9]+", cell) or WHOLE_FLOAT.fullmatch(cell) or SCIENTIFIC.fullmatch(cell))
 

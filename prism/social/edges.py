@@ -1,6 +1,7 @@
 """Tables of ties: text files with one tie a line, as SNAP, KONECT, Gephi, networkx, pandas and spreadsheets write them.
 
-Lines that begin with `#` or `%` are comments. All else is found by `prism.social.reading` or told by the settings.
+Lines that begin with `#` or `%` are comments. The separator, the header and the columns are found by
+`prism.social.reading`, or are those of the configuration.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ SAMPLE, SAMPLE_FIRST = 10_000, 1_000
 PIECE = 500
 """Lines that are in memory as cells at once."""
 DIGITS_KEPT = 15
-"""The digits of a number that a spreadsheet keeps. A float keeps whole numbers below 2**53."""
+"""The digits of a number that a spreadsheet keeps."""
 DIGITS_LOST = 4
-"""So many zeros behind them, in all long ids of a file together, are no accident: it has a chance of 1 in 10,000."""
+"""The least number of digits behind those, over all long ids of a column, whose being zeros shows that digits are lost.
+
+By chance all of them are zeros in 1 of 10,000 columns."""
 
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
@@ -82,8 +85,8 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         config: how to read it, as far as that is told.
 
     Raises:
-        InputError: the text is not UTF-8, can be read in more ways than one, an id is missing or has lost digits, or
-            there is no tie.
+        InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has
+            lost digits, or there is no tie.
     """
     table = _table(decode_text(data, source), source)
     konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
@@ -134,7 +137,7 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
         raise table.error("holds no ties: expected lines with two different ids")
     at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
     names = _names_above(table.comments)
-    sample = Sample([lines[each] for each in at], at, total, names, starred=is_konect)
+    sample = Sample([lines[each] for each in at], at, total, names, ends_first=is_konect)
     told = GraphConfig(
         columns=config.columns, separator=config.separator or table.separator or None, header=config.header
     )
@@ -160,7 +163,11 @@ def _names_above(comments: Sequence[str]) -> Sequence[str]:
 
 
 def _no_two_ids(table: _Table, told: str | None) -> InputError:
-    """Return the error about the first line that has no two ids by the told separator, or by that of the first line."""
+    """Return the error about the first line with fewer than two ids.
+
+    Args:
+        told: the separator of the configuration or of the file; without one, that of the first line counts.
+    """
     separator = told or next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
     return _short_line(
         table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0)
@@ -168,7 +175,7 @@ def _no_two_ids(table: _Table, told: str | None) -> InputError:
 
 
 def _is_short(table: _Table, separator: str, at: int) -> bool:
-    """Return whether a line has no two ids, or a quote that is not closed."""
+    """Return whether a line has fewer than two ids, or a quote that is not closed."""
     try:
         cells = cells_of([table.lines[at]], separator)[0]
     except UnclearError:
@@ -217,7 +224,12 @@ def _check_widths(table: _Table, reading: Reading, rows: Sequence[Sequence[str]]
 
 
 def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
-    """Return the ids as they stand in the table, the two ends of each tie as places in them, and who is undirected."""
+    """Return the ids of a table, and its ties.
+
+    Returns:
+        The ids as they stand in the table; the ties, of shape (ties, 2): the places of follower and followee among the
+        ids; whether each tie is undirected, None if no column says so.
+    """
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
     ends, undirected = list[NDArray[np.int64]](), list[Flags]()
@@ -241,7 +253,9 @@ def _undirected(table: _Table, kinds: Sequence[str], start: int) -> Flags:
 def _people(
     table: _Table, reading: Reading, raw: list[str], ends: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the people's ids and the ties between them: numbers in order, and a whole float as the number it is.
+    """Return the people's ids and the ties between them, of shape (ties, 2).
+
+    Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for.
 
     Raises:
         InputError: an id is missing, is no id, or has lost digits.
@@ -264,7 +278,7 @@ def _people(
 
 
 def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArray[np.int64]) -> None:
-    """Refuse ids that are none, naming the first line with one."""
+    """Refuse texts that cannot be ids. The error names the first line with one."""
     ids = [*map(str.strip, raw)]
     is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _is_float(name) for name in ids)
     for number, name in enumerate(ids):
@@ -282,7 +296,7 @@ def _is_float(name: str) -> bool:
 
 
 def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
-    """Return the problem with an id: empty if it is missing, None if there is none."""
+    """Return the problem with an id: empty if the id is missing, None if it can be used."""
     if not name:
         return ""
     if name in MISSING:
@@ -299,7 +313,7 @@ def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
 
 
 def _check_long(table: _Table, names: Sequence[str], ends: NDArray[np.int64]) -> None:
-    """Refuse a column of ids of which only the digits that a spreadsheet keeps are no zeros."""
+    """Refuse a column whose long ids have nothing but zeros after the digits that a spreadsheet keeps."""
     long = {
         at: digits
         for at, name in enumerate(names)

@@ -1,7 +1,8 @@
 """Follow lists of profiles: the entries in their texts, and the people whom the entries of one file name.
 
 OASIS writes the numbers of rows into them, other programs write ids or user names. A file does not say which, so the
-reading is taken that fits; where two fit and give other ties, the file is refused until the configuration says it.
+reading that fits is taken. Where two readings fit and give different ties, the file is refused, and the configuration
+has to name one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LostDigitsError(ValueError):
 ROW: Final = "row"
 ROW_FROM_1: Final = "row_from_1"
 ROW_DIGITS: Final = 12
-"""No number of a row has so many digits."""
+"""A text with so many digits is no number of a row."""
 
 
 class Reading(NamedTuple):
@@ -52,7 +53,7 @@ class Reading(NamedTuple):
     Args:
         name: as the configuration names it.
         number_of: `{entry: the number of the person whom it names}`.
-        is_strict: it counts only if it knows every entry.
+        is_strict: it is taken only if every entry names somebody.
     """
 
     name: str
@@ -61,7 +62,9 @@ class Reading(NamedTuple):
 
 
 class Rows(Mapping[str, int]):
-    """The numbers of rows as lists write them, `{"0": 0, ...}`, none of which is kept: a file may have a million.
+    """The people by the numbers of their rows, as lists write them: `{"0": 0, ...}`.
+
+    They are computed and not stored: a file may have a million.
 
     Args:
         size: the number of rows.
@@ -86,7 +89,7 @@ class Rows(Mapping[str, int]):
 
 
 class AmbiguousListsError(ValueError):
-    """Follow lists that can be read in two ways, which the message names."""
+    """Follow lists that can be read in two ways. The message names both."""
 
 
 def id_text(value: object) -> str:
@@ -133,18 +136,18 @@ def entries_of(value: object) -> tuple[str, ...] | None:
 def chosen(lists: Sequence[Sequence[str]], readings: Sequence[Reading]) -> Reading:
     """Return the reading that fits the follow lists of a file.
 
-    It is the one that knows every entry. If there is none, because people were left out of the file, it is the only
-    one that knows an entry at all. Rows are counted from 1 only if the configuration says so.
+    It is the one by which every entry names somebody. If there is none, because people were left out of the file, it is
+    the only one by which any entry does. Rows are counted from 1 only if the configuration says so.
 
     Raises:
-        AmbiguousListsError: two readings fit, and name other people.
+        AmbiguousListsError: two readings fit, and name different people.
     """
     entries = [*dict.fromkeys(chain.from_iterable(lists))]
     known = {reading.name: [reading.number_of.get(each) for each in entries] for reading in readings}
     usual = [reading for reading in readings if reading.name != ROW_FROM_1]
     fitting = [reading for reading in usual if None not in known[reading.name]]
     if not fitting and None not in known.get(ROW_FROM_1, [None]):
-        # They also look like rows from 0 of a file that lacks the person with the largest number.
+        # Numbers from 1 may also count rows from 0, in a file that lacks the person with the largest number.
         fitting = [reading for reading in readings if reading.name in (ROW, ROW_FROM_1)]
     if not fitting:
         loose = [reading for reading in usual if not reading.is_strict]
@@ -200,10 +203,13 @@ def _between_commas(pieces: Sequence[str]) -> list[str] | None:
 
 
 def _pieces(text: str) -> list[str] | None:
-    """Return the commas of a list, and its other pieces: each with a letter before it, `w` for one without quotes."""
+    """Return the commas of a list, and its other pieces: each with a letter before it, `q` if quoted, otherwise `w`.
+
+    None stands for a text that is no list.
+    """
     pieces: list[str] = []
     for found in _tokens(text):
-        # numpy leaves out the middle of a long list, and a colon makes a mapping of it
+        # numpy prints "..." for the middle of a long list; with a colon it is a mapping and no list
         if found is None or (found["word"] or "").startswith(("...", ":")):
             return None
         if found["comma"]:
@@ -217,7 +223,7 @@ def _pieces(text: str) -> list[str] | None:
 
 
 def _tokens(text: str) -> Iterator[re.Match[str] | None]:
-    """Yield the pieces of a text, and None for a character that no list has."""
+    """Yield the pieces of a text; None, as the last one, for a character that no list has."""
     place = 0
     while place < len(text):
         found = _TOKEN.match(text, place)

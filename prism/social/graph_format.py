@@ -1,4 +1,4 @@
-"""The format of a graph file, told by its content: a name may say anything."""
+"""The format of a graph file, by its content: the extensions of names are not reliable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GraphFormat = Literal["graphml", "gml", "pajek", "matrix_market", "table"]
 HEAD_BYTES: Final = 64 * 1024
 """The beginning of a file, in which its format shows."""
 
-EXPECTED = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
+EXPECTED: Final = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
 _FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {
     "matrix_market": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
     "pajek": re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE),
@@ -26,7 +26,7 @@ _OTHERS: Final = {
     "a Graphviz file": re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE),
     "JSON": re.compile(r"\s*[\[{]"),
 }
-_BINARY = (
+_BINARY: Final = (
     (b"PK\x03\x04", "a zip archive or spreadsheet"),
     (b"PAR1", "a Parquet file"),
     (b"SQLite format 3", "a database"),
@@ -34,10 +34,10 @@ _BINARY = (
 
 
 def graph_format(data: bytes, source: str) -> GraphFormat:
-    """Return the format of a file's content. Whatever is no other known format is a table of ties.
+    """Return the format of a file's content. Content of no known format is taken for a table of ties.
 
     Raises:
-        InputError: it is in a format that is known and not read.
+        InputError: the format is known and cannot be read.
     """
     for start, what in _BINARY:
         if data.startswith(start):

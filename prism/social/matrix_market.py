@@ -16,7 +16,7 @@ from prism.social.understood import understood
 from prism.text_files import decode_text
 
 _VALUES = {"pattern": 0, "integer": 1, "real": 1, "double": 1, "complex": 2}
-"""The numbers behind the row and the column of an entry."""
+"""The number of values behind the row and the column of an entry."""
 
 
 def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
@@ -26,7 +26,7 @@ def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
     0 is no tie.
 
     Raises:
-        InputError: it is no square sparse matrix, an entry is wrong, or there is no tie.
+        InputError: the matrix is not square or not sparse, an entry is wrong, or there is no tie.
     """
     lines = decode_text(data, source).split("\n")
     kept = [(number, cells) for number, line in enumerate(lines, 1) if (cells := line.split()) and cells[0][0] != "%"]
@@ -72,7 +72,7 @@ def _size(number: int, cells: Sequence[str], source: str) -> tuple[int, int]:
 def _entries(
     kept: Sequence[tuple[int, list[str]]], size: int, values: int, source: str
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the two ends of each entry, from 0 on, and the number of entries of 0."""
+    """Return the row and the column of each entry from 0 on, of shape (entries, 2), and the number of entries of 0."""
     ends, zeros = list[tuple[int, int]](), 0
     for number, cells in kept:
         try:

@@ -25,7 +25,7 @@ def parse_pajek(data: bytes, source: str) -> FollowGraph:
     People are numbered as vertices are, and called by their labels; by their numbers if labels are missing or repeat.
 
     Raises:
-        InputError: it is no network of one kind of people, a line is wrong, or there is no tie.
+        InputError: the file has several networks or vertices of two kinds, a line is wrong, or there is no tie.
     """
     parser = _Parser(source)
     for number, line in enumerate(decode_text(data, source).split("\n"), 1):

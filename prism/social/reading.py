@@ -1,7 +1,7 @@
 """The reading of a table of ties: which character separates, whether there is a header, which columns are the ends.
 
-A table says none of it itself. Each separator is tried on a sample of the lines; what is found must be the only
-reading that fits, or the table is refused.
+A table says none of this. Each separator is tried on a sample of the lines. If exactly one reading fits it is taken,
+otherwise the table is refused.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SPACES: Final = " "
 SEPARATORS: Final = ("\t", ";", "|", ",", SPACES)
 
 CLEAR: Final = 2.0
-"""Two columns are the ends if they share this many times as many ids as either of them does with a third one."""
+"""The ends are at least this many times as similar to each other as either of them is to a third column."""
 APART: Final = 10.0
-"""And this many times as many as two columns that are both others."""
+"""The ends are at least this many times as similar to each other as any two other columns are."""
 FEWEST_SHARED: Final = 8
-"""The least ids that they share, because small numbers, such as weights, are equal to ids by chance."""
+"""The fewest ids that the ends share, because small numbers, such as weights, are equal to ids by chance."""
 FEWEST_WORDS: Final = 3
-"""The same for columns of words, if no other two share one and they are so much alike."""
-WORDS_LIKENESS: Final = 0.5
+"""The fewest that two columns of words share, if no other two share any and their similarity is `WORDS_SIMILARITY`."""
+WORDS_SIMILARITY: Final = 0.5
 LIST_LINES: Final = 8
-"""From so many lines on, a first column that counts them may number people of whom the second says something,"""
-LIST_LIKENESS: Final = 0.5
-"""unless they are this much alike (Jaccard), as in a ring or a chain."""
+"""The fewest lines in which similarity tells whether a column only numbers people. In fewer, any shared id does."""
+LIST_SIMILARITY: Final = 0.5
+"""The least similarity of the ends if one of them counts the lines, as in a ring or a chain."""
 
 _FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
 """A separator without a space behind it, or numbers with spaces between, which no id has unless it is in quotes."""
@@ -48,7 +48,7 @@ class UnclearError(Exception):
     Args:
         problem: what does not fit, and what to set; empty if some line has no two ids.
         rank: how far the reading came; of several that failed, the one that came furthest tells the most.
-        at: the place of the line that does not fit, from 0 on; None if none is to blame.
+        at: the place of the line that does not fit, from 0 on; None if it is no single line.
     """
 
     def __init__(self, problem: str, rank: int = 0, at: int | None = None) -> None:
@@ -66,14 +66,14 @@ class Sample(NamedTuple):
         at: the place of each among all lines, from 0 on.
         total: the number of all lines.
         names: the names of the columns in a comment above the table, if there is one.
-        starred: a comment above the table says that the first two columns are the ends.
+        ends_first: a comment above the table says that the first two columns are the ends.
     """
 
     lines: Sequence[str]
     at: Sequence[int]
     total: int
     names: Sequence[str] = ()
-    starred: bool = False
+    ends_first: bool = False
 
 
 class Reading(NamedTuple):
@@ -135,7 +135,7 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
                 failed.append((error, separator))
     if not found:
         raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
-    for problem, separator in failed:  # a separator that parts all lines alike is no part of an id
+    for problem, separator in failed:  # a separator that splits all lines alike is not part of an id
         if problem.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
             raise problem
     return _plainest(found)
@@ -157,7 +157,7 @@ def _parted_by(separator: str) -> Callable[[str], bool]:
 
 
 def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
-    """Return the reading with a separator, and whether ids have spaces in it."""
+    """Return the reading with a separator, and whether any of its ids has spaces."""
     rows = [[cell.strip() for cell in row] for row in cells_of(sample.lines, separator)]
     width = _width(rows, sample.at, is_told=config.columns is not None)
     columns = _Columns(rows[1:] or rows, sample.at[1:] or sample.at, width)
@@ -254,20 +254,20 @@ class _Columns:
         """Return the number of different cells that are in both columns."""
         return len(self.distinct[one] & self.distinct[other])
 
-    def likeness(self, one: int, other: int) -> float:
+    def similarity(self, one: int, other: int) -> float:
         """Return the share of the different cells of two columns that are in both (Jaccard 1901)."""
         return self.shared(one, other) / (len(self.distinct[one] | self.distinct[other]) or 1)
 
 
 def _names(first: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> tuple[Sequence[str], int]:
-    """Return the names of the columns and the number of lines that they take; none and 0 without a header."""
+    """Return the names of the columns, and the number of lines that the header takes: no names and 0 without one."""
     called = {each for each in config.columns or () if isinstance(each, str)}
     told = bool(called) and called <= {*first}
     width = columns.width
     if _filled(first) == width - 1 and len(first) < width:  # R names no column for the numbers of lines
         named = ["", *first]
         is_counted = 0 in columns.counting and not any(map(is_number, first)) and width > 2
-        if config.header is False or not (is_counted and columns.likeness(1, 2) > CLEAR * columns.likeness(0, 1)):
+        if config.header is False or not (is_counted and columns.similarity(1, 2) > CLEAR * columns.similarity(0, 1)):
             raise UnclearError(f"the first line has {width - 1} columns, and others have {width}", 1)
         return named, 1
     names = first[:width]
@@ -312,7 +312,7 @@ def _differs(cell: str, columns: _Columns, at: int) -> bool | None:
 
 
 def _recurs(first: Sequence[str], columns: _Columns) -> bool:
-    """Return whether a cell of the first line stands in another line, too, as ids do and names of columns do not."""
+    """Return whether a cell of the first line stands in another line, too: ids do, and names of columns do not."""
     others = [row for row in columns.rows if row[: len(first)] != [*first]]
     if columns.width == 2:
         return any(cell in first for row in others for cell in row[:2])
@@ -344,7 +344,7 @@ def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: Graph
             return named[0]
         if named:
             raise UnclearError("more than two columns are named as ends: set population.graph.columns", 3)
-    if sample.starred:
+    if sample.ends_first:
         return Ends(0, 1)
     if names and {*names[1:]} == columns.distinct[0]:
         raise UnclearError("is a table of people by people: expected one tie a line", 4)
@@ -391,7 +391,7 @@ def _is_list(columns: _Columns, one: int, other: int) -> bool:
     lines = len(columns.rows)
     if lines == 1 or one not in columns.counting:
         return False
-    return columns.likeness(one, other) < LIST_LIKENESS if lines >= LIST_LINES else not columns.shared(one, other)
+    return columns.similarity(one, other) < LIST_SIMILARITY if lines >= LIST_LINES else not columns.shared(one, other)
 
 
 def _alike(names: Sequence[str], columns: _Columns) -> Ends:
@@ -403,7 +403,7 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
         if columns.kinds[at] in ("whole", "text") and not (names and names[at] in excluded)
     ]
     pairs = [pair for pair in combinations(possible, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
-    best = max(pairs, key=lambda pair: columns.likeness(*pair), default=None)
+    best = max(pairs, key=lambda pair: columns.similarity(*pair), default=None)
     if best is not None:
         if len(pairs) == 1:
             is_first = len(possible) == 2 and best == (0, 1)
@@ -416,20 +416,23 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
 
 
 def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:
-    """Return whether two columns share many more ids than any others do, and hold nothing that ends do not."""
+    """Return whether two columns share many more ids than any others do, and can be ends.
+
+    They are no ends if one of them counts the lines, or if they hold numbers that are equal in some line.
+    """
     is_text = columns.kinds[best[0]] == "text"
     is_alone = not any(columns.shared(*pair) for pair in pairs if pair != best)
-    are_few = is_text and is_alone and columns.likeness(*best) > WORDS_LIKENESS
+    are_few = is_text and is_alone and columns.similarity(*best) > WORDS_SIMILARITY
     fewest = FEWEST_WORDS if are_few else FEWEST_SHARED
     if columns.shared(*best) < fewest or {*best} & columns.counting:
         return False
     for pair in pairs:
         clear = CLEAR if {*pair} & {*best} else APART
-        if pair != best and clear * columns.likeness(*pair) > columns.likeness(*best):
+        if pair != best and clear * columns.similarity(*pair) > columns.similarity(*best):
             return False
     return is_text or all(plain(row[best[0]]) != plain(row[best[1]]) for row in columns.rows)
 
 
 def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:
-    """Return whether columns without names may be the ends: of numbers, the first two alone."""
+    """Return whether columns without names may be the ends: columns of numbers only if they are the first two."""
     return columns.kinds[best[0]] == "text" or best == (0, 1)

@@ -39,12 +39,12 @@ DIRECTIONS: Final = (
     ("user", "follows"),
     ("user", "friend"),
 )
-"""Words of the person who follows and of the one who is followed. A user follows friends, and followers the user.
+"""Words of the person who follows and of the one who is followed.
 
-For `user` any word may stand that says only that it names people."""
+A user follows friends, and followers follow the user. Any word of `_PEOPLE` may stand for `user`."""
 
 ORDERS: Final = (("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("u", "v"), ("one", "two"), ("first", "second"))
-"""Words that only number two columns of people. They may be ids themselves, so they make no header."""
+"""Words that only number two columns of people. They may be ids, too, so they do not show that a line is a header."""
 
 _KNOWN = frozenset(word for pair in DIRECTIONS for word in pair)
 _PEOPLE = frozenset(
@@ -52,7 +52,7 @@ _PEOPLE = frozenset(
     | {"name", "node", "number", "participant", "people", "person", "player", "screen", "student", "twitter", "uid"}
     | {"user", "username", "v", "vertex"}
 )
-"""Words that say of a column only that it names people."""
+"""Words that only say that a column names people."""
 _COUNTERS = frozenset({"unnamed", "index", "idx", "nr", "no", "num", "number", "row", "line", "rownames"})
 _FACTS = frozenset(
     {"weight", "weights", "w", "type", "kind", "label", "relation", "time", "timestamp", "date", "year", "month", "day"}
@@ -87,18 +87,18 @@ def words(name: str) -> Words:
 
 
 def directed_ends(names: Sequence[str]) -> list[Ends]:
-    """Return the columns that are named as the ends of a tie: none, one pair, or all that could be meant."""
+    """Return the pairs of columns that are named as the ends of a tie: none, one, or all that could be meant."""
     return _best(names, DIRECTIONS, {word for pair in DIRECTIONS for word in pair})
 
 
 def may_be_reversed(names: Sequence[str], ends: Ends) -> bool:
-    """Return whether a name says the opposite of what the order of the columns would: `blogger`, `follower`."""
+    """Return whether a name contradicts the order of the columns: of `blogger` and `follower` the second follows."""
     follower, followee = ({*words(names[end])} - {"user"} for end in ends)
     return bool(followee & {first for first, _ in DIRECTIONS} or follower & {second for _, second in DIRECTIONS})
 
 
 def ordered_ends(names: Sequence[str]) -> list[Ends]:
-    """Return the columns of people that are only numbered, such as `node1` and `node2`, in the same way."""
+    """Return the pairs of columns of people that are only numbered, such as `node1` and `node2`."""
     found = _best(names, ORDERS, {word for pair in ORDERS for word in pair})
     return [ends for ends in found if {*words(names[ends.follower])[:-1]} <= _PEOPLE]
 
@@ -120,16 +120,19 @@ def _says_no_person(name: str) -> bool:
 
 
 def counts_by_name(name: str) -> bool:
-    """Return whether a column's name, blank or `Unnamed: 0` for one, is that of a line's number."""
+    """Return whether a column with this name counts the lines, such as a blank name or `Unnamed: 0`."""
     said = words(name)
     return not said or said[0] in _COUNTERS
 
 
 def _best(names: Sequence[str], pairs: Iterable[tuple[str, str]], known: set[str]) -> list[Ends]:
-    """Return the pairs of columns whose names differ in the words of a pair alone.
+    """Return the pairs of columns whose names differ only in the words of a pair, such as `source` and `target`.
 
-    If there are none, those are returned whose other words say only that they name people. Of several, plain names
-    count before others, and then ids: `source` before `source_id`, and that before `source_label`.
+    If there are none, the other words may differ, as long as they only say that the columns name people. Of several
+    pairs the plainest is taken: `source` before `source_id`, and that before `source_label`.
+
+    Args:
+        known: the words of all pairs.
     """
     said = [words(name) for name in names]
     possible = [at for at, each in enumerate(said) if known & {*each} or {*each} <= _PEOPLE]

@@ -1,4 +1,4 @@
-"""The line by which people are told what was understood of the file of a graph."""
+"""The line that tells a user how the file of a graph was understood."""
 
 from __future__ import annotations
 
