@@ -34,7 +34,7 @@ _REFUSING = frozenset({400, 415, 422, 500, 501})
 
 _NO_ROUTE = frozenset({404, 405})
 _TRIES_FIRST, _TRIES_PROMPT = 3, 2
-_PASSING = frozenset({"timeout", "overloaded", "server_error", "connection_error"})
+_PASSING = frozenset({"timeout", "overloaded", "loading", "server_error", "connection_error"})
 
 Ask = Callable[[Capabilities, float], Awaitable[Completion]]
 """Asks the small question in one way, within so many seconds."""

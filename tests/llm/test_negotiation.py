@@ -113,6 +113,18 @@ async def test_not_to_think_comes_before_a_longer_answer() -> None:
     assert found.requests == 4
 
 
+@pytest.mark.parametrize("reason", ["overloaded", "loading", "server_error", "connection_error"])
+async def test_a_failure_that_may_pass_is_no_request_of_a_negotiation(reason: Any) -> None:
+    failures = iter([LLMFailureException(reason), LLMFailureException(reason)])
+
+    def answer(_: Capabilities) -> str:
+        for each in failures:
+            raise each
+        return YES
+
+    assert (await Server(answer).negotiate()).requests == 2
+
+
 async def test_a_model_that_cannot_but_think_gets_more_tokens() -> None:
     def answer(way: Capabilities) -> str:
         if way.token_floor < 1024:
