@@ -34,7 +34,7 @@ class Checked(NamedTuple):
         size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: what the build would make, in words; empty if everything was checked.
-        notes: what input files were taken to say and what people's own attributes are, a line for each.
+        notes: how input files were understood, and people's own attributes, in lines.
     """
 
     size: int | None
@@ -79,7 +79,7 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
 
 
 def understood_by(domain: Domain) -> tuple[str, ...]:
-    """Return what the input files of a built domain were taken to say, a line each."""
+    """Return lines that say how the input files of a built domain were understood."""
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
     from prism.social.domain import SocialDomain  # noqa: PLC0415
 
@@ -132,5 +132,5 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
 
 
 def lines_of_graph(config: PopulationConfig, graph: FollowGraph | None) -> Sequence[str]:
-    """Return what was understood of the graph file, if there is one and it was read."""
+    """Return a line that says how the graph file was understood, if there is one and it was read."""
     return [f"{config.graph.path}: {graph.understood}"] if graph is not None and graph.understood else []

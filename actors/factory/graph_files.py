@@ -1,4 +1,4 @@
-"""Graph files of all formats. Those that igraph reads are read here, because it reads files only."""
+"""Graph files of all formats. GraphML and GML are read here, by igraph, which reads only from files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import igraph
 
 FLOAT_MAX = 2**53
-"""igraph keeps the ids of GML as floats, which have no whole numbers of their own from here on."""
+"""igraph keeps the ids of GML as floats, which cannot tell all whole numbers apart from here on."""
 
 
 def parse_graph(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
@@ -35,7 +35,7 @@ def parse_graph(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         config: how a table is read, and whether it is directed; the other formats say so themselves.
 
     Raises:
-        InputError: the contents cannot be used, or a setting is for tables and this is none.
+        InputError: the contents cannot be used, or a setting is given that is for tables alone.
     """
     found = graph_format(data, source)
     if found == "table":
@@ -73,7 +73,7 @@ def _parse_gml(data: bytes, source: str) -> FollowGraph:
 def _read(data: bytes, source: str, form: str) -> igraph.Graph:
     igraph = load_igraph()
     reader = {"GraphML": igraph.Graph.Read_GraphML, "GML": igraph.Graph.Read_GML}[form]
-    # igraph reads files only. It gets a copy of the bytes that were hashed: the file at the path may change meanwhile.
+    # igraph gets a copy of the bytes that were hashed: the file at the path may change meanwhile.
     with tempfile.TemporaryDirectory(prefix="prism-") as directory:
         copy = Path(directory, "graph")
         copy.write_bytes(data)

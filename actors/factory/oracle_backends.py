@@ -27,9 +27,9 @@ log = structlog.get_logger(__name__)
 
 TAPE = "tape.sqlite"
 LOADING = "loading"
-"""The failure of a server that is there, and has not loaded the model yet."""
+"""The reason of a failure: the server has not loaded the model yet."""
 LOADING_EVERY_S = 2.0
-"""The time between two looks at a server that is loading at the start."""
+"""The time between two checks of a server that is loading the model at the start."""
 
 
 class OpenOracle(NamedTuple):
@@ -126,7 +126,7 @@ async def open_oracle(
         directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
             a run in memory.
         oracle: an oracle of the caller's own, which needs nothing of this and answers instead.
-        on_wait: is told why the server is waited for, if it is.
+        on_wait: called with the reason of each wait for the server.
 
     Raises:
         OracleUnavailableError: the server, the model or the tape cannot be used.
@@ -150,7 +150,7 @@ async def open_oracle(
 
 
 async def _checked(config: OracleConfig, model: LanguageModel, on_wait: Callable[[str], None]) -> Health:
-    """Return a model's health. A server that is loading it is waited for, as a server that is away during a run.
+    """Return a model's health. While the server is loading it, wait for as long as for a server that is away.
 
     Raises:
         OracleUnavailableError: the server or the model cannot be used, or takes longer than the run waits.

@@ -45,8 +45,8 @@ class Scrapes:
     def patience_s(self, longest_s: float) -> float:
         """Return the seconds within which two more scrapes are to be expected, at most `longest_s`.
 
-        0 if nobody has scraped, or if the scraper has missed two scrapes and so is gone. After one scrape the interval
-        is not known.
+        0 if nobody has scraped, or if the scraper has missed two scrapes, so that none is expected. After one scrape
+        the interval is not known, and `longest_s` counts.
         """
         if self._latest is None:
             return 0.0

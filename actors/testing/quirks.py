@@ -271,7 +271,7 @@ def _padded(text: str) -> str:
 
 
 def _loosely(text: str) -> str:
-    """Return the only pair of an object in loose words; which ones depends on the pair."""
+    """Return the only pair of an object in a loose wording, which depends on the pair."""
     found = re.search(r'\{"(\w+)": "(\w+)"\}', text)
     if found is None:
         return text

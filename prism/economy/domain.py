@@ -32,7 +32,7 @@ class EconomyDomain:
         start: the indicators before the first quarter.
         chart: the nations' chart; the default one, or another over the same states and triggers.
         lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
-        understood: what the file of the start was taken to say, a line each.
+        understood: how the file of figures was understood, in lines.
     """
 
     context_type: Any = Situation

@@ -44,7 +44,7 @@ class Series(NamedTuple):
     left_out: tuple[tuple[Quarter, tuple[str, ...]], ...] = ()
 
     def understood(self, source: str) -> tuple[str, ...]:
-        """Return which quarters the file has, and which of them are left out, a line each."""
+        """Return a line with the quarters of the file, and one with those that are left out, if any are."""
         first, last = self.quarters[0].quarter, self.quarters[-1].quarter
         line = f"{source}: {counted(len(self.quarters), 'quarter')}, {first} to {last}"
         if not self.left_out:

@@ -18,10 +18,10 @@ Reason = Literal[
     "client_error",
 ]
 REASONS: tuple[Reason, ...] = get_args(Reason)
-"""The reasons of a failed call. `refused` is this question alone; after `client_error` every other would fail, too."""
+"""The reasons of a failed call. `refused` is about one question; with `client_error` every other would fail, too."""
 
 FINAL: frozenset[Reason] = frozenset({"refused", "client_error"})
-"""The reasons after which the same request fails again; every other one may pass."""
+"""The reasons after which the same request fails again; after any other it may succeed."""
 
 _DETAIL_CHARS = 300
 

@@ -1,8 +1,8 @@
 """Choices in loose wording, as small models write them where no grammar holds them: read if one option alone is meant.
 
-A name in other letters or with other separators, an object in single or typographic quotes, with comments or a comma
-too many, and the bare word are taken. A text is not taken if it could mean two options, denies one, or says more than
-a name where a name was asked for: asking again costs a call, and a guess costs the result.
+A name in upper or lower case and with other separators, an object in single or typographic quotes, with comments or a
+comma too many, and the bare word are taken. A text is not taken if it could mean two options, denies one, or says more
+than a name where a name was asked for: asking again costs a call, and a guess costs the result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("“”„‟«»", "“”‟«
 _COMMENT = r"(?://[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/|#[^\n]*+)"
 _GAP = rf"(?:\s|{_COMMENT})*+"
 _END = rf"(?=\s*+(?:[,:}}]|{_COMMENT}))"
-"""The end of a quoted text has this after it: an apostrophe has not."""
+"""This follows the end of a quoted text, but not an apostrophe within one."""
 _QUOTED = "|".join(rf"[{begin}](?:\\.|[^\n{{}}])*?[{end}]{_END}" for begin, end in _QUOTES)
 _MARKS = "".join(begin for begin, _ in _QUOTES)
 _TEXT = rf"(?:{_QUOTED}|[^\s{_MARKS}{{}}\[\]:,#/][^\n{_MARKS}{{}}\[\]:,#/]*+)"

@@ -27,7 +27,7 @@ _REFUSING = frozenset({"content_filter", "refusal", "safety", "prohibited_conten
 """The reasons of servers for an answer that was withheld, in small letters."""
 
 _EVENT = re.compile(rb"^data:", re.MULTILINE)
-"""The begin of an event; comments and other fields may stand before it."""
+"""The beginning of an event; comments and other fields may stand before it."""
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """The fields in which servers put reasoning that stands apart from the answer."""
@@ -68,7 +68,7 @@ _STATUSES = {
     "timeout_error": 504,
     "gateway_timeout": 504,
 }
-"""`{word: status}`: the words by which errors with status 200 name the status that they would have."""
+"""`{word: status}`: the words by which errors with status 200 name their real status."""
 
 _MOST_TOKENS = 10**9
 """A count from here on is a mistake of the server."""
@@ -92,11 +92,11 @@ def read_completion(body: bytes, headers: Mapping[str, str] = MappingProxyType({
     """Return the reply of `/v1/chat/completions`.
 
     Args:
-        headers: of the response; an error in it may ask for a pause there.
+        headers: the headers of the response, in which an error may ask for a pause.
 
     Raises:
-        ValueError: it is none, or an error without a status (`ErrorReplyError`).
-        StatusError: it is an error that was sent with status 200 and names another.
+        ValueError: it is no such reply, or an error that names no status (`ErrorReplyError`).
+        StatusError: it is an error that was sent with status 200 and names another status.
     """
     is_stream = not body.lstrip().startswith(b"{") and _EVENT.search(body) is not None
     try:
@@ -124,8 +124,8 @@ def read_chat(body: bytes) -> Reply:
     """Return the reply of Ollama's `/api/chat`.
 
     Raises:
-        ValueError: it is none, or an error without a status (`ErrorReplyError`).
-        StatusError: it is an error that was sent with status 200 and names another.
+        ValueError: it is no such reply, or an error that names no status (`ErrorReplyError`).
+        StatusError: it is an error that was sent with status 200 and names another status.
     """
     reply = _merged_lines(body)
     _raise_error_within(reply)
@@ -261,7 +261,7 @@ def _merged_events(body: bytes) -> _Object:
 
 
 def _merged_lines(body: bytes) -> _Object:
-    """Return a reply of a line an object as one object."""
+    """Return a reply that has an object on each line as one object."""
     if b"\n" not in body.strip():
         return _object(body)
     try:

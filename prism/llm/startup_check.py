@@ -112,7 +112,8 @@ def key_error(host: str, variable: str, headers: Iterable[str], detail: str, *, 
     """Return the error of a server that asks for a key, or for another one.
 
     Args:
-        headers: those that `llm.request.headers` sets, which may hold the key.
+        variable: the environment variable of the key.
+        headers: the names of the headers in `llm.request.headers`, which may hold the key.
         detail: the server's words.
         given: whether the variable is set.
     """

@@ -1,4 +1,4 @@
-"""Trust in a server's certificate, and what is wrong where a connection fails because of TLS."""
+"""Trust in a server's certificate, and the error of a connection that fails because of TLS."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def ca_files(host: str, ca_file: str | None, environment: Mapping[str, str]) -> 
 
 
 def verification(files: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """Return what certificates are verified with; True for public authorities alone.
+    """Return the `verify` of an httpx client: True trusts the public authorities alone.
 
     Args:
         files: those of `ca_files`.
 
     Raises:
-        OracleUnavailableError: a file has no certificates.
+        OracleUnavailableError: a file cannot be read, or has no certificates.
     """
     if not files:
         return True

@@ -90,7 +90,7 @@ class SocialDomain:
 
     @property
     def understood(self) -> tuple[str, ...]:
-        """The content of the input files as it was understood, a line each."""
+        """Lines that say how the files of profiles and margins were understood."""
         drawn = self.population.margins
         return (*self.population.understood, *(() if drawn is None else drawn.lines))
 

@@ -72,7 +72,7 @@ class FollowGraph:
         duplicates: the number of given ties that were dropped because they repeat another (with `mutual`, in either
             order).
         self_loops: the number of given ties that were dropped because they link a person to themselves.
-        understood: what was understood of the file that the graph is from, for people; empty for another graph.
+        understood: how the file of the graph was understood, in words; empty for a graph that is not from a file.
 
     Raises:
         ValueError: the arrays differ in length, an entry is not a person, or `names` is not one a person.

@@ -1,10 +1,10 @@
 """Populations from margins: tables of shares, as statistics publish them, and the people who have these shares.
 
-Tables of one attribute or of several (age x region) are brought together by iterative proportional fitting: of all
-populations with these shares, it finds the one in which nothing else is assumed.
+Tables of one attribute or of several (age x region) are combined by iterative proportional fitting: of all populations
+with these shares, it finds the one with the largest entropy, which assumes nothing else.
 
-Sources: Deming & Stephan (1940) for the fit; Ireland & Kullback (1968) for what it finds; Madow (1949) for the
-systematic draw.
+Sources: Deming & Stephan (1940) for the fit; Ireland & Kullback (1968) for its result; Madow (1949) for the systematic
+draw.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from prism.text_files import check_format, check_width, decode_text, plain_numbe
 from prism.wording import counted
 
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
-"""The columns that can hold the figures of a table, and to what they add up."""
+"""`{column that can hold the figures of a table: their sum}`; None for any sum."""
 TOLERANCE: Final = 0.01
-"""Published shares are rounded: up to so much, two tables may differ, and the sum of a table may differ from 1."""
+"""The most by which two tables, or the sum of a table and 1, may differ: published shares are rounded."""
 CELLS_MAX: Final = 1_000_000
 """The most combinations of values. They take 8 MB, and a round of the fit some milliseconds."""
 ROUNDS_MAX: Final = 1000
@@ -40,7 +40,7 @@ ROUNDS_MAX: Final = 1000
 CHANGE_MIN: Final = 1e-12
 """A round that changes no share by more than this is the last one."""
 UNITS: Final = 1 << 36
-"""Shares are whole numbers of such parts when people are counted, so that the last bit of a sum decides nothing."""
+"""People are counted by shares in whole parts of 1 / `UNITS`, so that the last bit of a sum decides nothing."""
 ROWS_SHOWN: Final = 12
 """The most rows of a table that a line shows."""
 _BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*(?:-|\u2013|to)\s*([-+]?[0-9.]+)")
@@ -76,7 +76,7 @@ class MarginTable(NamedTuple):
         source: the name of the file.
         names: the attributes, in the order of the configuration.
         shares: `{a category of each attribute: its share}`; they add up to 1.
-        total: to what they add up in the file, where they should to 1; None for counts.
+        total: the sum of the figures in the file, as a multiple of the expected one; None if it is 1, or for counts.
     """
 
     source: str
@@ -143,15 +143,15 @@ def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTa
 
 
 class Margins:
-    """The tables of a population, and the share of each combination of values that they lead to.
+    """The tables of a population, and the share of each combination of values that follows from them.
 
     Args:
         tables: the tables, in the order of the configuration.
         config: the people.
 
     Raises:
-        InputError: the tables contradict each other.
-        SettingError: an attribute is in no table, and nothing else gives it to people.
+        InputError: the tables contradict each other, or have too many combinations of values.
+        SettingError: an attribute is in no table and cannot be drawn either.
     """
 
     def __init__(self, tables: Sequence[MarginTable], config: PopulationConfig) -> None:
@@ -179,7 +179,10 @@ class Margins:
         """The declaration of each category of an attribute, from which only its values are drawn."""
 
     def counts(self, size: int, seed: int) -> Ints:
-        """Return how many people have each combination: each sum from the first on is right within one person."""
+        """Return the number of people with each combination, of shape (combinations,).
+
+        Every sum from the first combination on differs by less than one person from the shares.
+        """
         weights = np.rint(self.shares.ravel() * UNITS).astype(np.int64)
         ends = np.cumsum(weights)
         total = int(ends[-1])
@@ -187,7 +190,7 @@ class Margins:
         return np.diff(marks, prepend=0)
 
     def outcomes(self, size: int, seed: int) -> Iterator[tuple[MarginTable, list[Outcome]]]:
-        """Yield each table with what it asks for and what comes out for so many people."""
+        """Yield each table with the shares that it asks for and those among `size` people."""
         drawn = self.counts(size, seed).reshape(self._shape) / size
         for table, target in zip(self.tables, self._targets, strict=True):
             came_out = drawn.sum(axis=self._axes_but(table)).ravel().tolist()
@@ -196,7 +199,7 @@ class Margins:
             yield table, [Outcome(table.told(row), *each) for row, *each in zip(rows, asked, came_out, strict=True)]
 
     def lines(self, size: int | None, seed: int) -> Iterator[str]:
-        """Yield what each table asks for beside what comes out, a line each.
+        """Yield a line for each table: the shares that it asks for, beside those that come out.
 
         Args:
             size: the number of people; None if it is not known.
@@ -214,7 +217,7 @@ class Margins:
             yield f"{head}, off by {100 * off:.2f} points at most: {'; '.join(shown[:ROWS_SHOWN])}{others}"
 
     def records(self, size: int, seed: int) -> dict[str, Any]:
-        """Return what each table asks for beside what comes out, as `summary.json` has it."""
+        """Return the shares that each table asks for beside those that come out, as `summary.json` has them."""
         return {
             table.source: [
                 {"row": each.row, "asked": round(each.asked, 6), "came_out": round(each.came_out, 6)}
@@ -247,7 +250,7 @@ class Margins:
         return np.asarray(joint / joint.sum())
 
     def _refuse_misfit(self, joint: Floats) -> None:
-        """Refuse tables of which each two agree, and all together do not."""
+        """Refuse tables that agree in pairs, but not all together."""
         for table, target in zip(self.tables, self._targets, strict=True):
             now = joint.sum(axis=self._axes_but(table))
             place = int(np.abs(now - target).argmax())
@@ -259,7 +262,7 @@ class Margins:
 
 
 class DrawnMargins:
-    """The people of margins: which combination of values each of them has.
+    """People from margins: the combination of values that each of them has.
 
     Args:
         margins: the tables, with the share of each combination.
@@ -284,7 +287,7 @@ class DrawnMargins:
         return self._margins.records(self._size, self._seed)
 
     def attributes(self, person: int) -> dict[str, Value]:
-        """Return the attributes of a person, in the order declared: those of the margins, and those that are drawn."""
+        """Return the attributes of a person, in the order declared: from margins, or drawn."""
         places = np.unravel_index(int(self._cell_of[person]), self._margins.shares.shape)
         values = drawn_attributes(person, self._seed, self._margins.others) | {
             name: draw_attribute(person, self._seed, name, self._margins.narrowed[name][int(place)])
@@ -382,7 +385,11 @@ def _scaled(table: MarginTable, figure: str) -> MarginTable:
 
 
 def _categories_of(name: str, tables: Sequence[MarginTable], declaration: AttributeConfig) -> tuple[Category, ...]:
-    """Return the categories of an attribute, which are the same in all tables, and do not overlap."""
+    """Return the categories of an attribute.
+
+    Raises:
+        InputError: they differ between tables, or overlap.
+    """
     first, *others = [table for table in tables if name in table.names]
     found = first.categories[name]
     for other in others:

@@ -24,7 +24,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         hours: the factor of everybody's activity in each hour of the day, from midnight on, 1 on average; empty if all
             hours are alike.
-        understood: what the input files were taken to say, a line each.
+        understood: how the file of profiles was understood, in lines.
         margins: the tables that attributes were drawn from; None without any.
 
     Raises:

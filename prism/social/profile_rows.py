@@ -27,7 +27,7 @@ KINDS: Final = {
     "country": ("country",),
     "profession": ("profession",),
 }
-"""The columns that are read, or keys, by what they hold: the first of the names that a file has."""
+"""`{kind of content: the names of its column or key}`; of several that a file has, the first is read."""
 _DESCRIBING: Final = ("name", "username", "persona", "bio")
 """A file without any of these columns describes nobody."""
 FORMATS: Final = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
@@ -48,7 +48,7 @@ class ProfileTable(NamedTuple):
     Args:
         source: the name of the file.
         columns: the columns, or all keys, as the file has them.
-        column_of: `{what a column holds: the column}`, for those of `KINDS` that the file has.
+        column_of: `{kind: its column}`, for those of `KINDS` that the file has.
         rows: the profiles.
         lines: the line of each profile; empty for a list of JSON.
         header_line: the line of the header; None in JSON.
@@ -62,12 +62,12 @@ class ProfileTable(NamedTuple):
     header_line: int | None
 
     def value(self, place: int, kind: str) -> object:
-        """Return what a profile holds in a column of `KINDS`; None without the column."""
+        """Return the value of a profile in the column of a kind; None without the column."""
         column = self.column_of.get(kind)
         return None if column is None else self.rows[place].get(column)
 
     def text(self, place: int, kind: str) -> str:
-        """Return a text or a number as text; empty for anything else, and for what is missing."""
+        """Return a text or a number as text; empty for any other value, and for a missing one."""
         value = self.value(place, kind)
         if not isinstance(value, str | int | float) or isinstance(value, bool):
             return ""
@@ -79,7 +79,7 @@ class ProfileTable(NamedTuple):
         return self.lines[place] if self.lines else None
 
     def error(self, place: int, kind: str, problem: str) -> InputError:
-        """Return the error for a value in a column of `KINDS`."""
+        """Return the error for a value of a profile in the column of a kind."""
         told = problem if self.lines else f"profile {place + 1}: {problem}"
         return InputError(self.source, told, key=self.column_of[kind], line=self.line(place))
 
@@ -162,7 +162,7 @@ def _json_rows(text: str, source: str) -> tuple[list[Cells], list[int]]:
 
 
 def _is_json_lines(text: str, source: str) -> bool:
-    """Return whether a JSON text has a value on each line, and no list around them."""
+    """Return whether a JSON text has a value on each line, without a list around them."""
     if not text.lstrip().startswith("{"):
         return False
     if file_format(source) in (".jsonl", ".ndjson"):

@@ -39,7 +39,7 @@ from prism.wording import counted
 
 _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
-"""People without attributes of their own, who take nothing from columns."""
+"""The settings of people without attributes of their own, for whom no other columns are read."""
 NOT_GIVEN: Final[dict[str, float]] = {}
 _WORDS: Final = {
     "user_id": "ids",
@@ -48,7 +48,7 @@ _WORDS: Final = {
     ROW: "numbers of rows, from 0",
     ROW_FROM_1: "numbers of rows, from 1",
 }
-"""The contents of follow lists in words, by the reading."""
+"""`{reading of follow lists: their content in words}`."""
 COLUMNS_SHOWN: Final = 12
 """The most columns that a line lists."""
 NAME_SHOWN: Final = 40
@@ -78,7 +78,7 @@ class Profiles(tuple[Profile, ...]):
     """The profiles of a file, in its order.
 
     Attributes:
-        understood: what the file was taken to say, a line each.
+        understood: how the file was understood, in lines.
     """
 
     understood: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
     """Return the profiles in a file, in its order: JSON or a table.
 
     Args:
-        config: the people: the columns that it names are read, too.
+        config: the settings of people, which may name further columns.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line or the profile, counted from 1.
@@ -150,7 +150,7 @@ def personas_from_profiles(
 
 
 def _profiled(persona: Persona, profile: Profile, config: PopulationConfig) -> Persona:
-    """Return the persona with what the columns of the file give: the rest stays as the seed has it."""
+    """Return the persona with the values from columns of the file; the others stay as drawn."""
     traits = {name: value for name, value in profile.given.items() if name in TRAITS}
     given: dict[str, Any] = {name: value for name, value in profile.given.items() if name not in TRAITS}
     if traits:
@@ -167,7 +167,7 @@ def _attributes_of(persona: Persona, profile: Profile, config: PopulationConfig)
     """Return a person's attributes in the order declared: the profile's, and those drawn for the person.
 
     Raises:
-        SettingError: neither has one of them.
+        SettingError: an attribute has no value.
     """
     known = {**persona.attributes, **profile.attributes}
     missing = next((name for name in config.attributes if name not in known), None)
@@ -210,17 +210,17 @@ def _topics(table: ProfileTable, place: int, name: str) -> tuple[str, ...]:
 
 
 def _keys_of(table: ProfileTable) -> tuple[list[str], str]:
-    """Return the key of each person, and what it is: an id, a user name, or the number of the row.
+    """Return the key of each person, and its kind: `user_id`, `username`, `row`, or `lost` for ids without digits.
 
     Raises:
-        InputError: an id is missing, or two people have it.
+        InputError: an id is missing, or two people have the same.
     """
     size = len(table.rows)
     if "id" in table.column_of:
         try:
             ids = [id_text(table.value(place, "id")) for place in range(size)]
         except LostDigitsError:
-            # Who a person is does not hang on it: a row is a person. Only follow lists could not name them.
+            # People do not need such ids: a row is a person. Only follow lists cannot name people by them.
             return [*map(str, range(size))], "lost"
         _check_ids(table, ids)
         return ids, "user_id"
@@ -231,7 +231,7 @@ def _keys_of(table: ProfileTable) -> tuple[list[str], str]:
 
 
 def _check_ids(table: ProfileTable, ids: Sequence[str]) -> None:
-    """Refuse ids of which one is missing, or is that of two people."""
+    """Refuse ids if one is missing, or if two people have the same."""
     seen: dict[str, int] = {}
     for place, text in enumerate(ids):
         if not text:
@@ -245,7 +245,7 @@ def _check_ids(table: ProfileTable, ids: Sequence[str]) -> None:
 
 
 class _Ties:
-    """The follow lists of a file, and whom they name.
+    """The follow lists of a file, and the people whom they name.
 
     Args:
         table: the file.
@@ -262,7 +262,7 @@ class _Ties:
         self._unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
 
     def by_person(self) -> Iterator[tuple[list[int], int]]:
-        """Yield for each person whom of the file they follow, and how many entries name themselves."""
+        """Yield for each person the numbers of those whom they follow, and how many entries name the person."""
         size = len(self._table.rows)
         followed: list[list[int]] = [[] for _ in range(size)]
         itself = [0] * size
@@ -278,7 +278,7 @@ class _Ties:
         yield from zip(followed, itself, strict=True)
 
     def understood(self, profiles: Sequence[Profile]) -> Iterator[str]:
-        """Yield what the lists were taken to hold, with the first tie, and how many entries name nobody of the file."""
+        """Yield the reading of the lists with the first tie, and the number of entries that name nobody of the file."""
         if self._reading is None:
             return
         ties = sum(len(profile.follows) for profile in profiles)
@@ -311,7 +311,7 @@ class _Ties:
         return entries
 
     def _chosen(self, named: str, ids: Sequence[str] | None) -> Reading:
-        """Return how the lists are read."""
+        """Return the reading of the lists: the one that the configuration names, or the one that fits."""
         readings = self._readings(ids)
         if named != "fit":
             found = next((reading for reading in readings if reading.name == named), None)
@@ -330,7 +330,7 @@ class _Ties:
             raise InputError(self._table.source, problem, key=column, line=self._table.header_line) from None
 
     def _readings(self, ids: Sequence[str] | None) -> list[Reading]:
-        """Return the ways in which a list may name people of this file."""
+        """Return the readings by which a list may name people of this file."""
         size, index = len(self._table.rows), self._texts("index")
         columns = (("user_id", ids or []), ("index", index), ("username", self._texts("username")))
         found = [
@@ -338,12 +338,12 @@ class _Ties:
             for name, texts in columns
             if len({*texts} - {""}) == size
         ]
-        # An index with gaps is that of a larger file, whose rows the lists then count.
+        # An index with gaps comes from a larger file, and the lists then count the rows of that one.
         rows = [Reading(ROW, Rows(size, 0), is_strict=_has_gaps(index)), Reading(ROW_FROM_1, Rows(size, 1))]
         return [*found[:1], *rows, *found[1:]] if ids else [*rows, *found]
 
     def _texts(self, kind: str) -> list[str]:
-        """Return what each person has in a column, as a list names it; nothing where digits are lost."""
+        """Return the ids in the column of a kind, one a person; none if one of them has lost digits."""
         try:
             return [id_text(self._table.value(place, kind)) for place in range(len(self._table.rows))]
         except LostDigitsError:
@@ -351,7 +351,7 @@ class _Ties:
 
 
 def _has_gaps(index: Sequence[str]) -> bool:
-    """Return whether the numbers of an index leave numbers out."""
+    """Return whether an index of numbers has gaps."""
     if not index or not all(map(str.isdecimal, index)):
         return False
     numbers = [*map(int, index)]
@@ -359,7 +359,7 @@ def _has_gaps(index: Sequence[str]) -> bool:
 
 
 def _understood(table: ProfileTable, key_kind: str) -> Iterator[str]:
-    """Yield how many profiles there are, from which columns, and by what the people are told apart."""
+    """Yield the number of profiles and the columns that were read, and any people without names or usable ids."""
     read = [column for column in table.column_of.values() if column]
     others = [column for column in table.columns if column not in read and column]
     unread = f"; not read as profiles: {_listed(others)}" if others else ""

@@ -49,10 +49,10 @@ class Stateful(Protocol[S]):
 
 
 class InState(Protocol[S]):
-    """A plain object that a chart moves: it has a state, and need have nothing else of an agent.
+    """A plain object that a chart moves: of all that an agent has, it needs only a state.
 
-    A chart sets its `state`, and its `ticks_in_state` to 0 if it has that. It has no tick and no history, and nothing
-    keeps its guards and actions from moving it.
+    A chart sets its `state`, and its `ticks_in_state` to 0 if it has that. It has no tick and no history, and its
+    guards and actions are not kept from moving it.
     """
 
     state: S
@@ -192,7 +192,7 @@ class Statechart(Generic[S]):
         except KeyError:
             rows = self.rows(state, trigger)
         if rows is not None and (target := rows.at_once) is not None:
-            try:  # it costs nothing unless it fails, and a look-up of `enter` beforehand would
+            try:  # unlike a look-up of `enter` beforehand, this costs nothing for an agent
                 agent.enter(target, trigger, tick, context)  # type: ignore[union-attr]
             except AttributeError:
                 if hasattr(agent, "enter"):
@@ -440,7 +440,7 @@ def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
 
 
 class _Mark(Generic[S]):
-    """The place of the mark of the row whose guard or action runs, for a plain object, which has no place for it."""
+    """The mark of the row whose guard or action runs, for a plain object: an agent has it as `running`."""
 
     __slots__ = ("running",)
 
@@ -449,7 +449,7 @@ class _Mark(Generic[S]):
 
 
 def _enter(agent: Any, marked: Any, state: S, trigger: str, tick: int | None, context: Any) -> None:
-    """Let an agent enter a state, or set the state of a plain object, for which there is another mark."""
+    """Let an agent enter a state; set the state of a plain object, whose mark is a `_Mark`."""
     if marked is agent:
         agent.enter(state, trigger, tick, context)
     else:
