@@ -317,9 +317,7 @@ class _Ties:
             found = next((reading for reading in readings if reading.name == named), None)
             if found is None:
                 expected = ", ".join(reading.name for reading in readings)
-                problem = (
-                    f"has nothing that tells people apart by {named} (population.follow_lists): expected {expected}"
-                )
+                problem = f"has no {named} that tells people apart (population.follow_lists): expected {expected}"
                 raise InputError(self._table.source, problem, line=self._table.header_line)
             return found
         try:

@@ -147,7 +147,7 @@ def test_rows_counted_from_1_are_never_taken_for_rows_from_0() -> None:
 def test_a_reading_that_tells_nobody_apart_is_refused() -> None:
     text = "name,following_agentid_list\nIra,[1]\nBo,[]\n"
     assert refusal(text, follow_lists="user_id") == (
-        "p.csv:1: has nothing that tells people apart by user_id (population.follow_lists): expected row, row_from_1"
+        "p.csv:1: has no user_id that tells people apart (population.follow_lists): expected row, row_from_1"
     )
 
 
