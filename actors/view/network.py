@@ -17,11 +17,11 @@ from prism.social.graph import FollowGraph
 from prism.social.population import Population
 
 DRAWN_MAX = 100_000
-"""People that are drawn; of more, every so manieth."""
+"""The most people that are drawn; of more, as many are chosen evenly."""
 BUILT_MAX = 1_000_000
 """People of a population that is built here at all: it takes the memory that it takes in a run."""
 TIES_MAX = 40_000
-"""Ties that are drawn; of more, every so manieth."""
+"""The most ties that are drawn; of more, as many are chosen evenly."""
 LAID_OUT = 0.3
 """The share of the work that is done before places are worked out."""
 
