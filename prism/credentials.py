@@ -20,7 +20,8 @@ _PLAIN_NAME = re.compile(
     r"(?:stop|start|end|eos|bos|pad|unk|sep|cls|mask|special|think|thinking|prefix|suffix|cache)[^a-z]+(?:keys?|tokens?)"
 )
 """Names of fields that models and servers have for texts which are no secrets, such as `stop_token`."""
-_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+"""An environment variable in a setting: `$NAME` or `${NAME}`."""
 _KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|gsk_|hf_|AIza|xai-|pplx-|nvapi-|r8_|gh[opsu]_|github_pat_|AKIA|eyJ)[\w.-]{8,}"
 )
@@ -38,12 +39,12 @@ def is_secret_name(name: str) -> bool:
 
 def looks_like_key(text: str) -> bool:
     """Return whether a text holds a key or an authorization, by its form."""
-    return _KEY.search(text) is not None or _AUTHORIZATION.search(_VARIABLE.sub("", text)) is not None
+    return _KEY.search(text) is not None or _AUTHORIZATION.search(VARIABLE.sub("", text)) is not None
 
 
 def names_variable(text: str) -> bool:
-    """Return whether a text names an environment variable in the form `$NAME`."""
-    return _VARIABLE.search(text) is not None
+    """Return whether a text names an environment variable in the form `$NAME` or `${NAME}`."""
+    return VARIABLE.search(text) is not None
 
 
 def is_variable_name(text: str) -> bool:

@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from prism.wording import cut
+
 TOLD_MAX = 20
 """The most wrong settings that one error tells of, a line each."""
 
@@ -114,8 +116,7 @@ class ExpressionError(PrismError, ValueError):
         self.text = text
         self.column = column
         self.problem = problem
-        shown = text if len(text) <= 60 else f"{text[:57]}..."
-        super().__init__(f"column {column} of {shown!a}: {problem}")
+        super().__init__(f"column {column} of {cut(text, 60)!a}: {problem}")
 
 
 class PostLimitError(PrismError):

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import inspect
 
 from prism.credentials import without_keys
+from prism.wording import cut
 
 FOUND_LENGTH = 60
 
@@ -38,8 +39,7 @@ def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> st
 
 def found(value: object) -> str:
     """Return a value as an error shows it: on one line, as YAML writes it, cut where it is long, without keys."""
-    text = without_keys(" ".join(line.strip() for line in _found(value).splitlines()))
-    return text if len(text) <= FOUND_LENGTH else f"{text[: FOUND_LENGTH - 3]}..."
+    return cut(without_keys(" ".join(line.strip() for line in _found(value).splitlines())), FOUND_LENGTH)
 
 
 def type_text(kind: inspect.Type) -> str:

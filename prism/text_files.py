@@ -15,6 +15,8 @@ from prism.wording import counted
 
 SEPARATORS: Final = ",;\t|"
 UTF8: Final = "utf-8"
+TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""`{text of a cell, in lower case: the truth value that it stands for}`."""
 _MARKS: Final = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),

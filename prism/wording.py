@@ -1,4 +1,4 @@
-"""The wording of messages: a noun after its count, and clauses in one sentence."""
+"""The wording of messages: a noun after its count, clauses in one sentence, and long texts cut."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def clauses(*parts: str) -> str:
     """Return the parts that are not empty, with a semicolon between; a server's words may end with a full stop."""
     *before, last = [part for part in parts if part] or [""]
     return "; ".join([*(part if part.endswith("...") else part.removesuffix(".") for part in before), last])
+
+
+def cut(text: str, length_max: int) -> str:
+    """Return a text of at most `length_max` characters; a longer one ends in dots."""
+    return text if len(text) <= length_max else f"{text[: length_max - 3]}..."

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import msgspec
 
 from prism.config.model import LLMConfig
+from prism.credentials import VARIABLE
 from prism.errors import OracleUnavailableError
 from prism.llm.gateway import GATEWAY
 from prism.llm.http import checked_host, read_key
 from prism.llm.tls import ca_files
 
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _CHAT = "/chat/completions"
 
 
@@ -84,7 +84,7 @@ def _filled(place: str, value: str, environment: Mapping[str, str], secrets: set
         secrets.add(text)
         return text
 
-    return _VARIABLE.sub(read, value)
+    return VARIABLE.sub(read, value)
 
 
 def split_openai(host: str) -> tuple[str, str | None]:

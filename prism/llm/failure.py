@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, get_args
 
 from prism.errors import OracleError
-from prism.wording import clauses
+from prism.wording import clauses, cut
 
 Reason = Literal[
     "timeout",
@@ -87,5 +87,4 @@ class LLMFailureException(OracleError):  # noqa: N818 - the contract's name
 
 def one_line(text: str) -> str:
     """Return the text on one line of at most 300 characters: a server's words go into logs and messages."""
-    line = " ".join(text.split())
-    return line if len(line) <= _DETAIL_CHARS else f"{line[: _DETAIL_CHARS - 3]}..."
+    return cut(" ".join(text.split()), _DETAIL_CHARS)

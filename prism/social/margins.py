@@ -26,7 +26,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.attributes import draw_attribute, drawn_attributes, without_values
-from prism.text_files import check_format, check_width, decode_text, plain_number, separator_of, table_rows
+from prism.text_files import TRUTHS, check_format, check_width, decode_text, plain_number, separator_of, table_rows
 from prism.wording import counted
 
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
@@ -45,7 +45,6 @@ ROWS_SHOWN: Final = 12
 """The most rows of a table that a line shows."""
 _BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*(?:-|\u2013|to)\s*([-+]?[0-9.]+)")
 _OPEN_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*\+")
-_TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 Floats = NDArray[np.float64]
 
@@ -336,7 +335,7 @@ def _category(text: str, name: str, declaration: AttributeConfig, source: str, l
         if low is not None and high is not None and low <= high:
             found = Category(low, high)
     else:
-        value: Value | None = text if declaration.type == "text" else _TRUTHS.get(text.lower())
+        value: Value | None = text if declaration.type == "text" else TRUTHS.get(text.lower())
         found = None if value is None or not text else Category(value, value)
     if found is None or not (declaration.holds(found.low) and declaration.holds(found.high)):
         raise InputError(source, f"expected {expected}, got {text[:60]!r}", key=name, line=line)

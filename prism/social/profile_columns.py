@@ -16,9 +16,10 @@ from prism.checked import field_types
 from prism.config.attributes import NUMBER_MAX, PLACE, AttributeConfig, Value
 from prism.config.model import ColumnsConfig, PopulationConfig
 from prism.errors import InputError
+from prism.text_files import TRUTHS
+from prism.wording import cut
 
 _NUMBER: Final = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_WORDS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _COLUMNS_MAX: Final = 400
 """The most characters of an error that lists columns."""
 
@@ -121,8 +122,7 @@ class OwnColumns:
             known = {present.lower(): present for present in self._present}
             close = get_close_matches(column.lower(), known, n=1)
             meant = f"; did you mean {known[close[0]]!r}?" if close else ""
-        listed = ", ".join(dict.fromkeys(self._present))
-        listed = listed if len(listed) <= _COLUMNS_MAX else f"{listed[: _COLUMNS_MAX - 3]}..."
+        listed = cut(", ".join(dict.fromkeys(self._present)), _COLUMNS_MAX)
         kind = "key" if self._line is None else "column"
         problem = f"missing {kind}: {column}, for {setting}{meant}; the file has: {listed}"
         return InputError(self._source, problem, line=self._line)
@@ -169,7 +169,7 @@ def _read(cell: object, declaration: AttributeConfig) -> Value | None:
     text = cell.strip() if isinstance(cell, str) else ""
     value: object = text or cell
     if declaration.type == "bool" and text:
-        value = _WORDS.get(text.lower())
+        value = TRUTHS.get(text.lower())
     elif declaration.type in ("int", "float"):
         number = float(text) if _NUMBER.fullmatch(text) else cell
         value = _as_number(number, declaration)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from prism.errors import InputError
 from prism.social.follow_lists import MISSING
 from prism.text_files import check_width, file_format, separator_of, table_rows
+from prism.wording import cut
 
 KINDS: Final = {
     "index": ("", "unnamed: 0", "index", "agent_id"),
@@ -127,8 +128,7 @@ def _columns_of(columns: tuple[str, ...], source: str, line: int | None) -> dict
     found = {kind: column for kind, column in held.items() if column is not None}
     if not any(kind in found for kind in _DESCRIBING):
         expected = ", ".join(name for kind in _DESCRIBING for name in KINDS[kind])
-        listed = ", ".join(columns)
-        listed = listed if len(listed) <= _SHOWN_MAX else f"{listed[: _SHOWN_MAX - 3]}..."
+        listed = cut(", ".join(columns), _SHOWN_MAX)
         kind = "key" if line is None else "column"
         raise InputError(source, f"expected a {kind} that describes people ({expected}), got: {listed}", line=line)
     return found

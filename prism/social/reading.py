@@ -47,7 +47,8 @@ class UnclearError(Exception):
 
     Args:
         problem: what does not fit, and what to set; empty if some line has no two ids.
-        rank: how far the reading came; of several that failed, the one that came furthest tells the most.
+        rank: how far the reading came: 0 and 1 for the cells of lines, 2 for the header, 3 for the ends, 4 for columns
+            that are named or counted. Of several readings that failed, the one that came furthest tells the most.
         at: the place of the line that does not fit, from 0 on; None if it is no single line.
     """
 

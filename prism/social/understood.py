@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prism.quoting import printable
 from prism.social.graph import FollowGraph
-from prism.wording import counted
+from prism.wording import counted, cut
 
 _SHOWN = 40
 """The most characters of a name."""
@@ -43,5 +43,4 @@ def understood(
 
 def shown(name: str) -> str:
     """Return a name of a file on one line, with characters escaped that a terminal would obey."""
-    plain = printable(name)
-    return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 3]}..."
+    return cut(printable(name), _SHOWN)
