@@ -27,7 +27,7 @@ from actors.metrics.snapshot import Labels, Limits
 from prism.config import Config
 
 OF_PROMETHEUS = "X-Prometheus-Scrape-Timeout-Seconds"
-"""A header that Prometheus, and what scrapes as it does, sends with each scrape; a browser or curl does not."""
+"""A header that Prometheus and compatible scrapers send with each scrape; a browser or curl does not."""
 
 
 class Endpoint:

@@ -16,9 +16,9 @@ MARGIN_S = 1.0
 
 
 class Scrapes:
-    """The times of the latest scrapes of a Prometheus, or of what scrapes as one. For any thread.
+    """The times of the latest scrapes by Prometheus, or by a client that scrapes as it does. For any thread.
 
-    Others may have read the page only once, so nobody waits for them.
+    Other clients may read the page only once, so nothing waits for them.
 
     Args:
         clock: seconds, from any start.

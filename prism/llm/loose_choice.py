@@ -132,7 +132,7 @@ def _objects(text: str) -> Iterator[tuple[tuple[int, int], list[tuple[str, str]]
 
 
 def _around(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return what an answer says besides the pairs of its objects: the prose around them, and their comments."""
+    """Return the text of an answer besides the pairs of its objects: the prose around them, and their comments."""
     pieces, at = [], 0
     for begin, end in spans:
         comments = (token["comment"] for token in _TOKEN.finditer(text, begin, end))

@@ -248,7 +248,7 @@ class Negotiation:
                 yield from self._after_text()
 
     def _after_no_route(self, body: str) -> Iterator[Capabilities]:
-        """Yield the ways to try after a 404: there is no chat here, or a router has nobody for what is asked."""
+        """Yield the ways to try after a 404: there is no chat here, or a router has no provider for a field."""
         for name, way in self._steps(body):
             self._refuse(name)
             yield way

@@ -187,7 +187,7 @@ def _split(text: str) -> list[str] | None:
 
 
 def _between_commas(pieces: Sequence[str]) -> list[str] | None:
-    """Return the entries of a list with commas; None if one is empty, or more than one."""
+    """Return the entries of a list with commas; None if one is empty, or has a quoted text beside other words."""
     entries: list[list[str]] = [[]]
     for piece in pieces:
         if piece == ",":

@@ -330,7 +330,7 @@ def _are_counts(first: Sequence[str], columns: _Columns, sample: Sample) -> bool
 
 
 def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> Ends:
-    """Return the columns of the ends: as they are told, by name, or because no others can be.
+    """Return the columns of the ends: as configured, by their names, or the only ones whose values fit.
 
     Raises:
         UnclearError: more than one pair of columns fits, or none.
