@@ -35,6 +35,7 @@ from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OLLAMA, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
 from prism.llm.prompt_log import log_prompt
+from prism.llm.refusals import is_of_key
 from prism.llm.replies import read_chat
 from prism.llm.startup_check import (
     CHOICE_TEST,
@@ -257,7 +258,7 @@ class OllamaChatClient(ModelClient):
         self, error: LLMFailureException, negotiation: Negotiation, problem: str | None
     ) -> OracleUnavailableError:
         where = f"the Ollama server at {self._host}"
-        if error.status_code in (401, 403):
+        if is_of_key(error):
             variable, own = self._config.api_key_env, self._config.request.headers
             return key_error(self._host, variable, own, error.detail, given=self._address.has_key)
         is_strange = not negotiation.is_understood and error.reason in {*FINAL, "invalid_response"}

@@ -37,6 +37,7 @@ from prism.llm.letters import (
 from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OPENAI, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
+from prism.llm.refusals import is_of_key
 from prism.llm.replies import read_completion
 from prism.llm.startup_check import SELF_TEST, WARM_UP, full_name, key_error, models_text, no_chat_error, tried_text
 from prism.llm.tls import tls_problem, verification
@@ -179,7 +180,7 @@ class OpenAICompatClient(ModelClient):
         self, error: LLMFailureException, names: list[str] | None, negotiation: Negotiation
     ) -> OracleUnavailableError:
         where, wanted = f"the server at {self._host}", self._config.model
-        if error.status_code in (401, 403):
+        if is_of_key(error):
             variable, own = self._config.api_key_env, self._config.request.headers
             return key_error(self._host, variable, own, error.detail, given=self._address.has_key)
         # The name is checked only after a failure: a server with a single model accepts any name.

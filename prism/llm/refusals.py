@@ -11,7 +11,7 @@ import re
 from http import HTTPStatus
 from typing import Final
 
-from prism.llm.failure import Reason
+from prism.llm.failure import LLMFailureException, Reason
 
 _BUSY: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS, 503})
 """The statuses by which a server asks for a pause. Neither the question nor the server is at fault."""
@@ -37,9 +37,10 @@ _CONTENT = re.compile(
 _LOADING = re.compile(r"\bloading\b|being loaded|warming up|starting up|not (?:yet )?ready", re.IGNORECASE)
 
 _GONE = "the model or its path is no longer there: `prism doctor CONFIG` says what is"
+_EMPTY_ACCOUNT: Final = "the account has nothing left: add credit, or set another key or llm.host"
 _ADVICE: Final = {
     401: "the key is refused: set another one in the environment (llm.api_key_env)",
-    402: "the account has nothing left: add credit, or set another key or llm.host",
+    402: _EMPTY_ACCOUNT,
     403: "the key may not be used for this: set another one in the environment (llm.api_key_env)",
     404: _GONE,
     410: _GONE,
@@ -80,6 +81,11 @@ def advice_on(status: int, body: str) -> str:
     if status == HTTPStatus.BAD_REQUEST and _MODEL.search(body):
         return _GONE
     return _ADVICE.get(status, "")
+
+
+def is_of_key(failure: LLMFailureException) -> bool:
+    """Return whether a server refused the key, and neither the account behind it nor one question."""
+    return failure.status_code in (401, 403) and failure.reason == "client_error" and failure.advice != _EMPTY_ACCOUNT
 
 
 def _account_is_empty(status: int, body: str) -> bool:

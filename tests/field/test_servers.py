@@ -183,6 +183,18 @@ def test_a_quota_that_only_the_code_of_an_error_names_is_told_at_the_start_and_d
     assert "; the account has nothing left: add credit" in during.err
 
 
+def test_a_key_whose_account_is_empty_is_not_told_to_be_wrong(prism: Prism) -> None:
+    def broke(*_: object) -> str:
+        raise ApiError(403, "Your credit balance is too low")
+
+    with ModelServer(ServerSettings(reply=broke)) as server:
+        configure(server.url, "openai")
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+    assert ended.code == 5
+    assert "Your credit balance is too low; the account has nothing left: add credit" in ended.err
+    assert "refuses the key" not in ended.err
+
+
 def _spent(*_: object) -> str:
     raise ApiError(429, "You exceeded your current quota")
 
@@ -231,6 +243,29 @@ def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
     assert stopped.code == 5
     assert "loading: Loading model" in stopped.err
     assert not Path("stopped").exists()
+
+
+@pytest.mark.everyday(1)
+@pytest.mark.process
+def test_a_server_that_loads_its_model_again_during_a_run_is_waited_for(prism: Prism) -> None:
+    ready = ServerSettings(reply=Refusing(FILTERED, most=0))
+    away, loaded_at = 20, 25
+
+    def load(exchange: Exchange) -> None:
+        if exchange.call in (away, loaded_at):
+            server.settings = ServerSettings(reply=_loading) if exchange.call == away else ready
+
+    with ModelServer(ready) as server:
+        configure(server.url, "openai")
+        undisturbed = prism("run", "wire.yaml", "--quiet", "--out", "undisturbed")
+    with ModelServer(ready, on_exchange=load) as server:
+        configure(server.url, "openai")
+        ended = prism("run", "wire.yaml", "--quiet", "--out", "run")
+        assert server.statistics().calls > loaded_at
+    assert (ended.code, ended.out) == (0, undisturbed.out), ended.err
+    assert summary()["fallbacks_by_reason"] == {}
+    phases = [json.loads(line).get("reason", "") for line in Path("run/log.jsonl").read_text().splitlines()]
+    assert any("loading" in str(reason) for reason in phases)
 
 
 def _loading(*_: object) -> str:
