@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from prism.errors import ExpressionError
-from prism.expressions.closures import closure, expression_of, readers_of
 from prism.expressions.fields import Field
 from prism.expressions.intervals import Box, Interval, Members, Truth, Words, possible, span, whole
 from prism.expressions.parser import parse
 from prism.expressions.search import BOXES_MAX, Search, find
+from prism.expressions.source import compiled, expression_of, readers_of
 from prism.expressions.tree import Expression
 from prism.lazy import lazy_names
 
@@ -25,7 +25,7 @@ __all__ = [
     "Search",
     "Truth",
     "Words",
-    "closure",
+    "compiled",
     "expression_of",
     "find",
     "parse",

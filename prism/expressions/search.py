@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from prism.expressions.closures import closure
 from prism.expressions.fields import Field
 from prism.expressions.intervals import Interval, interval, whole
+from prism.expressions.source import compiled
 from prism.expressions.tree import (
     MIRRORED,
     And,
@@ -285,7 +285,7 @@ class _Searching:
         self._fields = {name: field for name, field in self._formulas.fields.items() if field.is_number}
         whole_text = And(tuple(wanted)) if len(wanted) > 1 else wanted[0] if wanted else Flag(True)
         readers = {name: _from_mapping(name) for name in self._formulas.fields}
-        self._holds = closure(Expression(text="", root=whole_text, kind="bool"), readers)
+        self._holds = compiled(Expression(text="", root=whole_text, kind="bool"), readers)
         self._start = {name: cast("Interval", whole(field)) for name, field in self._fields.items()}
 
     def result(self, boxes: int) -> Search:

@@ -1,6 +1,6 @@
 """The reading of an expression for many agents at once: an array of values from columns of values.
 
-It agrees with the closure value for value, NaN included.
+It agrees with the reading for one agent value for value, NaN included.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def vector(expression: Expression, columns: Mapping[str, Array]) -> Array:
             raise ExpressionError(expression.text, column, f"{name} has no column; {guesses(name, list(columns))}")
     length = len(next(iter(columns.values()), ()))
     read = {name: columns[name] for name in expression.fields}
-    with np.errstate(all="ignore"):  # overflow and NaN mean the same as in the closure, which does not warn either
+    with np.errstate(all="ignore"):  # overflow and NaN mean the same as for one agent, without a warning as well
         result = _number(expression.root, read) if expression.kind == "number" else _condition(expression.root, read)
     return np.array(np.broadcast_to(result, (length,)))
 

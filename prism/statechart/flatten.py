@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from prism.errors import ConfigError, StatechartError
 from prism.expectations import guess
-from prism.expressions import Expression, ExpressionError, closure, parse
+from prism.expressions import Expression, ExpressionError, compiled, parse
 from prism.statechart.behaviour import Behaviour, Vocabulary
 from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, StateDefinition
 from prism.statechart.oracle import described
@@ -181,7 +181,7 @@ class _Flattening:
             expression = parse(row.when, self._words.fields)
         except ExpressionError as error:
             raise self._refused("when", str(error), row.line) from None
-        return closure(expression, self._words.readers), expression
+        return compiled(expression, self._words.readers), expression
 
     def _action(self, name: str, key: str, line: int) -> Action:
         if FUNCTION.fullmatch(name):

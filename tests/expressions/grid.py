@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from prism.expressions import Expression, Field, closure, parse
-from prism.expressions.closures import Reader
+from prism.expressions import Expression, Field, compiled, parse
+from prism.expressions.source import Reader
 
 GRID = {
     "a": Field(name="a", kind="int", low=0, high=2),
@@ -43,7 +43,7 @@ def function(expression: Expression) -> Callable[[dict[str, Any]], Any]:
     def reader(name: str) -> Reader:
         return lambda values, _: values[name]
 
-    made = closure(expression, {name: reader(name) for name in expression.fields})
+    made = compiled(expression, {name: reader(name) for name in expression.fields})
     return lambda values: made(values, None)
 
 

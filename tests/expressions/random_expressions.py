@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from prism.expressions import Box, Expression, Field, Interval, Members, Truth, Words, closure, parse
+from prism.expressions import Box, Expression, Field, Interval, Members, Truth, Words, compiled, parse
 
 TOPICS = ("sports", "politics", "art")
 DECLARED = (
@@ -135,9 +135,9 @@ environments: st.SearchStrategy[Values] = st.fixed_dictionaries({field.name: val
 
 
 def read_in(expression: Expression, values: Values) -> Any:
-    """The value of the closure reading, with these values as the agent."""
+    """The value of the compiled expression, with these values as the agent."""
     readers = {name: lambda agent, _, name=name: agent[name] for name in FIELDS}
-    return closure(expression, readers)(values, None)
+    return compiled(expression, readers)(values, None)
 
 
 def columns_of(rows: list[Values]) -> dict[str, np.ndarray[Any, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.errors import PrismError
-from prism.expressions import Expression, ExpressionError, Field, closure, parse
+from prism.expressions import Expression, ExpressionError, Field, compiled, parse
 from tests.expressions.random_expressions import FIELDS, expressions
 
 HOSTILE = [
@@ -212,7 +212,7 @@ def test_an_expression_passes_between_processes() -> None:
     ],
 )
 def test_operators_bind_as_in_mathematics(text: str, value: bool) -> None:
-    assert closure(parse(text, {}), {})(None, None) is value
+    assert compiled(parse(text, {}), {})(None, None) is value
 
 
 def test_the_kind_of_the_whole_is_as_asked_for() -> None:

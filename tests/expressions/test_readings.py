@@ -17,7 +17,7 @@ from prism.expressions import (
     Interval,
     Truth,
     Words,
-    closure,
+    compiled,
     expression_of,
     parse,
     possible,
@@ -25,7 +25,7 @@ from prism.expressions import (
     vector,
     whole,
 )
-from prism.expressions.closures import Reader
+from prism.expressions.source import Reader
 from tests.expressions.random_expressions import (
     FIELDS,
     Values,
@@ -50,7 +50,7 @@ def condition(text: str) -> Expression:
 
 
 def value_of(expression: Expression, **values: float) -> tuple[Any, list[str]]:
-    """The value of the closure reading, and the fields that it has read."""
+    """The value of the compiled expression, and the fields that it has read."""
     calls: list[str] = []
 
     def reader(name: str) -> Reader:
@@ -60,7 +60,7 @@ def value_of(expression: Expression, **values: float) -> tuple[Any, list[str]]:
 
         return read
 
-    result = closure(expression, {name: reader(name) for name in SMALL})(values, None)
+    result = compiled(expression, {name: reader(name) for name in SMALL})(values, None)
     return result, calls
 
 
@@ -69,7 +69,7 @@ def is_same(left: Any, right: Any) -> bool:
 
 
 @given(expressions, st.lists(environments, min_size=1, max_size=5))
-def test_a_vector_has_the_value_of_the_closure_for_each_agent(expression: Expression, rows: list[Values]) -> None:
+def test_a_vector_has_the_value_for_each_agent(expression: Expression, rows: list[Values]) -> None:
     found = vector(expression, columns_of(rows))
     each = [read_in(expression, row) for row in rows]
     assert found.dtype == (np.bool_ if expression.kind == "bool" else np.float64)
@@ -152,20 +152,20 @@ def test_ints_are_floats_in_arithmetic() -> None:
         ("x > 1 or y > 1", {"x": 2.0, "y": 9.0}, ["x"]),
     ],
 )
-def test_a_closure_reads_each_field_once_and_no_further_than_it_needs(
+def test_a_compiled_expression_reads_each_field_once_and_no_further_than_it_needs(
     text: str, values: dict[str, float], reads: list[str]
 ) -> None:
     assert value_of(condition(text), **values)[1] == reads
 
 
-def test_a_closure_has_its_expression_and_a_reader_stays_as_it_was() -> None:
+def test_a_guard_has_its_expression_and_a_reader_stays_as_it_was() -> None:
     field = Field(name="agent.on", kind="bool")
 
     def is_on(agent: Any, _: Any) -> Any:
         return agent
 
     expression = parse("agent.on", {"agent.on": field})
-    guard = closure(expression, {"agent.on": is_on})
+    guard = compiled(expression, {"agent.on": is_on})
     assert expression_of(guard) is expression
     assert expression_of(is_on) is None
     assert (guard(True, None), guard(False, None)) == (True, False)
@@ -176,12 +176,12 @@ def test_an_error_of_a_reader_passes_through() -> None:
         return context.post
 
     with pytest.raises(AttributeError, match="post"):
-        closure(condition("x > 1"), {"x": broken})(None, None)
+        compiled(condition("x > 1"), {"x": broken})(None, None)
 
 
 def test_a_field_without_a_reader_or_a_column_is_named() -> None:
     with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; there is: x"):
-        closure(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
+        compiled(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
     with pytest.raises(ExpressionError, match=r"^column 1 of 'x > 1': x has no column; there is: y$"):
         vector(condition("x > 1"), {"y": np.zeros(3)})
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.agents import StatefulAgent
-from prism.expressions import Expression, Field, closure, parse
-from prism.expressions.closures import Reader
+from prism.expressions import Expression, Field, compiled, parse
+from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
 from prism.statechart import Choice, Finding, FindingKind, Statechart, Transition, lint, rendered
 from tests.expressions.grid import GRID, conditions, every_value
@@ -51,7 +51,7 @@ def from_context(name: str) -> Reader:
 
 
 def guard_of(expression: Expression) -> Reader:
-    return closure(expression, {name: from_context(name) for name in expression.fields})
+    return compiled(expression, {name: from_context(name) for name in expression.fields})
 
 
 def row(

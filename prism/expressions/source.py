@@ -1,0 +1,240 @@
+"""The reading of an expression for one agent: Python source, made from its tree, compiled once, and called.
+
+`source` writes a tree as the source of one value, and is told what stands for a field, a text and a list of texts, so
+the same source can be the body of another function, such as a loop over people in arrays.
+
+Nothing that an author wrote becomes source. Fields and texts are names such as `field0`, whose values are in the
+namespace of the function. A number is the `repr` of a float, and signs and functions are looked up among those of the
+language. The namespace has none of Python's builtins except `abs` and `float`. A traceback shows the generated line,
+and the expression as the name of its file.
+
+Every number is a 64-bit float in arithmetic, as in the other readings. What has no value (a division by zero, infinity
+less infinity) is NaN, and every comparison with NaN is false, `!=` too.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from itertools import product
+from math import inf, nan
+from typing import Any, Final, cast, get_args
+
+from prism.errors import ExpressionError
+from prism.expressions.fields import Field, guesses
+from prism.expressions.tree import (
+    MIRRORED,
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Expression,
+    Flag,
+    Member,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Or,
+    Ordering,
+    Read,
+    Text,
+)
+
+Reader = Callable[[Any, Any], Any]
+"""`(agent, context)` -> value."""
+
+Readers = Mapping[str, Reader]
+
+Naming = Callable[[Field | str | tuple[str, ...]], str]
+"""`(a field, a text, or the texts of a list)` -> the source that stands for its value."""
+
+
+def compiled(expression: Expression, readers: Readers) -> Reader:
+    """Return the function of agent and context that works the expression out: to a bool, or to a float.
+
+    Its attribute `expression` is the expression, and `readers` has the readers of its fields. An error of a reader
+    passes through it. A reader is not called where `and`, `or` or a chain is decided before it.
+
+    Args:
+        readers: `{name of a field: its reader}`, at least for the fields that the expression reads.
+
+    Raises:
+        ExpressionError: a field has no reader.
+    """
+    for name in expression.fields:
+        if name not in readers:
+            column = expression.text.find(name) + 1
+            raise ExpressionError(expression.text, column, f"{name} has no reader; {guesses(name, list(readers))}")
+    values: dict[str, Any] = {}
+
+    def bound(kind: str, value: object) -> str:
+        name = f"{kind}{len(values)}"
+        values[name] = value
+        return name
+
+    def named(value: Field | str | tuple[str, ...]) -> str:
+        if isinstance(value, Field):
+            return f"{bound('field', readers[value.name])}(agent, context)"
+        return bound("text", value) if isinstance(value, str) else bound("texts", frozenset(value))
+
+    lines = ["def expression(agent, context):\n", f"    return {source(expression, named)}\n"]
+    file = f"<expression: {str(expression)!a}>"
+    namespace = {"__builtins__": {}, "__name__": __name__, **TOOLS, **values}
+    exec(compile("".join(lines), file, "exec", dont_inherit=True), namespace)  # noqa: S102  # no author's text is in it
+    if expression.text:  # a search makes many expressions without one, and `linecache` keeps all that it is given
+        linecache.cache[file] = sum(map(len, lines)), None, lines, file
+    made = namespace["expression"]
+    made.expression = expression
+    made.readers = {name: readers[name] for name in expression.fields}
+    return cast("Reader", made)
+
+
+def expression_of(guard: object) -> Expression | None:
+    """Return the expression that a guard was made of; None for any other function."""
+    found = getattr(guard, "expression", None)
+    return found if isinstance(found, Expression) else None
+
+
+def readers_of(guard: object) -> Readers:
+    """Return `{field: its reader}` of the fields that a guard reads; empty unless it was made of an expression."""
+    return cast("Readers", getattr(guard, "readers", {})) if expression_of(guard) is not None else {}
+
+
+def source(expression: Expression, named: Naming) -> str:
+    """Return the Python source of an expression's value: one operand, which uses `TOOLS` and may assign to `left`."""
+    return (_number if expression.kind == "number" else _value)(expression.root, named)
+
+
+def _value(node: Node, named: Naming) -> str:
+    """Return the source of any value; an int field stays an int, because it compares as its float does."""
+    match node:
+        case Read(value) | Text(value):
+            return named(value)
+        case Flag(value):
+            return repr(bool(value))
+        case Number() | Negative() | Arithmetic() | Call():
+            return _number(node, named)
+    return _condition(node, named)
+
+
+# Conditions
+
+_SIGNS: Final[dict[Ordering, str]] = {sign: sign for sign in get_args(Ordering)}
+
+
+def _condition(node: Node, named: Naming) -> str:
+    match node:
+        case And(parts):
+            merged = _merged(parts)
+            if merged is not None:
+                return _comparison(merged, named)
+            return f"({' and '.join(_value(part, named) for part in parts)})"
+        case Or(parts):
+            return f"({' or '.join(_value(part, named) for part in parts)})"
+        case Not(of):
+            return f"(not {_value(of, named)})"
+        case Member(item, among, is_negated):
+            texts = named(among.field if isinstance(among, Read) else among)
+            return f"({_value(item, named)} {'not in' if is_negated else 'in'} {texts})"
+    return _comparison(cast("Comparison", node), named)
+
+
+def _comparison(node: Comparison, named: Naming) -> str:
+    """Return a chain of comparisons as Python's own, which works out each operand once and no more than it needs.
+
+    Python's `!=` holds for NaN. Where it could meet one, the chain is taken apart: `left` has the value of the operand
+    before a sign. It is used before the operand behind the sign, which may assign to `left` as well, is worked out.
+    """
+    first, *others = (_value(operand, named) for operand in node.operands)
+    calls = [_can_meet_nan(*pair) for pair in node.pairs]
+    signs = [_SIGNS[sign] for sign in node.signs]
+    if not any(calls):
+        return f"({' '.join([first, *(f'{sign} {other}' for sign, other in zip(signs, others, strict=True))])})"
+    lefts = [first, *["left"] * (len(others) - 1)]
+    rights = [*(f"(left := {other})" for other in others[:-1]), others[-1]]
+    pairs = [
+        f"differ({left}, {right})" if is_call else f"{left} {sign} {right}"
+        for is_call, left, sign, right in zip(calls, lefts, signs, rights, strict=True)
+    ]
+    return f"({' and '.join(pairs)})"
+
+
+def _can_meet_nan(left: Node, sign: Ordering, right: Node) -> bool:
+    """Return whether a comparison needs `differ`: only what is worked out can be NaN."""
+    worked_out = Negative | Arithmetic | Call
+    return sign == "!=" and (isinstance(left, worked_out) or isinstance(right, worked_out))
+
+
+def _merged(parts: Sequence[Node]) -> Comparison | None:
+    """Return two comparisons with a field in common as a chain around it, which reads it once; None for other parts.
+
+    `x >= a and x < b` is `a <= x < b`.
+    """
+    if len(parts) != 2 or not all(isinstance(part, Comparison) and len(part.signs) == 1 for part in parts):
+        return None
+    for left, right in product(*((part, _mirrored(part)) for part in cast("Sequence[Comparison]", parts))):
+        if isinstance(left.operands[1], Read) and left.operands[1] == right.operands[0]:
+            return Comparison((*left.operands, right.operands[1]), (*left.signs, *right.signs))
+    return None
+
+
+def _mirrored(node: Comparison) -> Comparison:
+    """Return one comparison with its sides exchanged."""
+    return Comparison(node.operands[::-1], (MIRRORED[node.signs[0]],))
+
+
+# Numbers
+
+_OPERATIONS: Final = {"+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "quotient({}, {})"}
+_FUNCTIONS: Final = {"min": "least", "max": "greatest", "abs": "abs"}
+
+
+def _number(node: Node, named: Naming) -> str:
+    """Return the source of what works out a number, always as a float."""
+    match node:
+        case Number(value):
+            return repr(float(value))
+        case Negative(of):
+            return f"(-{_number(of, named)})"
+        case Arithmetic(sign, left, right):
+            return _OPERATIONS[sign].format(_number(left, named), _number(right, named))
+        case Call(name, arguments):
+            listed = ", ".join(_number(each, named) for each in arguments)
+            # Calls of two in each other would be nested more deeply than Python reads.
+            return f"{_FUNCTIONS[name]}({listed})" if len(arguments) <= 2 else f"reduce({_FUNCTIONS[name]}, ({listed}))"
+    return f"float({_value(node, named)})"
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below else nan
+
+
+def _least(left: float, right: float) -> float:
+    """Return the smaller number; NaN if one of them is NaN."""
+    return left if left <= right else right if right < left else nan
+
+
+def _greatest(left: float, right: float) -> float:
+    """Return the greater number; NaN if one of them is NaN."""
+    return left if left >= right else right if right > left else nan
+
+
+def _differ(left: float, right: float) -> bool:
+    """Return whether two numbers differ: false for NaN, which Python's `!=` says to differ from everything."""
+    return left < right or left > right
+
+
+TOOLS: Final[Mapping[str, Any]] = {
+    "abs": abs,
+    "differ": _differ,
+    "float": float,
+    "greatest": _greatest,
+    "inf": inf,
+    "least": _least,
+    "nan": nan,
+    "quotient": _quotient,
+    "reduce": reduce,
+}
+"""`{name: value}` of what `source` uses."""
