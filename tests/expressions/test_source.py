@@ -1,0 +1,294 @@
+"""The generated source against a plain interpreter of the tree, and against authors who try to write Python into it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import operator
+import re
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from math import isnan, nan
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from prism.expressions import Expression, Field, compiled, find, parse, readers_of
+from prism.expressions.source import TOOLS, Reader, source
+from prism.expressions.tree import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Flag,
+    Member,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Or,
+    Read,
+    Text,
+)
+from tests.expressions.random_expressions import DECLARED, FIELDS, Values, environments, expressions, read_in
+
+Look = Callable[[str], Any]
+"""The name of a field -> its value."""
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda left, right: nan if right == 0 else left / right,
+}
+
+
+def value_of(node: Node, look: Look) -> Any:
+    """The value of a tree, as the language is described: the reference."""
+    match node:
+        case Number(value) | Flag(value) | Text(value):
+            return value
+        case Read(field):
+            return look(field.name)
+        case Negative() | Arithmetic() | Call():
+            return number_of(node, look)
+        case Comparison():
+            return chain_of(node, look)
+    return truth_of(node, look)
+
+
+def truth_of(node: Node, look: Look) -> bool:
+    match node:
+        case Not(of):
+            return not value_of(of, look)
+        case And(parts):
+            return all(value_of(part, look) for part in parts)
+        case Or(parts):
+            return any(value_of(part, look) for part in parts)
+    assert isinstance(node, Member)
+    text = value_of(node.item, look)
+    texts = value_of(node.among, look) if isinstance(node.among, Read) else node.among
+    return (text in texts) != node.is_negated
+
+
+def chain_of(node: Comparison, look: Look) -> bool:
+    left = value_of(node.operands[0], look)
+    for sign, operand in zip(node.signs, node.operands[1:], strict=True):
+        right = value_of(operand, look)
+        has_nan = any(isinstance(value, float) and isnan(value) for value in (left, right))
+        if has_nan or not OPERATORS[sign](left, right):
+            return False
+        left = right
+    return True
+
+
+def number_of(node: Node, look: Look) -> float:
+    match node:
+        case Negative(of):
+            return -number_of(of, look)
+        case Arithmetic(sign, left, right):
+            return float(OPERATORS[sign](number_of(left, look), number_of(right, look)))
+        case Call(name, arguments):
+            numbers = [number_of(each, look) for each in arguments]
+            if name == "abs":
+                return abs(numbers[0])
+            return nan if any(map(isnan, numbers)) else (min if name == "min" else max)(numbers)
+    return float(value_of(node, look))
+
+
+def outcome_of(work_out: Callable[[Look], Any], values: Values, broken: str | None) -> tuple[str, Counter[str]]:
+    """The value as text, which tells -0.0 from 0.0 and shows NaN, or the error; and how often each field was read."""
+    reads = Counter[str]()
+
+    def look(name: str) -> Any:
+        reads[name] += 1
+        if name == broken:
+            raise LookupError(name)
+        return values[name]
+
+    try:
+        return repr(work_out(look)), reads
+    except LookupError as error:
+        return repr(error), reads
+
+
+def of_compiled(expression: Expression, look: Look) -> Any:
+    readers: dict[str, Reader] = {name: lambda agent, _, name=name: agent(name) for name in FIELDS}  # type: ignore[misc]
+    return compiled(expression, readers)(look, None)
+
+
+def check(expression: Expression, values: Values, broken: str | None) -> None:
+    reference = number_of if expression.kind == "number" else value_of
+    expected, most = outcome_of(lambda look: reference(expression.root, look), values, broken)
+    found, reads = outcome_of(lambda look: of_compiled(expression, look), values, broken)
+    assert found == expected
+    assert reads <= most  # two comparisons around one field read it once
+    assert reads.keys() == most.keys() or broken is not None
+
+
+@given(expressions, environments, st.sampled_from([None, *FIELDS]))
+def test_the_source_means_what_the_tree_does(expression: Expression, values: Values, broken: str | None) -> None:
+    check(expression, values, broken)
+
+
+NUMBERS = st.sampled_from(["agent.age", "agent.energy / agent.age", "-agent.age", "2", "max(1, agent.energy, -1)"])
+SIGNS = st.sampled_from(["<", "!=", "==", ">="])
+CHAINS = st.tuples(NUMBERS, SIGNS, NUMBERS, SIGNS, NUMBERS, SIGNS, NUMBERS).map(" ".join)
+NESTED = st.tuples(CHAINS, CHAINS, CHAINS).map(lambda three: "({}) != ({}) == ({})".format(*three))
+
+
+@given(NESTED, environments)
+@example("(1 < 2 != agent.energy / 0) != (3 != agent.age + 0 != 3) == true", {"agent.energy": 1.0, "agent.age": 3})
+def test_a_chain_in_a_chain_keeps_the_values_of_each(text: str, values: Values) -> None:
+    check(parse(text, FIELDS), values, None)
+
+
+@given(expressions, st.lists(environments, min_size=1, max_size=3))
+def test_the_source_can_be_told_to_read_a_field_from_a_column(expression: Expression, rows: list[Values]) -> None:
+    def named(value: Field | str | tuple[str, ...]) -> str:
+        return f"columns[{DECLARED.index(value)}][row]" if isinstance(value, Field) else repr(value)
+
+    columns = [[row[field.name] for row in rows] for field in DECLARED]
+    text = f"[{source(expression, named)} for row in range({len(rows)})]"
+    found = eval(text, {**TOOLS, "columns": columns})
+    expected = [read_in(expression, row) for row in rows]
+    assert all(left == right or (isnan(left) and isnan(right)) for left, right in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("min(1, x, " * 48 + "x" + ")" * 48, "number"),
+        ("max(" + ", ".join(["x"] * 600) + ")", "number"),
+        ("-" * 48 + "x", "number"),
+        ("x" + " + x" * 48, "number"),
+        ("not (x < 1 or " * 14 + "x < 2" + ")" * 14, "bool"),
+        ("(x < 1 != x / 2) == (" * 22 + "true" + ")" * 22, "bool"),
+    ],
+)
+def test_python_reads_the_source_of_the_deepest_trees(text: str, kind: Any) -> None:
+    expression = parse(text, {"x": Field(name="x", kind="float")}, kind=kind)
+    reference = number_of if kind == "number" else value_of
+    value = compiled(expression, {"x": lambda agent, _: agent})(1.5, None)
+    assert value == reference(expression.root, lambda _: 1.5)
+
+
+# Hostile authors
+
+X = Field(name="x", kind="text")
+HARM = "__import__('os').abort()"
+HOSTILE = [
+    HARM,
+    f"'{HARM}'",
+    f'"+{HARM}+"',
+    f"'''\n{HARM}\n'''",
+    f"\\'+{HARM}#",
+    f"\n    {HARM}\n#",
+    f"); {HARM} #",
+    f"{{{HARM}}} {{0}} {{}} %s",
+    f"agent, context: {HARM}",
+    "field0(agent, context)",
+    "\x00\r\x0c\u2028\ud800\U0001f600\u202e>",
+]
+
+
+class _Shown(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HARM
+
+
+class _Sized(float):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return HARM
+
+
+def trees_with(text: str) -> list[Node]:
+    """Conditions that hold if the field has this text. The parser would refuse most; a tree can be made without it."""
+    among = Field(name="y", kind="texts")
+    return [
+        Comparison((Read(X), Text(text)), ("==",)),
+        Member(Read(X), (text, "other"), is_negated=False),
+        Member(Text(text), Read(among), is_negated=False),
+        Not(Comparison((Text(text), Read(X)), ("!=",))),
+    ]
+
+
+def names_in(root: Node, readers: dict[str, Reader]) -> set[str]:
+    """The names and constants of the source, as Python reads it."""
+    made = compiled(Expression(text="", root=root, kind="bool"), readers)
+    code = made.__code__
+    return {*code.co_names, *code.co_varnames, *(str(each) for each in code.co_consts if each is not None)}
+
+
+@given(st.sampled_from(HOSTILE) | st.sampled_from(HOSTILE).map(_Shown) | st.text(st.characters()))
+def test_no_text_of_an_author_is_in_the_source(text: str) -> None:
+    readers: dict[str, Reader] = {"x": lambda agent, _: agent, "y": lambda agent, _: (agent,)}
+    for root in trees_with(text):
+        guard = compiled(Expression(text=text, root=root, kind="bool"), readers)
+        assert guard(text, None) is True
+        assert guard(f"{text}.", None) is False
+        assert all(re.fullmatch(r"agent|context|(field|texts?)[01]", name) for name in names_in(root, readers))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_of_a_field_is_in_the_source(name: str) -> None:
+    field = Field(name="x", kind="bool")
+    msgspec.structs.force_setattr(field, "name", name)  # its declaration would refuse it
+    assert names_in(Read(field), {name: lambda agent, _: agent}) == {"agent", "context", "field0"}
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        Comparison((Number(1), Number(2)), (f"< {HARM} <",)),  # type: ignore[arg-type]
+        Arithmetic(f"+ {HARM} +", Number(1), Number(2)),  # type: ignore[arg-type]
+        Call("__import__", (Number(1), Number(2))),  # type: ignore[arg-type]
+        Number(HARM),  # type: ignore[arg-type]
+    ],
+)
+def test_what_the_language_does_not_have_is_no_source(root: Node) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        compiled(Expression(text="", root=root, kind="bool"), {})
+
+
+def test_a_number_is_the_float_that_it_is_and_not_what_it_shows() -> None:
+    root = Comparison((Number(_Sized(2)), Negative(Number(float("inf"))), Number(nan)), (">", "!="))
+    assert compiled(Expression(text="", root=root, kind="bool"), {})(None, None) is False
+    assert ast.literal_eval(source(Expression(text="", root=Number(_Sized(2)), kind="number"), str)) == 2.0
+
+
+def test_a_compiled_expression_has_none_of_the_builtins() -> None:
+    guard = compiled(parse("x > 1", {"x": Field(name="x", kind="float")}), {"x": lambda agent, _: agent})
+    assert guard.__globals__["__builtins__"] == {}
+    assert readers_of(guard).keys() == {"x"}
+
+
+# Tracebacks
+
+
+def test_a_traceback_shows_the_line_and_the_expression() -> None:
+    guard = compiled(parse("x  >\n1", {"x": Field(name="x", kind="float")}), {"x": lambda agent, _: agent.x})
+    with pytest.raises(AttributeError) as raised:
+        guard(None, None)
+    shown = "".join(traceback.format_exception(raised.value))
+    assert "File \"<expression: 'x > 1'>\", line 2, in expression\n    return (field0(agent, context) > 1.0)\n" in shown
+
+
+def test_a_search_leaves_no_lines_behind() -> None:
+    before = set(linecache.cache)
+    assert find([parse("x > 1", {"x": Field(name="x", kind="float")})]).values is not None
+    assert set(linecache.cache) == before
