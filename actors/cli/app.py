@@ -7,6 +7,7 @@ import sys
 from traceback import format_exc
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
@@ -159,6 +160,9 @@ def _is_lack_of_memory(error: Exception) -> bool:
 def _print_usage_error(error: click.ClickException) -> None:
     if output.is_json or (output.format is None and _asks_for_json()):
         say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
+        return
+    if isinstance(error, NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)

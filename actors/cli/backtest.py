@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.backtest_plot import draw
-from actors.cli.options import choose_config, run_name, with_settings
+from actors.cli.options import Directory, choose_config, run_name, with_settings
 from actors.core.extras import not_installed
 from actors.display.console import SafeConsole, echo
 from actors.factory.config_file import read_config
@@ -43,7 +43,7 @@ def _quarter(_: click.Context, __: click.Parameter, text: str | None) -> Quarter
 @with_settings
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Directory(),
     metavar="DIR",
     help="Write the files here; must be empty or new.  [default: the next free runs/NAME-backtest-001]",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.options import with_settings
+from actors.cli.options import Directory, with_settings
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.display.console import echo, echo_file
@@ -31,7 +31,7 @@ YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
 NOTICES = frozenset({FindingKind.GAP, FindingKind.UNDECIDED})
 """Findings that need not be faults."""
-RUN_PATH = click.Path(path_type=Path, file_okay=False)
+RUN_PATH = Directory()
 
 
 @click.command()

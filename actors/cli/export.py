@@ -13,6 +13,7 @@ import click
 from rich.live import Live
 from rich.table import Table
 
+from actors.cli.options import Directory
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
@@ -25,11 +26,11 @@ SHOWN_AFTER_S = 0.5
 
 
 @click.command(name="export")
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=Directory())
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="Format of the files.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Directory(),
     metavar="DIR",
     help="Directory to write, which must be new.  [default: NAME-FORMAT here, where NAME is the run's, or runs-FORMAT]",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib.util import find_spec
 from keyword import iskeyword
@@ -84,7 +85,8 @@ def init(  # one for each option
 def _write_files(target: Path, files: dict[Path, bytes], config: Path, command: str = "run") -> None:
     _write(target, files)
     echo("\n".join(f"wrote {path}" for path in files))
-    echo(f"next: prism {command} {config}")
+    name = f"./{config}" if str(config).startswith("-") else str(config)
+    echo(f"next: prism {command} {shlex.quote(name)}")
 
 
 def _package_name(directory: Path) -> str:

@@ -19,11 +19,24 @@ def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any
     return click.option("--set", "overrides", metavar="KEY=VALUE", multiple=True, help=text)
 
 
+class Directory(click.Path):
+    """The path of a directory. An empty one, as of a shell's variable that is not set, is no path."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("expected a directory, got an empty text", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the --out option; `default` is the directory without it, as the help shows it."""
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Directory(),
         metavar="DIR",
         help=f"Write the run's files here; must be empty or new.  [default: the next free {default}]",
     )
@@ -39,7 +52,7 @@ TICKS = click.option(
     metavar="N",
     help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
 )
-RUN = click.argument("path", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
+RUN = click.argument("path", metavar="RUN", type=Directory())
 CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from actors.cli.options import Directory
 from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
@@ -24,7 +25,7 @@ RESUMABLE = {"yes": "resumable", "no": "not resumable", "--ticks": "can be made 
 
 
 @click.command()
-@click.argument("root", metavar="[DIR]", default="runs", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("root", metavar="[DIR]", default="runs", type=Directory())
 @click.option(
     "--question",
     metavar="ID",

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
 from actors.experiments.driver import PROCESSES
 from actors.logs.output import say
@@ -104,7 +105,7 @@ def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[
     """
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Directory(),
         metavar="DIR",
         help=f"The {what}'s directory; what is done there already is not done again.  [default: {out}/NAME]",
     )

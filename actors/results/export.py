@@ -93,7 +93,7 @@ def export(
     wanted = chosen_tables(names)
     runs = [RecordedRun(path, name) for path, name in zip(paths, _names(paths), strict=True)]
     _refuse_inside(paths, out)
-    with new_directory(out, _WRITTEN if replaces else None) as draft:
+    with new_directory(out, _WRITTEN, replaces=replaces) as draft:
         files = _files(form, draft)
         try:
             rows = _write(runs, wanted, files, draft, on_progress)

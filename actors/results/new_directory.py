@@ -15,20 +15,21 @@ from actors.core.files import opened_as_it_is, remove_abandoned
 
 
 @contextmanager
-def new_directory(out: Path, replaces: Container[str] | None = None) -> Iterator[Path]:
+def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterator[Path]:
     """Yield an empty directory beside `out`, which is put in its place at the end of the block, or else removed.
 
     What a killed process has left of another such block is removed first.
 
     Args:
         out: a path in an existing directory.
-        replaces: the names of files that a directory may hold which is replaced; None replaces nothing.
+        files: the names of the files that it may get.
+        replaces: whether a directory with nothing but such files is replaced.
 
     Raises:
         RunDirectoryError: there is something already, or the place may not be written.
         DiskFailedError: the disk is full or broken.
     """
-    _refuse_unless_free(out, replaces)
+    _refuse_unless_free(out, files, replaces=replaces)
     draft: Path | None = None
     try:
         remove_abandoned(out)
@@ -53,12 +54,12 @@ def new_directory(out: Path, replaces: Container[str] | None = None) -> Iterator
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def _refuse_unless_free(out: Path, replaces: Container[str] | None) -> None:
+def _refuse_unless_free(out: Path, files: Container[str], *, replaces: bool) -> None:
     if not out.exists() and not out.is_symlink():
         if not out.parent.is_dir():
             raise RunDirectoryError(f"{out.parent}: no such directory")
         return
-    if replaces is None:
-        raise RunDirectoryError(f"{out}: exists already; --force replaces an export")
-    if out.is_symlink() or not out.is_dir() or any(path.name not in replaces for path in out.iterdir()):
-        raise RunDirectoryError(f"{out}: holds other files than those of an export, so it is not replaced")
+    if out.is_symlink() or not out.is_dir() or any(path.name not in files for path in out.iterdir()):
+        raise RunDirectoryError(f"{out}: exists already, and is no export, so it is not replaced")
+    if not replaces:
+        raise RunDirectoryError(f"{out}: exists already; --force replaces this export")

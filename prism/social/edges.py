@@ -95,6 +95,7 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
             source, "its first line says `bip`: expected ties between people, not of people to other things"
         )
     reading = _reading(table, config, is_konect=bool(konect))
+    comments = _comments_within(table, reading)
     raw, ends, undirected = _ends(table, reading)
     names, ends = _people(table, reading, raw, ends)
     mutual = not config.directed if not konect else konect == "sym"
@@ -107,7 +108,9 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
         raise InputError(source, "holds no ties: expected lines with two different ids")
     first = (names[ends[0, 0]], names[ends[0, 1]])
     is_said = konect or undirected is not None
-    graph.understood = understood(graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said)
+    graph.understood = understood(
+        graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said, comments=comments
+    )
     return graph
 
 
@@ -134,7 +137,8 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
     """
     lines, total = table.lines, len(table.lines)
     if not total:
-        raise table.error("holds no ties: expected lines with two different ids")
+        why = ": all its lines begin with # or %, and are comments" if table.comments else ""
+        raise table.error(f"holds no ties{why or ': expected lines with two different ids'}")
     at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
     names = _names_above(table.comments)
     sample = Sample([lines[each] for each in at], at, total, names, ends_first=is_konect)
@@ -150,6 +154,22 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
             raise table.error(f"{error.problem}: {_cut(lines[error.at])}", error.at) from None
         first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
         raise table.error(f"{error.problem}; it begins {first}") from None
+
+
+def _comments_within(table: _Table, reading: Reading) -> int:
+    """Return the number of comments below the first row.
+
+    Raises:
+        InputError: one of them looks like a tie: its first id may begin with # or %.
+    """
+    lines = table.text.split("\n")
+    first = next(at for at, line in enumerate(lines) if _is_tie(line))
+    found = [at for at, line in enumerate(lines[first:], first) if line.strip(_BLANK) and not _is_tie(line)]
+    for at in found:
+        if sum(map(bool, map(str.strip, cells_of([lines[at]], reading.separator)[0]))) == reading.width:
+            problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
+            raise InputError(table.source, f"{problem}: {_cut(lines[at])}", line=at + 1)
+    return len(found)
 
 
 def _names_above(comments: Sequence[str]) -> Sequence[str]:

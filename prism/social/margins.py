@@ -29,6 +29,8 @@ from prism.social.attributes import draw_attribute, drawn_attributes, without_va
 from prism.text_files import TRUTHS, check_format, check_width, decode_text, plain_number, separator_of, table_rows
 from prism.wording import counted
 
+_POINTS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A number whose point may be decimal, or stand between thousands."""
 FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
 """`{column that can hold the figures of a table: their sum}`; None for any sum."""
 TOLERANCE: Final = 0.01
@@ -359,10 +361,17 @@ def _as_number(text: str, declaration: AttributeConfig) -> float | None:
 
 
 def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool) -> float:
-    """Return a figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma."""
+    """Return a figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
+
+    Where commas cannot stand between thousands, points may: then a count such as 1.200 is refused.
+    """
     number = plain_number(text) if "," not in text or (has_groups and figure == "count") else None
     if number is None or not 0.0 <= number < math.inf:
-        raise InputError(source, f"expected a number of 0 or more, got {text[:60]!r}", key=figure, line=line)
+        problem = f"expected a number of 0 or more, such as 1200 or 20.5, got {text[:60]!r}"
+        raise InputError(source, problem, key=figure, line=line)
+    if figure == "count" and not has_groups and _POINTS.fullmatch(text):
+        problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
+        raise InputError(source, problem, key=figure, line=line)
     return number
 
 

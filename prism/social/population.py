@@ -152,9 +152,8 @@ def graph_of(profiles: tuple[Profile, ...] | None) -> FollowGraph:
         followee.extend(listed)
     graph = FollowGraph(len(profiles), follower, followee, names=[profile.key for profile in profiles])
     if not graph.edges:
-        raise ConfigError(
-            "configuration",
-            "`profiles` needs follow lists, and nobody follows anyone in population.profiles",
-            key="population.graph.kind",
-        )
+        told = profiles.understood if isinstance(profiles, Profiles) else ()
+        why = f": {'; '.join(told)}" if told else ""
+        problem = f"`profiles` needs follow lists, and nobody follows anyone in population.profiles{why}"
+        raise ConfigError("configuration", problem, key="population.graph.kind")
     return graph

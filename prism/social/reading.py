@@ -413,7 +413,9 @@ def _alike(names: Sequence[str], columns: _Columns) -> Ends:
             is_clear = _stands_out(best, pairs, columns) and (bool(names) or _may_be_first(best, columns))
         if is_clear:
             return Ends(*best)
-    raise UnclearError("cannot tell which columns are the ends: set population.graph.columns, such as [1, 2]", 3)
+    likely = [2, 3] if 0 in columns.counting and columns.width > 2 else [1, 2]
+    problem = f"cannot tell which columns are the ends: set population.graph.columns, such as {likely}"
+    raise UnclearError(problem + ": the first counts the lines" * (likely[0] == 2), 3)
 
 
 def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:

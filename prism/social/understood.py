@@ -13,7 +13,13 @@ _SHOWN = 40
 
 
 def understood(
-    graph: FollowGraph, said: Sequence[str], first: tuple[str, str], *, mutual: bool, by_setting: bool = False
+    graph: FollowGraph,
+    said: Sequence[str],
+    first: tuple[str, str],
+    *,
+    mutual: bool,
+    by_setting: bool = False,
+    comments: int = 0,
 ) -> str:
     """Return what was understood of a file: how it was read, the people and ties, and the first tie.
 
@@ -22,6 +28,7 @@ def understood(
         first: the ids of its first tie, the one who follows in front.
         mutual: the ties are friendships.
         by_setting: the settings say so, because the file does not.
+        comments: the number of comments between its rows.
     """
     ties = graph.edges // 2 if mutual else graph.edges
     parts = [
@@ -32,8 +39,12 @@ def understood(
     if mutual:
         parts.append("both follow each other" + " (population.graph.directed: false)" * by_setting)
     left_out = [
-        f"{count:,} {what}"
-        for count, what in ((graph.duplicates, "repeated"), (graph.self_loops, "of people to themselves"))
+        words
+        for count, words in (
+            (graph.duplicates, f"{graph.duplicates:,} repeated"),
+            (graph.self_loops, f"{graph.self_loops:,} of people to themselves"),
+            (comments, f"{counted(comments, 'comment')} between rows"),
+        )
         if count
     ]
     if left_out:

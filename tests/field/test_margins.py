@@ -120,8 +120,14 @@ def test_the_values_are_the_same_on_every_machine() -> None:
             {"a.csv": "age,share\n18-29,20\n30+,80\n"},
             ("a.csv: share: expected figures that add up to 1, got 100; is a row missing, or is it a count?"),
         ),
-        ({"a.csv": 'age,share\n18-29,"0,2"\n30+,0.8\n'}, "a.csv:2: share: expected a number of 0 or more, got '0,2'"),
-        ({"a.csv": "age,share\n18-29,-0.2\n30+,1.2\n"}, "a.csv:2: share: expected a number of 0 or more, got '-0.2'"),
+        (
+            {"a.csv": 'age,share\n18-29,"0,2"\n30+,0.8\n'},
+            "a.csv:2: share: expected a number of 0 or more, such as 1200 or 20.5, got '0,2'",
+        ),
+        (
+            {"a.csv": "age,share\n18-29,-0.2\n30+,1.2\n"},
+            "a.csv:2: share: expected a number of 0 or more, such as 1200 or 20.5, got '-0.2'",
+        ),
         ({"a.csv": "age,share\n18-29,0.2\n18-29,0.8\n"}, "a.csv:3: is the row of line 2 again"),
         ({"a.csv": "age,share\n18-29,0.2\n29+,0.8\n"}, "a.csv: age: has 18-29 and 29-90: expected bands apart"),
         (
@@ -171,6 +177,14 @@ def test_the_values_are_the_same_on_every_machine() -> None:
         (
             {"a.csv": AGE, "b.csv": AGE_REGION.replace("14", "20").replace("26", "20")},
             "b.csv: contradicts a.csv: age 30-64 is 49.0% here and 55.0% there",
+        ),
+        (
+            {"a.csv": "age;count\n18-29;1.200\n30-64;800\n65+;500\n"},
+            "a.csv:2: count: expected a count without separators, got 1.200: write 1200, or 1.2000",
+        ),
+        (
+            {"a.csv": "age;count\n18-29;20,5\n30-64;800\n65+;500\n"},
+            "a.csv:2: count: expected a number of 0 or more, such as 1200 or 20.5, got '20,5'",
         ),
         ({"a.xlsx": AGE}, "a.xlsx: expected margins in .csv or .tsv (also .gz), got .xlsx"),
     ],

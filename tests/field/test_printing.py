@@ -20,6 +20,7 @@ from actors.logs.output import output, say
 from actors.logs.setup import logging_to
 from prism.quoting import printable, printable_lines
 from tests.actors.cli.conftest import SMALL
+from tests.command import Prism
 from tests.hostile_texts import SURROGATES, TERMINAL, TEXTS, harms_a_terminal
 from tests.paths import ROOT
 from tests.source import modules
@@ -98,6 +99,26 @@ def test_everything_is_printed_in_one_way() -> None:
     assert strays == []
 
 
+def test_without_a_command_the_help_is_printed_as_it_is(prism: Prism) -> None:
+    ended = prism()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("Usage: prism [OPTIONS] COMMAND [ARGS]...\n\n  Simulate populations")
+    assert "prism: " not in ended.err
+
+
+def test_the_command_that_comes_next_can_be_pasted(prism: Prism) -> None:
+    ended = prism("init", "a b $x;")
+    assert ended.out.splitlines()[-1] == "next: prism run 'a b $x;/prism.yaml'"
+
+
+def test_an_empty_directory_is_refused(prism: Prism) -> None:
+    ended = prism("run", "small.yaml", "--out", "")
+    assert (ended.code, ended.err.splitlines()[-1]) == (
+        2,
+        "prism: Invalid value for '--out': expected a directory, got an empty text",
+    )
+
+
 # Every command, by a name that harms
 
 
@@ -107,16 +128,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("hostile") / NAME
     place.mkdir()
     (place / "small.yaml").write_text(SMALL)
-    ended = prism("run", place / "small.yaml", "--out", place / "run")
+    ended = command("run", place / "small.yaml", "--out", place / "run")
     assert ended.returncode == 0, ended.stderr
     assert ESCAPED.encode() in ended.stdout.replace(b"\n", b"")  # lines are 80 columns wide
     expect_harmless(ended)
     return place
 
 
-def prism(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "actors.cli", *(os.fspath(each) for each in arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=120)
+def command(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    words = [sys.executable, "-m", "actors.cli", *(os.fspath(each) for each in arguments)]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, check=False, timeout=120)
 
 
 def expect_harmless(ended: subprocess.CompletedProcess[bytes]) -> None:
@@ -149,7 +170,7 @@ def expect_harmless(ended: subprocess.CompletedProcess[bytes]) -> None:
     ids=lambda arguments: arguments[0],
 )
 def test_a_command_works_in_a_directory_whose_name_would_harm(arguments: tuple[str, ...], place: Path) -> None:
-    ended = prism(*(each.format(place) if "{}" in each else each for each in arguments))
+    ended = command(*(each.format(place) if "{}" in each else each for each in arguments))
     assert ended.returncode == 0, ended.stderr
     expect_harmless(ended)
 
@@ -177,7 +198,7 @@ def test_a_command_works_in_a_directory_whose_name_would_harm(arguments: tuple[s
     ids=lambda arguments: " ".join(arguments[:2]),
 )
 def test_a_refusal_names_what_would_harm_as_text(arguments: tuple[str, ...], place: Path) -> None:
-    ended = prism(*(each.format(place) if "{}" in each else each for each in arguments))
+    ended = command(*(each.format(place) if "{}" in each else each for each in arguments))
     assert ended.returncode in (1, 2, 3), ended.stderr
     assert ESCAPED.encode() in ended.stderr or arguments[0] in {"fork", "watch"}
     expect_harmless(ended)

@@ -456,3 +456,12 @@ def test_random_files_are_right_or_refused_and_never_wrong(size: Size) -> None:
             assert {*ties(profiles)} == followed, case
             right += 1
     assert right > 0.6 * cases  # in the others, two readings fit
+
+
+def test_profiles_whose_lists_name_nobody_are_refused_with_what_was_read(prism: Prism) -> None:
+    people = [{"username": "ada", "bio": "b", "following_list": ["@bo"]}, {"username": "bo", "bio": "b"}]
+    Path("t.json").write_text(json.dumps(people))
+    ended = prism("validate", "--set", "population.profiles=t.json", "--set", "population.graph.kind=profiles")
+    assert ended.code == 3
+    assert "nobody follows anyone in population.profiles: t.json: 2 profiles from `username`" in ended.err
+    assert "t.json: 1 follow of 1 person outside the file left out" in ended.err

@@ -110,7 +110,7 @@ def test_numbers_are_the_same_people_however_they_are_written(text: str) -> None
         ("person,buddy\nada,bo\nbo,cy\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
         ("0,ada\nbo,cy\ndi,bo\n", {}, f"the first line may be a header and may be a tie: {HEADER}"),
         ("3 2\n1 2\n2 3\n", {}, "the first line may be the numbers of people and ties"),
-        ("0 5 7\n1 7 9\n2 9 5\n", {}, f"cannot tell which columns are the ends: {COLUMNS}, such as [1, 2]; it begins"),
+        ("0 5 7\n1 7 9\n2 9 5\n", {}, f"cannot tell which columns are the ends: {COLUMNS}, such as [2, 3]: the first"),
         ("20 1157 1232\n40 1232 1191\n60 1191 1157\n", {}, "cannot tell which columns are the ends"),
         ("5 1 2\n3 2 3\n9 3 1\n", {}, "cannot tell which columns are the ends"),
         ("user,follower,friend\n1,2,3\n2,3,1\n", {}, f"more than two columns are named as ends: {COLUMNS}"),
@@ -285,6 +285,24 @@ def test_validate_says_it_of_a_file_that_is_built_and_what_was_left_out(prism: P
             "t.csv: line 1 is a header; ends are `from` and `to`; 3 people, 3 ties; first: ada -> bo; "
             "left out: 1 of people to themselves"
         ) in lines
+
+
+def test_ids_that_begin_like_a_comment_are_never_dropped_in_silence() -> None:
+    told = refusal("source,target\nada,#blm\n#blm,bo\nbo,ada\n")
+    assert told.endswith(
+        ":3: begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it: '#blm,bo'"
+    )
+    assert read('source,target\nada,#blm\n"#blm",bo\nbo,ada\n').edges == 3
+    assert refusal("#a,b\n#b,c\n").endswith("holds no ties: all its lines begin with # or %, and are comments")
+
+
+def test_comments_between_rows_are_counted() -> None:
+    told = read("source,target\nada,bo\n# from here on, of 2020, by hand\nbo,cy\n%\n").understood
+    assert told.endswith("; left out: 2 comments between rows")
+
+
+def test_a_table_that_is_numbered_is_refused_with_the_columns_behind_the_numbers() -> None:
+    assert "such as [2, 3]: the first counts the lines; it begins" in refusal("1 2 5\n2 3 6\n3 1 7\n")
 
 
 def test_a_name_with_control_characters_is_shown_harmless(prism: Prism) -> None:

@@ -110,7 +110,7 @@ def test_old_line_ends_separate_lines() -> None:
         ),
         ("t.txt", b"", "t.txt: holds no ties: expected lines with two different ids"),
         ("t.csv", b"", "t.csv: holds no ties: expected lines with two different ids"),
-        ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: expected lines with two different ids"),
+        ("t.txt", b"# nothing\n\n", "t.txt: holds no ties: all its lines begin with # or %, and are comments"),
         ("t.csv", b"from,to\n", "t.csv: holds no ties: expected lines with two different ids"),
         ("t.txt", b"1 1\n2 2\n", "t.txt: holds no ties: expected lines with two different ids"),
         ("t.txt", b"1 2\n3 \xff\n", "t.txt:2: expected UTF-8 text, got byte 0xff"),

@@ -69,7 +69,7 @@ MISTAKES = {
     ),
     "graph_without_edges": Mistake(
         "population: {graph: {path: '{dir}/g.txt'}}\n",
-        "{dir}/g.txt: holds no ties: expected lines with two different ids",
+        "{dir}/g.txt: holds no ties: all its lines begin with # or %, and are comments",
         files={"g.txt": "# nothing\n"},
     ),
     "unknown_graph_format": Mistake(

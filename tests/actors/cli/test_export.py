@@ -57,12 +57,12 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
     assert prism(*asked).out.startswith("out: 2 tables, ")
     assert left(tmp_path / "out") == ["engagements.csv", "posts.csv"]
     again = prism(*asked)
-    assert (again.code, again.err) == (2, "prism: out: exists already; --force replaces an export\n")
+    assert (again.code, again.err) == (2, "prism: out: exists already; --force replaces this export\n")
     assert prism(*asked[:4], "--tables", "runs", "--out", "out", "--force").code == 0
     assert left(tmp_path / "out") == ["runs.csv"]
     (tmp_path / "out" / "notes.txt").write_text("mine")
     refused = prism(*asked, "--force")
-    problem = "prism: out: holds other files than those of an export, so it is not replaced\n"
+    problem = "prism: out: exists already, and is no export, so it is not replaced\n"
     assert (refused.code, refused.err) == (2, problem)
     assert left(tmp_path / "out") == ["notes.txt", "runs.csv"]
     assert left(tmp_path) == ["out"]
@@ -84,7 +84,11 @@ def test_it_writes_the_tables_that_are_asked_for_and_replaces_only_an_export(
         ([".", "--to", "csv"], 2, "prism: .: is no run's directory: it has no manifest.json\n"),
         (["run", "./run", "--to", "csv"], 2, "prism: run: is named twice\n"),
         (["run", "--to", "csv", "--out", "a/b"], 2, "prism: a: no such directory\n"),
-        (["run", "--to", "csv", "--out", "run"], 2, "prism: run: exists already; --force replaces an export\n"),
+        (
+            ["run", "--to", "csv", "--out", "run"],
+            2,
+            "prism: run: exists already, and is no export, so it is not replaced\n",
+        ),
         (
             ["run", "--to", "csv", "--out", "run/csv"],
             2,
@@ -107,7 +111,7 @@ def test_wrong_usage_is_one_line_and_writes_nothing(
 def test_a_run_itself_is_never_replaced(run: Path, prism: Prism) -> None:
     ended = prism("export", str(run), "--to", "csv", "--out", str(run), "--force")
     assert ended.code == 2
-    assert "holds other files than those of an export" in ended.err
+    assert "exists already, and is no export" in ended.err
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
