@@ -72,7 +72,6 @@ def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
         return ()
     population = domain.population
     return (
-        *lines_of_graph(config.population, population.graph),
         *lines_of_people(config.population, population.personas),
         *domain.notes(),
     )
@@ -124,13 +123,8 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     size = config.size if is_generated else None if graph is None else graph.size
     notes = (
         *(() if profiles is None else profiles.understood),
-        *lines_of_graph(config, graph),
+        *([] if graph is None or not graph.understood else [f"{config.graph.path}: {graph.understood}"]),
         *lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
         *(() if margins is None else margins.lines(size, seed)),
     )
     return Checked(size, inputs, "the people and who follows whom" if is_generated else "the people", notes)
-
-
-def lines_of_graph(config: PopulationConfig, graph: FollowGraph | None) -> Sequence[str]:
-    """Return a line that says how the graph file was understood, if there is one and it was read."""
-    return [f"{config.graph.path}: {graph.understood}"] if graph is not None and graph.understood else []

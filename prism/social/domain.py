@@ -90,9 +90,10 @@ class SocialDomain:
 
     @property
     def understood(self) -> tuple[str, ...]:
-        """Lines that say how the files of profiles and margins were understood."""
-        drawn = self.population.margins
-        return (*self.population.understood, *(() if drawn is None else drawn.lines))
+        """Lines that say how the files of profiles, ties and margins were understood."""
+        people, path = self.population, self.config.population.graph.path
+        graph = (f"{path}: {people.graph.understood}",) if people.graph.understood else ()
+        return (*people.understood, *graph, *(() if people.margins is None else people.margins.lines))
 
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""
