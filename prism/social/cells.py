@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, Literal
 
 Kind = Literal["whole", "decimal", "date", "flag", "text", "blank"]
@@ -18,6 +18,13 @@ WHOLE_FLOAT: Final = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
 """A whole number that a program wrote as a float. With three zeros it may be thousands."""
 
 SCIENTIFIC: Final = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
+
+DIGITS_KEPT: Final = 15
+"""The digits of a number that a spreadsheet keeps."""
+DIGITS_LOST: Final = 4
+"""The least number of digits behind those, over all long ids of a column, whose being zeros shows that digits are lost.
+
+By chance all of them are zeros in 1 of 10,000 columns."""
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DATE = re.compile(
@@ -50,6 +57,13 @@ def plain(cell: str) -> str:
     """Return a whole number without the zeros behind its point, and any other cell as it is."""
     found = WHOLE_FLOAT.fullmatch(cell)
     return cell if found is None else found[1]
+
+
+def without_last_digits(ids: Iterable[str]) -> str | None:
+    """Return an id if the long ones all have nothing but zeros after the digits that a spreadsheet keeps, else None."""
+    long = [digits for each in ids if len(digits := each.removeprefix("-")) > DIGITS_KEPT and digits.isdecimal()]
+    rest = "".join(digits[DIGITS_KEPT:] for digits in long)
+    return long[0] if len(rest) >= DIGITS_LOST and not rest.strip("0") else None
 
 
 def is_number(cell: str) -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.cells import INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain
+from prism.social.cells import DIGITS_KEPT, INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
 from prism.social.graph import FollowGraph
 from prism.social.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
 from prism.social.tie_columns import directed_ends
@@ -31,12 +31,6 @@ SAMPLE, SAMPLE_FIRST = 10_000, 1_000
 """The lines from which a reading is found, and those of them at the top; the others are spread over the table."""
 PIECE = 500
 """Lines that are in memory as cells at once."""
-DIGITS_KEPT = 15
-"""The digits of a number that a spreadsheet keeps."""
-DIGITS_LOST = 4
-"""The least number of digits behind those, over all long ids of a column, whose being zeros shows that digits are lost.
-
-By chance all of them are zeros in 1 of 10,000 columns."""
 
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
@@ -334,18 +328,11 @@ def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
 
 def _check_long(table: _Table, names: Sequence[str], ends: NDArray[np.int64]) -> None:
     """Refuse a column whose long ids have nothing but zeros after the digits that a spreadsheet keeps."""
-    long = {
-        at: digits
-        for at, name in enumerate(names)
-        if len(digits := name.removeprefix("-")) > DIGITS_KEPT and digits.isdecimal()
-    }
-    if not long:
+    if max(map(len, names), default=0) <= DIGITS_KEPT:
         return
     for column in ends.T:
-        ids = [long[at] for at in np.unique(column).tolist() if at in long]
-        rest = "".join(digits[DIGITS_KEPT:] for digits in ids)
-        if len(rest) >= DIGITS_LOST and not rest.strip("0"):
-            problem = f"ids such as {ids[0]} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
+        if (shown := without_last_digits(map(names.__getitem__, np.unique(column).tolist()))) is not None:
+            problem = f"ids such as {shown} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
             raise table.error(problem)
 
 

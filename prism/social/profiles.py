@@ -20,6 +20,7 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import Draw, integer
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, without_values
+from prism.social.cells import without_last_digits
 from prism.social.follow_lists import (
     ROW,
     ROW_FROM_1,
@@ -222,6 +223,8 @@ def _keys_of(table: ProfileTable) -> tuple[list[str], str]:
         except LostDigitsError:
             # People do not need such ids: a row is a person. Only follow lists cannot name people by them.
             return [*map(str, range(size))], "lost"
+        if without_last_digits(ids) is not None:
+            return [*map(str, range(size))], "lost"
         _check_ids(table, ids)
         return ids, "user_id"
     names = [table.text(place, "username") for place in range(size)]
@@ -368,7 +371,7 @@ def _understood(table: ProfileTable, key_kind: str) -> Iterator[str]:
     if nameless:
         yield f"{table.source}: {counted(nameless, 'person', 'people')} without a name: named by number"
     if key_kind == "lost":
-        yield f"{table.source}: `{table.column_of['id']}` has lost digits (1.31E+18), so people have numbers for ids"
+        yield f"{table.source}: `{table.column_of['id']}` has lost digits, so people have numbers for ids"
 
 
 def _listed(columns: Sequence[str]) -> str:

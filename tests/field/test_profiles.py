@@ -156,7 +156,7 @@ def test_ids_that_have_lost_digits_name_nobody(ids: tuple[str, str]) -> None:
     head = "user_id,name,following_agentid_list\n"
     profiles = read(f"{head}{ids[0]},Ira,[1]\n{ids[1]},Bo,[0]\n")
     assert ties(profiles) == [(0, 1), (1, 0)]
-    assert profiles.understood[1] == ("p.csv: `user_id` has lost digits (1.31E+18), so people have numbers for ids")
+    assert profiles.understood[1] == ("p.csv: `user_id` has lost digits, so people have numbers for ids")
     assert "has lost its last digits" in refusal(f"{head}{ids[0]},Ira,[{ids[1]}]\n{ids[1]},Bo,[]\n")
 
 
@@ -465,3 +465,12 @@ def test_profiles_whose_lists_name_nobody_are_refused_with_what_was_read(prism: 
     assert ended.code == 3
     assert "nobody follows anyone in population.profiles: t.json: 2 profiles from `username`" in ended.err
     assert "t.json: 1 follow of 1 person outside the file left out" in ended.err
+
+
+def test_ids_that_a_spreadsheet_has_rounded_name_nobody() -> None:
+    ids = ("1310420000000010000", "1310420000000020000", "1310420000000030000")
+    rows = [{"user_id": each, "bio": "b", "following_list": [ids[0]]} for each in ids]
+    found = parse_profiles(json.dumps(rows).encode(), "p.json", PopulationConfig())
+    assert [profile.key for profile in found] == ["0", "1", "2"]
+    assert "p.json: `user_id` has lost digits, so people have numbers for ids" in found.understood
+    assert not any(profile.follows for profile in found)
