@@ -209,13 +209,24 @@ class UnansweredError(OracleUnavailableError):
 
 
 class OracleFailedError(UnansweredError):
-    """A question that got no answer, in a domain without fallbacks."""
+    """A question that got no answer, in a domain without fallbacks.
+
+    Args:
+        tries: the calls that were made for it; the others as in `UnansweredError`.
+    """
+
+    def __init__(  # the facts of one failure
+        self, agent: int, tick: int, trigger: str, reason: str, detail: str = "", tries: int = 1
+    ) -> None:
+        self.tries = tries
+        super().__init__(agent, tick, trigger, reason, detail)
 
     def _message(self) -> str:
         is_spent = self.failure == "spent"
         how = "`prism resume RUN --accept-settings --set oracle.max_calls=...`" if is_spent else "`prism resume`"
         rest = f"the run ends with the {self.tick} ticks before it; {how} goes on from there"
-        return f"{super()._message()}; {rest if self.tick else 'nothing was run'}"
+        again = f"; it was asked {self.tries} times" if self.tries > 1 else ""
+        return f"{super()._message()}{again}; {rest if self.tick else 'nothing was run'}"
 
 
 class OracleRefusedError(UnansweredError):

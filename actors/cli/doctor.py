@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import aclosing, closing, contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -29,8 +30,9 @@ from prism.config import Config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.economy.nation import Proposed
+from prism.economy.oracle import EconomyOracle
 from prism.errors import OracleError, OracleUnavailableError
-from prism.llm import Health, LanguageModel, LLMFailureException, Tape
+from prism.llm import Health, LanguageModel, LLMClient, LLMFailureException, Tape
 from prism.llm.tape import FORMAT
 from prism.social.choice import ChoiceOracle
 from prism.statechart import AgentState, Answer
@@ -175,7 +177,10 @@ async def _propose(settings: Config, model: LanguageModel | None = None) -> tupl
     question = turn(domain.chart, domain.agent(trigger.agent), trigger)
     if not isinstance(question, Question):
         raise OracleError(f"the nation {settings.economy.nations[0]!r} had nothing to ask about {trigger.name!r}")
-    asker, oracle = domain.asker(question), domain.oracle(model)
+    asker, oracle = domain.asker(question), domain.oracle()
+    if model is not None:  # asked as in a run, but by clients that ask a second time themselves
+        ask = partial(LLMClient, model, seed=settings.llm.seed)
+        oracle = EconomyOracle(domain.model_components(lambda component: ask(component=component)))
     options = domain.chart.valid_targets(asker.state, question.trigger)
     begun = perf_counter()
     answer = await oracle.answer(asker, asker.state, question.trigger, options, question.context)

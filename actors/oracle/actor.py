@@ -488,7 +488,7 @@ class OracleActor:
         """Settle a question and those identical to it, and accept those that have waited for it."""
         if answer.source in FALLBACKS and not self.oracle.falls_back:
             agent, tick, trigger = waiting.name
-            raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail)
+            raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail, waiting.tries)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
         if answer.source == Source.TIMEOUT:
             for follower in followers:  # they arrived later, so their deadlines may not have passed

@@ -1,4 +1,7 @@
-"""A client that asks for an instance of a response model, and asks a second time if the first answer fails."""
+"""A client that asks for an instance of a response model, and asks a second time if the first answer fails.
+
+In a run the client asks once. The oracle actor asks again: it knows outages, deadlines and caps, and counts each call.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +71,7 @@ class LLMClient:
         sleep: waits; tests pass a function that does not.
         jitter: the wait before a second attempt, from the seed and the sample number.
         counters: counts the outcome of each attempt.
+        retries: False where the asker makes a failed call again itself, as a run does.
     """
 
     def __init__(  # noqa: PLR0913  # all but the first by name, and each with a default
@@ -80,6 +84,7 @@ class LLMClient:
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[int, int], float] = backoff_s,
         counters: CallCounters | None = None,
+        retries: bool = True,
     ) -> None:
         if isinstance(model, LLMConfig):
             from prism.llm.ollama import OllamaChatClient  # noqa: PLC0415 - 0.2 s to import, and few runs need it
@@ -93,6 +98,7 @@ class LLMClient:
         self._sleep = sleep
         self._jitter = jitter
         self._counters = counters or CallCounters()
+        self._attempts = _ATTEMPTS if retries else 1
 
     async def call_with_retry(
         self,
@@ -128,7 +134,7 @@ class LLMClient:
     ) -> Call[T]:
         """Return the answer with the facts of the call."""
         schema = schema_of(response_model)
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(self._attempts):
             # A second attempt is another sample: the same one would give the same answer again, live or from a tape.
             number = _ATTEMPTS * sample + attempt
             request = ChatRequest(
@@ -170,7 +176,7 @@ class LLMClient:
 
     async def _fail_or_wait(self, error: LLMFailureException, attempts: int, sample: int, agent: str) -> None:
         """Wait if another attempt is left and may help. Raises: LLMFailureException otherwise."""
-        if attempts < _ATTEMPTS and (error.is_answer or error.reason not in FINAL):
+        if attempts < self._attempts and (error.is_answer or error.reason not in FINAL):
             wait_s = self._jitter(self._seed, sample)
             _log.warning(
                 "llm_retry component=%s reason=%s attempt=%d wait_s=%.1f error=%s",
@@ -185,7 +191,8 @@ class LLMClient:
         failure = LLMFailureException(
             error.reason, attempts, self._component, error.status_code, error.detail, error.latency_s
         )
-        _log.error(
+        _log.log(
+            logging.ERROR if self._attempts == _ATTEMPTS else logging.WARNING,  # the asker may ask again
             "LLM_FAILURE component=%s%s reason=%s attempts=%d status_code=%s model=%s error=%s",
             self._component,
             f" agent={quoted(agent)}" if agent else "",

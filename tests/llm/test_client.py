@@ -108,6 +108,17 @@ async def test_a_failure_is_one_prominent_line(caplog: pytest.LogCaptureFixture)
     ]
 
 
+async def test_a_client_whose_asker_asks_again_asks_once_and_only_warns(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving("ollama", failing(F.BUSY)) as (server, model):
+        client = LLMClient(model, retries=False)
+        with pytest.raises(LLMFailureException) as caught:
+            await client.call_with_retry("What now?", Decision)
+        assert (caught.value.reason, caught.value.attempts, server.statistics().calls) == ("overloaded", 1, 1)
+        assert isinstance(await client.call_with_retry("What now?", Decision), Decision)
+    (line,) = [record for record in caplog.records if "prism" in record.name]
+    assert (line.levelno, line.getMessage().split()[0]) == (logging.WARNING, "LLM_FAILURE")
+
+
 async def test_a_client_can_be_made_from_settings() -> None:
     async with ModelServer() as server:
         client = LLMClient(config_for(server, seed=5))
