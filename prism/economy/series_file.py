@@ -29,6 +29,14 @@ class _Column(NamedTuple):
     expected: str
 
 
+class _Cell(NamedTuple):
+    """A number in a file, as it is written there."""
+
+    column: _Column
+    line: int
+    text: str
+
+
 _FIGURES: Final = (
     _Column("realgdp", ("gdpc1",), 1e-9, 1e15, "a number above 0"),
     _Column("cpi", ("cpiaucsl", "cpiaucns"), 1e-9, 1e15, "a number above 0"),
@@ -52,6 +60,11 @@ _WITH_COMMA = re.compile(r"[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]*([eE][-+]
 _THOUSANDS_BY_COMMA = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 _THOUSANDS_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
 
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+
+_LEAST_GROUPED: Final = 1000
+"""The smallest number with thousands separators."""
+
 _DATE = re.compile(r"([1-9][0-9]{3})-(0[1-9]|1[0-2])(?:-([0-3][0-9]))?(?:[T ].*)?")
 _QUARTER = re.compile(r"([1-9][0-9]{3})[-: ]?q([1-4])|q([1-4])[-/: ]?([1-9][0-9]{3})")
 _QUARTERS_OF_YEAR: Final = {0.0: 1, 0.25: 2, 0.5: 3, 0.75: 4}
@@ -70,7 +83,8 @@ def parse_series(data: bytes, source: str) -> Series:
     """
     check_format(source, "quarterly figures", (".csv", ".tsv"))
     text = decode_text(data, source)
-    lines = [row for row in table_rows(text, source, separator_of(text, _KNOWN)) if any(map(str.strip, row[1]))]
+    separator = separator_of(text, _KNOWN)
+    lines = [row for row in table_rows(text, source, separator) if any(map(str.strip, row[1]))]
     if not lines:
         raise InputError(source, f"is empty: expected a header with {EXPECTED}")
     (header_line, header), *rows = lines
@@ -80,7 +94,8 @@ def parse_series(data: bytes, source: str) -> Series:
     named = [(line, {name: fields[place].strip() for name, place in places.items()}) for line, fields in rows]
     if not named:
         raise InputError(source, "holds no quarters: expected at least one line below the header")
-    point = _decimal_point([(line, row[name]) for line, row in named for name in _NAMES], source)
+    cells = [_Cell(column, line, row[column.name]) for line, row in named for column in _FIGURES]
+    point = _decimal_point(cells, separator, source)
     quarters = [_quarter(row, source, line) for line, row in named]
     for (before, after), (line, _) in zip(pairwise(quarters), named[1:], strict=True):
         if after != before.following:
@@ -127,26 +142,52 @@ def _places(header: Sequence[str], source: str, line: int) -> dict[str, int]:
     return {name: place for place, name in enumerate(columns) if name is not None}
 
 
-def _decimal_point(cells: Sequence[tuple[int, str]], source: str) -> str:
+def _decimal_point(cells: Sequence[_Cell], separator: str, source: str) -> str:
     """Return the character before the decimals, by all numbers of a file: a point, or a comma.
-
-    Args:
-        cells: the line and the text of each number.
 
     Raises:
         InputError: some numbers have one and some the other, or nothing tells which it is.
     """
-    points = [each for each in cells if _WITH_POINT.fullmatch(each[1]) and not _THOUSANDS_BY_POINT.fullmatch(each[1])]
-    commas = [each for each in cells if _WITH_COMMA.fullmatch(each[1]) and not _THOUSANDS_BY_COMMA.fullmatch(each[1])]
+    points = [each for each in cells if _has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT)]
+    commas = [each for each in cells if _has_decimals(each, _WITH_COMMA, _THOUSANDS_BY_COMMA)]
     if points and commas:
-        problem = f"numbers have both a decimal point ({points[0][1]}) and a decimal comma ({commas[0][1]})"
-        raise InputError(source, f"{problem}: expected one in the whole file", line=max(points[0][0], commas[0][0]))
-    either = [each for each in cells if _THOUSANDS_BY_COMMA.fullmatch(each[1])]
-    if either and not points and not commas:
-        line, cell = either[0]
-        problem = f"{cell} may have a decimal comma or thousands separators, and no other number tells"
-        raise InputError(source, f"{problem}: expected {cell.replace(',', '')}", line=line)
-    return "," if commas else "."
+        problem = f"numbers have both a decimal point ({points[0].text}) and a decimal comma ({commas[0].text})"
+        raise InputError(source, f"{problem}: expected one in the whole file", line=max(points[0].line, commas[0].line))
+    if commas:
+        return ","
+    either = [each for each in cells if not points and _WITH_COMMA.fullmatch(each.text)]
+    # Where the comma separates columns, the decimals of a file follow a point.
+    either += _either_by_point(cells, is_decided=bool(points)) if separator != "," else []
+    if either:
+        _, line, text = either[0]
+        mark = "comma" if "," in text else "point"
+        problem = f"{text} may have a decimal {mark} or thousands separators, and no other number of its column tells"
+        plain = text.replace(",", "").replace(".", "")
+        raise InputError(source, f"{problem}: expected {plain}, or {text}0 with a decimal {mark}", line=line)
+    return "."
+
+
+def _has_decimals(cell: _Cell, decimals: re.Pattern[str], thousands: re.Pattern[str]) -> bool:
+    """Return whether a number has decimals for certain: thousands look otherwise, or are too much for its column."""
+    may_have_thousands = cell.column.most >= _LEAST_GROUPED and thousands.fullmatch(cell.text)
+    return decimals.fullmatch(cell.text) is not None and not may_have_thousands
+
+
+def _either_by_point(cells: Sequence[_Cell], *, is_decided: bool) -> list[_Cell]:
+    """Return the numbers whose point may stand before decimals or between thousands.
+
+    Args:
+        is_decided: True if another number has a decimal point. A column with both 999 and 1.001 counts all the same.
+    """
+    found = []
+    for column in _FIGURES:
+        own = [each for each in cells if each.column is column]
+        pointed = [each for each in own if _WITH_POINT.fullmatch(each.text)]
+        if any(_has_decimals(each, _WITH_POINT, _THOUSANDS_BY_POINT) for each in pointed):
+            continue
+        if not is_decided or any(_WHOLE.fullmatch(each.text) for each in own):
+            found += pointed
+    return found
 
 
 def _value(cell: str, point: str) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from prism.economy.series import Figures, Series
@@ -69,6 +70,15 @@ def test_quarters_at_an_end_that_lack_a_figure_are_left_out_and_named(missing: s
 
 BOTH_POINTS = "numbers have both a decimal point (3.27) and a decimal comma (12500,5)"
 
+UNDECIDED = "or thousands separators, and no other number of its column tells"
+
+
+def semicolons(*figures: tuple[object, object]) -> str:
+    """A file of GDP and prices, with a rate of 3 and unemployment of 5."""
+    rows = [f"{2001 + place // 4};{place % 4 + 1};{gdp};{cpi};3;5\n" for place, (gdp, cpi) in enumerate(figures)]
+    return PLAIN.replace(",", ";") + "".join(rows)
+
+
 REFUSED = {
     "a figure is missing inside": (
         f"{PLAIN}2001,1,1,1,1,1\n2001,2,1,1,.,1\n2001,3,1,,1,\n2001,4,1,1,1,1\n",
@@ -100,7 +110,19 @@ REFUSED = {
     ),
     "a comma that may be either": (
         PLAIN.replace(",", ";") + "2001;3;12,500;177;3;5\n",
-        "f.csv:2: 12,500 may have a decimal comma or thousands separators, and no other number tells: expected 12500",
+        f"f.csv:2: 12,500 may have a decimal comma {UNDECIDED}: expected 12500, or 12,5000 with a decimal comma",
+    ),
+    "a point that may be either": (
+        semicolons((995, 100), (997, 101), (999, 102), ("1.001", 103), ("1.004", 104)),
+        f"f.csv:5: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
+    ),
+    "a column whose point may be either, beside decimal points": (
+        semicolons((995, "100.5"), (997, "101.5"), ("1.001", "102.5")),
+        f"f.csv:4: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
+    ),
+    "a column whose points may all be either, with tabs": (
+        semicolons(("1.001", 100), ("1.004", 101)).replace(";", "\t"),
+        f"f.csv:2: 1.001 may have a decimal point {UNDECIDED}: expected 1001, or 1.0010 with a decimal point",
     ),
     "two columns for one figure": (
         "date,GDPC1,CPIAUCSL,CPIAUCNS,TB3MS,UNRATE\n2001-07-01,1,1,1,1,1\n",
@@ -147,6 +169,41 @@ def test_no_table_is_read_as_another(
         Quarter(1990 + place // 4, place % 4 + 1) for place in range(len(figures))
     ]
     assert [numbers_of(each) for each in found] == [tuple(cell / 100 for cell in cells) for cells in figures]
+
+
+def written(number: Decimal, style: tuple[str, str], *, is_short: bool) -> str:
+    """A number with the thousands separator and the decimal point of a style, with or without zeros at its end."""
+    text = f"{number:,f}"
+    if is_short and "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text.translate(str.maketrans(",.", "\0\1")).replace("\0", style[0]).replace("\1", style[1])
+
+
+@given(
+    figures=st.lists(st.tuples(*[st.integers(1, 99) | st.integers(900, 1_100_000)] * 4), min_size=1, max_size=4),
+    digits=st.tuples(*[st.sampled_from([0, 3, 1])] * 4),
+    style=st.sampled_from([("", "."), (",", "."), ("", ","), (".", ",")]),
+    separator=st.sampled_from(";\t|"),
+    is_short=st.booleans(),
+)
+@example(figures=[(995, 1, 1, 1), (1001, 1, 1, 1)], digits=(0,) * 4, style=(".", ","), separator=";", is_short=False)
+@example(figures=[(995, 1, 1, 1), (1001, 1, 1, 1)], digits=(3,) * 4, style=("", "."), separator=";", is_short=True)
+def test_a_table_is_read_right_or_refused_whatever_its_numbers_look_like(
+    figures: list[tuple[int, ...]], digits: tuple[int, ...], style: tuple[str, str], separator: str, *, is_short: bool
+) -> None:
+    most = [10**9, 10**9, *(100 * 10**places for places in digits[2:])]  # rates are at most 100
+    cells = [[min(cell, cell % largest + 1) for cell, largest in zip(row, most, strict=True)] for row in figures]
+    numbers = [[Decimal(cell).scaleb(-places) for cell, places in zip(row, digits, strict=True)] for row in cells]
+    table = [["Date", "GDPC1", "CPIAUCSL", "TB3MS", "UNRATE"]]
+    for place, row in enumerate(numbers):
+        table.append([f"1990Q{place + 1}", *(written(each, style, is_short=is_short) for each in row)])
+    try:
+        found = read("\n".join(map(separator.join, table))).quarters
+    except InputError:
+        event("refused")
+        return
+    event("read")
+    assert [numbers_of(each) for each in found] == [tuple(map(float, row)) for row in numbers]
 
 
 def numbers_of(figures: Figures) -> tuple[float, ...]:
