@@ -71,7 +71,7 @@ def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceO
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     from prism.economy.domain import EconomyDomain  # noqa: PLC0415
-    from prism.economy.initial import initial_lags, initial_state  # noqa: PLC0415
+    from prism.economy.initial import initial_lags, initial_state, start_text  # noqa: PLC0415
     from prism.economy.series_file import parse_series  # noqa: PLC0415
 
     initial = config.economy.initial
@@ -82,7 +82,8 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
         series = parse_series(source.data, source.name)
     quarters = series.quarters
     start, lags = initial_state(initial, quarters), initial_lags(initial, config.economy.macro, quarters)
-    domain = EconomyDomain(config, start, lags=lags, understood=series.understood(source.name))
+    understood = (*series.understood(source.name), start_text(source.name, initial, quarters))
+    domain = EconomyDomain(config, start, lags=lags, understood=understood)
     return BuiltDomain(domain, {source.name: source.sha256})
 
 

@@ -17,6 +17,7 @@ from prism.config.model import (
     ColumnsConfig,
     EconomyConfig,
     FeedConfig,
+    InitialConfig,
     LLMConfig,
     OracleConfig,
     PopulationConfig,
@@ -36,6 +37,9 @@ SESSION_TICKS = 4
 
 _CALENDAR = tuple(f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds"))
 """The settings that decide the time of the last tick."""
+
+_INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
+"""The settings of `economy.initial` that a file replaces."""
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -440,6 +444,13 @@ def _history_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:
             Quarter.parse(initial.quarter)
         except ValueError as error:
             yield Conflict(keys=("economy.initial.quarter",), problem=str(error))
+    for name in _INDICATORS if initial.path is not None else ():
+        given = getattr(initial, name)
+        if given != getattr(InitialConfig(), name):
+            yield Conflict(
+                keys=(f"economy.initial.{name}", "economy.initial.path"),
+                problem=f"a file in path takes the place of {name}: expected one of the two, got {given:g}",
+            )
     for period in economy.backtest.periods:
         try:
             Period.parse(period)

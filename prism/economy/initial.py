@@ -47,6 +47,20 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
     )
 
 
+def start_text(source: str, initial: InitialConfig, series: Sequence[Figures]) -> str:
+    """Return a line with the quarter of a file that a run starts from, and the indicators there.
+
+    Raises:
+        InputError: as `initial_state`.
+    """
+    state = initial_state(initial, series)
+    return (
+        f"{source}: the run starts from {series[_place(initial, series)].quarter}: interest rate "
+        f"{state.interest_rate:.4g}%, inflation {state.inflation:.4g}% a year, growth {state.gdp_growth:.4g}% a year, "
+        f"unemployment {state.unemployment:.4g}%, real GDP {state.total_economic_value:,.6g}"
+    )
+
+
 def initial_lags(initial: InitialConfig, macro: MacroConfig, series: Sequence[Figures] = ()) -> Lags:
     """Return what the first quarter looks back on: the year up to the start.
 

@@ -29,6 +29,10 @@ CONFLICTS = {
         "economy: {initial: {quarter: 1985q1}}",
         "economy.initial.quarter: the quarter 1985q1 needs a file in economy.initial.path, got null",
     ),
+    "an indicator beside a file": (
+        "economy: {initial: {inflation: 9.5, path: x.csv}}",
+        "economy.initial.path: a file in path takes the place of inflation: expected one of the two, got 9.5",
+    ),
     "no such quarter": (
         "economy: {initial: {quarter: 1985q7, path: x.csv}}",
         "economy.initial.quarter: expected a quarter such as 1985q1, got '1985q7'",

@@ -155,8 +155,8 @@ def test_a_domain_of_one_s_own_asks_its_first_question(prism: Prism, tmp_path: P
 
 
 def test_an_input_file_that_is_not_there_is_refused_with_its_setting(prism: Prism, tmp_path: Path) -> None:
-    path = ("--set", "economy.initial.path=elsewhere.csv", "--set", "oracle.backend=choice")
-    ended = prism("doctor", write_economy(tmp_path, "nowhere"), *path)
+    path = ("--set", "economy.initial.path=elsewhere.csv", "--set", "economy.initial.inflation=2")
+    ended = prism("doctor", write_economy(tmp_path, "nowhere"), *path, "--set", "oracle.backend=choice")
     assert ended.code == 3
     assert ended.err.startswith("prism: --set: economy.initial.path: elsewhere.csv: no such file in ")
 

@@ -82,10 +82,16 @@ def test_build_makes_the_people_and_says_so(prism: Prism) -> None:
 
 def test_an_economy_is_checked_in_full(prism: Prism) -> None:
     prism("init", "--example", "economy")
-    first, second, third = prism("validate", "economy/prism.yaml").out.splitlines()
+    first, second, third, fourth = prism("validate", "economy/prism.yaml").out.splitlines()
     assert first.startswith("economy/prism.yaml: ok: 5 agents, 40 rounds of 1 ticks (40 ticks)")
     assert second.startswith("economy/data/us-macro-quarterly.csv: ok: sha256 ")
     assert third == "economy/data/us-macro-quarterly.csv: 203 quarters, 1959q1 to 2009q3"
+    assert fourth == (
+        "economy/data/us-macro-quarterly.csv: the run starts from 1985q1: interest rate 8.25%, "
+        "inflation 3.582% a year, growth 4.529% a year, unemployment 7.3%, real GDP 6,740.27"
+    )
+    last = prism("validate", "economy/prism.yaml", "--set", "economy.initial.quarter=null").out.splitlines()[3]
+    assert ": the run starts from 2009q3: interest rate 0.12%, " in last
 
 
 @pytest.mark.parametrize(
