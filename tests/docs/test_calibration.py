@@ -33,6 +33,7 @@ ELSEWHERE = {
     "attribute_lines.py": "what is shown",
     "attributes.py": "what is shown, and the widest range of a number",
     "cascade.py": "the pieces of a column",
+    "cells.py": "the reading of files",
     "domain.py": "the depth of histories, a limit of memory",
     "edges.py": "the reading of files",
     "follow_lists.py": "the reading of files",
