@@ -189,7 +189,7 @@ class HostPool:
                 for host in self._hosts:
                     checks.start_soon(check, host)
         if len(away) == len(self._hosts):
-            raise away[0]
+            raise max(away, key=_is_loading)  # it will be there soon, whatever the others are
         here = [host for host in self._hosts if host.health is not None]
         for host in here:
             self._require_alike(host)
@@ -306,6 +306,10 @@ def _if_away(error: OracleUnavailableError) -> OracleUnavailableError:
     if isinstance(cause, LLMFailureException) and cause.reason in FAILURES:
         return error
     raise error
+
+
+def _is_loading(error: OracleUnavailableError) -> bool:
+    return isinstance(error.__cause__, LLMFailureException) and error.__cause__.reason == "loading"
 
 
 def _difference(mine: tuple[Identity, str], theirs: tuple[Identity, str]) -> str:
