@@ -22,15 +22,16 @@ MOST_CHARS = 4_000
 
 _QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("“”„‟«»", "“”‟«»"), ("‘’‚‛‹›", "‘’‛‹›"))  # noqa: RUF001
 """The marks that begin a text, with those that end it."""
-_COMMENT = r"(?://[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/|#[^\n]*+)"
-_GAP = rf"(?:\s|{_COMMENT})*+"
+# Atomic groups, `(?>...)`: until Python 3.11.5, a possessive quantifier of a group with alternatives misses matches.
+_COMMENT = r"(?://[^\n]*+|(?>/\*(?:(?!\*/)[\s\S])*\*/)|#[^\n]*+)"
+_GAP = rf"(?>(?:\s|{_COMMENT})*)"
 _END = rf"(?=\s*+(?:[,:}}]|{_COMMENT}))"
 """This follows the end of a quoted text, but not an apostrophe within one."""
 _QUOTED = "|".join(rf"[{begin}](?:\\.|[^\n{{}}])*?[{end}]{_END}" for begin, end in _QUOTES)
 _MARKS = "".join(begin for begin, _ in _QUOTES)
 _TEXT = rf"(?:{_QUOTED}|[^\s{_MARKS}{{}}\[\]:,#/][^\n{_MARKS}{{}}\[\]:,#/]*+)"
 _LIST = r"\[[^\[\]{}]*+\]"
-_PAIR = re.compile(rf"{_GAP}(?P<key>{_TEXT}){_GAP}:{_GAP}(?P<value>{_TEXT}|{_LIST}){_GAP}(?P<more>,{_GAP})?+")
+_PAIR = re.compile(rf"{_GAP}(?P<key>{_TEXT}){_GAP}:{_GAP}(?P<value>{_TEXT}|{_LIST}){_GAP}(?P<more>,{_GAP})?")
 _TOKEN = re.compile(rf"(?P<comment>{_COMMENT})|{_TEXT}")
 _FENCE = re.compile(r"```[a-zA-Z0-9]*")
 _WORD = re.compile(r"[^\W_]+")

@@ -43,18 +43,18 @@ async def pouring(pieces: Callable[[], Iterator[bytes]], *fields: str, status: i
     sent = Sent()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sent.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
         head = "\r\n".join((f"HTTP/1.1 {status} Said", "Transfer-Encoding: chunked", "Connection: close", *fields))
-        writer.write(f"{head}\r\n\r\n".encode())
         try:
+            sent.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+            writer.write(f"{head}\r\n\r\n".encode())
             for piece in pieces():
                 writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
                 await writer.drain()
                 sent.size += len(piece)
             writer.write(b"0\r\n\r\n")
             await writer.drain()
-        except ConnectionError:
-            pass  # the client has had enough
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the client has had enough, or has only asked whether TLS is spoken here
         finally:
             writer.close()
 
