@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Final
 
+from prism.wording import cut
+
 _LINE_ENDS: Final = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 _OBEYED: Final = (
@@ -50,4 +52,4 @@ def shown(value: object) -> str:
         text = " ".join(line.strip() for line in repr(value).splitlines())
     except Exception:  # noqa: BLE001  # the error is about the value; that it cannot be shown, too, is not the matter
         text = f"an object of class {type(value).__name__}"
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 3]}..."
+    return cut(text, SHOWN_CHARS)

@@ -66,7 +66,7 @@ def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
         table.add_row(package, version(package))
     overriding = sorted(name for name in os.environ if name.startswith("PRISM_"))
     table.add_row("environment", ", ".join(overriding) or "no PRISM_ variables")
-    console = SafeConsole()  # paths and answers of servers may have brackets
+    console = SafeConsole()
     console.print(table)
     console.print(_oracle(settings))
 

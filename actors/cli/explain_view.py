@@ -31,6 +31,7 @@ from actors.results.explanation import (
     WhatIf,
 )
 from prism.quoting import printable, quoted
+from prism.wording import counted
 
 T = TypeVar("T")
 DEEPEST = 12
@@ -55,7 +56,7 @@ def _harmless(lines: Callable[[T], Iterator[str]]) -> Callable[[T], Iterator[str
 @_harmless
 def path_lines(path: AgentPath) -> Iterator[str]:
     """Yield the path of an agent, a line for each turn."""
-    yield f"{called(path.agent, path.name)}: {_count(path.turns_in_all, 'turn')} in {path.ticks:,} ticks"
+    yield f"{called(path.agent, path.name)}: {counted(path.turns_in_all, 'turn')} in {path.ticks:,} ticks"
     shown, more = len(path.turns), path.questions_in_all
     if shown < path.turns_in_all:
         yield (f"{shown:,} of them are shown; --first and --last choose others" if shown else "none is in these ticks")
@@ -68,7 +69,7 @@ def path_lines(path: AgentPath) -> Iterator[str]:
         yield from _path_lines(turn)
     if more:
         yield ""
-        yield f"? is a question to the oracle: {_count(more, 'question')} in all; --tick TICK explains a turn"
+        yield f"? is a question to the oracle: {counted(more, 'question')} in all; --tick TICK explains a turn"
 
 
 def _path_lines(turn: PathTurn) -> Iterator[str]:
@@ -99,7 +100,7 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
         told: the ids of the questions that have been shown in full already; one that is shown is added.
     """
     question = turn.question
-    yield printable(f"tick {turn.tick:,}: {turn.trigger} in {turn.state}, since {_count(turn.ticks_in_state, 'tick')}")
+    yield printable(f"tick {turn.tick:,}: {turn.trigger} in {turn.state}, since {counted(turn.ticks_in_state, 'tick')}")
     if turn.is_decision and question is not None and question.id in told:
         which = f"on question {question.id}" if _has_id(question) else "on the question"
         yield from _labelled("decision", f"{which} of tick {question.tick:,}")
@@ -155,8 +156,8 @@ def _sharing_lines(sharing: ExplainedSharing) -> Iterator[str]:
 @_harmless
 def cascade_lines(found: ExplainedCascade) -> Iterator[str]:
     """Yield the tree of a post: each post below the one that it answers or reshares, with who did what and why."""
-    size = _count(len(found.posts), "post")
-    yield f"post {found.root}: {size}, {found.depth:,} deep, {_count(found.likes, 'like')}, in {found.ticks:,} ticks"
+    size = counted(len(found.posts), "post")
+    yield f"post {found.root}: {size}, {found.depth:,} deep, {counted(found.likes, 'like')}, in {found.ticks:,} ticks"
     yield from (f"note: {printable(note)}" for note in found.notes)
     below: dict[int | None, list[ExplainedPost]] = {}
     for post in found.posts:
@@ -258,7 +259,9 @@ def what_if_lines(found: WhatIf) -> Iterator[str]:
         yield ""
         yield "agents that did something else in most ticks"
     for each in found.agents:
-        yield from _wrapped("  ", f"{called(each.agent, each.name)}: {_count(each.ticks, 'tick')}, from {each.first:,}")
+        yield from _wrapped(
+            "  ", f"{called(each.agent, each.name)}: {counted(each.ticks, 'tick')}, from {each.first:,}"
+        )
 
 
 def _answerers(found: WhatIf) -> str:
@@ -393,7 +396,7 @@ def _row_lines(rows: Sequence[ExplainedRow]) -> Iterator[str]:
     for index, row in enumerate(rows):
         mark = _MARKS.get(row.outcome, "no")
         target = row.target or "as the oracle decides"
-        outer = f", {_count(row.level, 'state')} around it" if row.level else ""
+        outer = f", {counted(row.level, 'state')} around it" if row.level else ""
         taken = "  <- taken" if row.is_taken else ""
         yield from _labelled("rows" if not index else "", f"{mark:<5} {row.name} -> {target}{outer}{taken}")
         if row.guard:
@@ -425,7 +428,7 @@ def _profile_words(profile: Mapping[str, Any]) -> str:
 def event_words(event: Mapping[str, Any]) -> str:
     """Return what took place in words."""
     if event["kind"] == "feed":
-        return f"was shown a feed of {_count(len(event['posts']), 'post')}"
+        return f"was shown a feed of {counted(len(event['posts']), 'post')}"
     of = "" if event["parent"] is None else f" of {event['parent']}"
     return f"{event['kind']} {event['post']}{of}"
 
@@ -459,10 +462,6 @@ def compact(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "none" if value is None else "yes" if value else "no"
     return str(value)
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

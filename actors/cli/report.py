@@ -14,11 +14,12 @@ from actors.cli.divergence import divergence_table
 from actors.cli.sharing import sharing_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
-from actors.display.words import counted, duration, usd
+from actors.display.words import duration, usd
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
 from prism.social.realised import feed_warning
+from prism.wording import counted
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5

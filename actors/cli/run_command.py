@@ -20,7 +20,6 @@ from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, step_shown
-from actors.display.words import counted
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
@@ -37,6 +36,7 @@ from actors.runtime.simulation import Progress, Simulation
 from prism.config import OracleConfig
 from prism.errors import OracleUnavailableError
 from prism.quoting import printable
+from prism.wording import counted
 
 T = TypeVar("T")
 

@@ -13,10 +13,11 @@ from actors.cli.question import show_question
 from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
-from actors.display.words import counted, duration
+from actors.display.words import duration
 from actors.runs.listing import ListedRun, RunStatus, run_paths, runs_in
 from actors.runs.phase_file import PhaseNote
 from prism.quoting import printable
+from prism.wording import counted
 
 WIDEST = 10_000
 """Columns that a table may have if it is not shown on a terminal."""
@@ -56,7 +57,7 @@ def runs(root: Path, question: str | None) -> None:
         echo(f"{root}: no runs")
         return
     table = _table(lines)
-    console = SafeConsole()  # a directory may be called [red]
+    console = SafeConsole()
     width = console.measure(table, options=console.options.update(max_width=WIDEST)).maximum
     if console.is_terminal and width > console.width:
         echo("\n".join(map(_block, lines)))

@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.display.words import counted
 from actors.pages.sharing_words import interval, is_far, spent_of
 from prism.sharing.summary import SharingSummary
+from prism.wording import counted
 
 WORTH_A_LINE = 0.005
 """The least difference of a share that is told: half a point."""

@@ -134,11 +134,22 @@ def remove_abandoned(path: Path) -> None:
 
     A living process holds the lock of its draft; a draft younger than a minute may be about to be locked.
     """
-    for draft in path.parent.glob(f".{escape(path.name)}.*.tmp"):
+    for draft in beside(path, ".tmp"):
         with suppress(OSError), opened_as_it_is(draft) as descriptor:
             if time.time() - os.fstat(descriptor).st_mtime > ABANDONED_AFTER_S:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
+
+
+def beside(path: Path, suffix: str) -> Iterator[Path]:
+    """Yield what is called `.NAME.` and anything with a suffix, beside a file or a directory."""
+    return path.parent.glob(f".{escape(path.name)}.*{suffix}")
+
+
+def hold(descriptor: int) -> None:
+    """Lock an open draft, so that `remove_abandoned` leaves it. A file system may have no locks: then it keeps all."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -157,7 +168,7 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(descriptor)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

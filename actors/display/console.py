@@ -23,14 +23,14 @@ UNWRAPPED = 10_000
 class SafeConsole(Console):
     """A console whose texts are data. Colours, live displays and the cursor are its own doing, and stay.
 
-    Texts are escaped when they have their place. One that is to have room for that is `printable` before.
+    It escapes texts after it has laid them out. A caller that wants room for the escapes calls `printable` first.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the parts of what is to be printed, with texts escaped."""
+        """Yield the segments that the console prints, and escape their texts."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable_lines(segment.text), segment.style)
 

@@ -9,8 +9,9 @@ import anyio
 
 from actors.display.phase import phase_words
 from actors.display.progress import REFRESH_S, Pace, line
-from actors.display.words import counted, duration, share
+from actors.display.words import duration, share
 from actors.runtime.simulation import Progress
+from prism.wording import counted
 
 
 class ProgressView:

@@ -16,11 +16,6 @@ def usd(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1.0 else f"${amount:.4f}"
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, which has an s unless it is one: `1 split`, `0 splits`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def plain(number: float, digits: int = 2) -> str:
     """Return a number with so many digits that count, and never an exponent: `0.25`, `170`, `0.00005`."""
     return f"{Decimal(f'{number:.{digits}g}'):f}"

@@ -23,6 +23,7 @@ from prism.social.hours import check_hours_format, parse_hours
 from prism.social.population import graph_of
 from prism.social.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.sharing import QuestionFields
+from prism.social.understood import graph_lines
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 
@@ -123,7 +124,7 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     size = config.size if is_generated else None if graph is None else graph.size
     notes = (
         *(() if profiles is None else profiles.understood),
-        *([] if graph is None or not graph.understood else [f"{config.graph.path}: {graph.understood}"]),
+        *graph_lines(config.graph.path, graph),
         *lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
         *(() if margins is None else margins.lines(size, seed)),
     )

@@ -82,7 +82,7 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
         series = parse_series(source.data, source.name)
     quarters = series.quarters
     start, lags = initial_state(initial, quarters), initial_lags(initial, config.economy.macro, quarters)
-    understood = (*series.understood(source.name), start_text(source.name, initial, quarters))
+    understood = (*series.understood(source.name), start_text(source.name, initial, quarters, start))
     domain = EconomyDomain(config, start, lags=lags, understood=understood)
     return BuiltDomain(domain, {source.name: source.sha256})
 

@@ -270,7 +270,9 @@ def _rendered() -> Processor:
 def _text() -> Render:
     has_colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
     render = structlog.dev.ConsoleRenderer(colors=has_colors)
-    return lambda logger, method, event: render(logger, method, {name: _data(event[name], name) for name in event})
+    return lambda logger, method, event: render(
+        logger, method, {name: _data(value, name) for name, value in event.items()}
+    )
 
 
 def _data(value: Any, name: str) -> Any:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from actors.display.words import counted, usd
+from actors.display.words import usd
 from prism.sharing.audit import Estimate
 from prism.sharing.summary import SharedShares, SharingSummary, SpentBudget
+from prism.wording import counted
 
 POINT: Final = 0.01
 TENTH: Final = 0.1

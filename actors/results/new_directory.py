@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import opened_as_it_is, remove_abandoned
+from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
 
 
 @contextmanager
@@ -35,7 +33,7 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
         remove_abandoned(out)
         draft = Path(mkdtemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent))
         with opened_as_it_is(draft) as descriptor:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold(descriptor)
             yield draft
         draft.chmod(0o755)
         if out.exists():
@@ -44,7 +42,7 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
             draft.replace(out)
         else:
             draft.replace(out)
-        for old in out.parent.glob(f".{escape(out.name)}.*.old"):
+        for old in beside(out, ".old"):
             shutil.rmtree(old, ignore_errors=True)
         draft = None
     except OSError as error:

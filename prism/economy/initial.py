@@ -47,13 +47,8 @@ def initial_state(initial: InitialConfig, series: Sequence[Figures] = ()) -> Glo
     )
 
 
-def start_text(source: str, initial: InitialConfig, series: Sequence[Figures]) -> str:
-    """Return a line with the quarter of a file that a run starts from, and the indicators there.
-
-    Raises:
-        InputError: as `initial_state`.
-    """
-    state = initial_state(initial, series)
+def start_text(source: str, initial: InitialConfig, series: Sequence[Figures], state: GlobalState) -> str:
+    """Return a line with the quarter of a file that a run starts from, and its `initial_state`."""
     return (
         f"{source}: the run starts from {series[_place(initial, series)].quarter}: interest rate "
         f"{state.interest_rate:.4g}%, inflation {state.inflation:.4g}% a year, growth {state.gdp_growth:.4g}% a year, "

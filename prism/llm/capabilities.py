@@ -142,6 +142,11 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     usage: Usage = Usage()
 
+    @property
+    def speaks_elsewhere(self) -> bool:
+        """True if there is a text at another place than the content."""
+        return bool(self.parts or self.tool_call or self.reasoning)
+
     def text(self, place: Place) -> str:
         """Return the text at a place. A server that sends parts may send a plain text at any time."""
         match place:
@@ -199,8 +204,8 @@ def text_of(reply: Reply, way: Capabilities, limit: int, *, is_json: bool) -> st
     if reply.ending == "cut" and is_json and not _is_json(text):
         raise UnusableReplyError("cut", reply, f"the answer was cut at {limit} tokens; raise llm.num_predict")
     if not text:
-        said_elsewhere = reply.parts or reply.tool_call or reply.reasoning or reply.ending == "cut"
-        raise (UnusableReplyError if said_elsewhere else SilentReplyError)("empty", reply, "the answer is empty")
+        is_silent = not reply.speaks_elsewhere and reply.ending != "cut"
+        raise (SilentReplyError if is_silent else UnusableReplyError)("empty", reply, "the answer is empty")
     return text
 
 

@@ -213,7 +213,7 @@ class Negotiation:
             case UnusableReplyError(problem="cut"):
                 return True
             case UnusableReplyError(problem="empty", reply=reply):
-                return bool(reply.parts or reply.tool_call or reply.reasoning)
+                return reply.speaks_elsewhere
             case StatusError(status=status, body=body) if status in _REFUSING:
                 return failure.reason in FINAL or any(self._steps(body))
         return failure.reason in FINAL

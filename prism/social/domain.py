@@ -24,6 +24,7 @@ from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
 from prism.social.sharing import QuestionFields
+from prism.social.understood import graph_lines
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
@@ -91,8 +92,8 @@ class SocialDomain:
     @property
     def understood(self) -> tuple[str, ...]:
         """Lines that say how the files of profiles, ties and margins were understood."""
-        people, path = self.population, self.config.population.graph.path
-        graph = (f"{path}: {people.graph.understood}",) if people.graph.understood else ()
+        people = self.population
+        graph = graph_lines(self.config.population.graph.path, people.graph)
         return (*people.understood, *graph, *(() if people.margins is None else people.margins.lines))
 
     def notes(self) -> list[str]:

@@ -46,6 +46,7 @@ class _Table(NamedTuple):
 
     Args:
         comments: the comments above its first line.
+        within: those below it, each with the number of its line in the file, from 1 on.
         lines: the lines that are neither blank nor comments.
         separator: what its first line, `sep=;` for spreadsheets, says of the separator; empty if it says nothing.
         text: the whole file.
@@ -53,6 +54,7 @@ class _Table(NamedTuple):
 
     source: str
     comments: Sequence[str]
+    within: Sequence[tuple[int, str]]
     lines: Sequence[str]
     separator: str
     text: str
@@ -89,7 +91,7 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
             source, "its first line says `bip`: expected ties between people, not of people to other things"
         )
     reading = _reading(table, config, is_konect=bool(konect))
-    comments = _comments_within(table, reading)
+    _check_comments(table, reading)
     raw, ends, undirected = _ends(table, reading)
     names, ends = _people(table, reading, raw, ends)
     mutual = not config.directed if not konect else konect == "sym"
@@ -103,18 +105,22 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     first = (names[ends[0, 0]], names[ends[0, 1]])
     is_said = konect or undirected is not None
     graph.understood = understood(
-        graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said, comments=comments
+        graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said, comments=len(table.within)
     )
     return graph
 
 
 def _table(text: str, source: str) -> _Table:
-    lines = text.split("\n")
-    kept = [line for line in lines if _is_tie(line)]
-    above = next((at for at, line in enumerate(lines) if _is_tie(line)), len(lines))
-    comments = [line.strip() for line in lines[:above] if line.strip(_BLANK)]
+    above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if _is_tie(line):
+            kept.append(line)
+        elif line.strip(_BLANK) and kept:
+            within.append((number, line))
+        elif line.strip(_BLANK):
+            above.append(line.strip())
     told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
-    return _Table(source, comments, kept[1:] if told else kept, told[1] if told else "", text)
+    return _Table(source, above, within, kept[1:] if told else kept, told[1] if told else "", text)
 
 
 def _is_tie(line: str) -> bool:
@@ -150,20 +156,16 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
         raise table.error(f"{error.problem}; it begins {first}") from None
 
 
-def _comments_within(table: _Table, reading: Reading) -> int:
-    """Return the number of comments below the first row.
-
-    Raises:
-        InputError: one of them looks like a tie: its first id may begin with # or %.
-    """
-    lines = table.text.split("\n")
-    first = next(at for at, line in enumerate(lines) if _is_tie(line))
-    found = [at for at, line in enumerate(lines[first:], first) if line.strip(_BLANK) and not _is_tie(line)]
-    for at in found:
-        if sum(map(bool, map(str.strip, cells_of([lines[at]], reading.separator)[0]))) == reading.width:
+def _check_comments(table: _Table, reading: Reading) -> None:
+    """Refuse a comment between rows that looks like a tie: its first id may begin with # or %."""
+    for number, line in table.within:
+        try:
+            cells = cells_of([line], reading.separator)[0]
+        except UnclearError:  # a quote that is not closed: no tie has one
+            continue
+        if sum(map(bool, map(str.strip, cells))) == reading.width:
             problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
-            raise InputError(table.source, f"{problem}: {_cut(lines[at])}", line=at + 1)
-    return len(found)
+            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
 
 
 def _names_above(comments: Sequence[str]) -> Sequence[str]:

@@ -52,6 +52,11 @@ def understood(
     return "; ".join(parts)
 
 
+def graph_lines(path: str | None, graph: FollowGraph | None) -> tuple[str, ...]:
+    """Return a line that says how the file of a graph was understood, if there is one and it was read."""
+    return (f"{path}: {graph.understood}",) if graph is not None and graph.understood else ()
+
+
 def shown(name: str) -> str:
     """Return a name of a file on one line, with characters escaped that a terminal would obey."""
     return cut(printable(name), _SHOWN)

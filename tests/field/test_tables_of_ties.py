@@ -301,6 +301,11 @@ def test_comments_between_rows_are_counted() -> None:
     assert told.endswith("; left out: 2 comments between rows")
 
 
+def test_a_comment_between_rows_may_hold_a_quote_that_is_not_closed() -> None:
+    told = read('source,target\nada,bo\n# a,"he said\nbo,cy\n').understood
+    assert told.endswith("; left out: 1 comment between rows")
+
+
 def test_a_table_that_is_numbered_is_refused_with_the_columns_behind_the_numbers() -> None:
     assert "such as [2, 3]: the first counts the lines; it begins" in refusal("1 2 5\n2 3 6\n3 1 7\n")
 

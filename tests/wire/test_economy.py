@@ -134,10 +134,7 @@ def test_the_failure_of_a_second_application_ends_the_run_with_the_turn_before_a
 def test_an_answer_to_the_second_attempt_is_an_answer_and_its_failed_first_attempt_leaves_the_tape(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with ModelServer() as server:
-        write(tmp_path, server.url)
-        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", "5")
-        fails = second_application(server, 3)
+    fails = second_call(prism, tmp_path, turn=3, ticks=5)
     with ModelServer(ServerSettings(faults=FaultPlan(at={fails: Fault.NOT_JSON}))) as server:
         write(tmp_path, server.url)
         assert prism("run", "economy.yaml", "--out", "live", "--ticks", "5").code == 0
@@ -170,10 +167,7 @@ def test_each_call_to_a_server_that_fails_often_is_one_call_of_the_oracle(
 def test_a_question_without_an_answer_is_asked_max_attempts_times_and_the_end_says_so(
     prism: Prism, tmp_path: Path
 ) -> None:
-    with ModelServer() as server:
-        write(tmp_path, server.url)
-        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", "1")
-        fails = second_application(server, 0)
+    fails = second_call(prism, tmp_path, turn=0, ticks=1)
     silent = FaultPlan(at=dict.fromkeys(range(fails, fails + 3), Fault.EMPTY))
     with ModelServer(ServerSettings(faults=silent)) as server:
         write(tmp_path, server.url)
@@ -244,6 +238,14 @@ def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tm
     killable.finish()
     assert any(moments), "some of them were killed"
     assert differences(tmp_path / "killable", tmp_path / "undisturbed") == []
+
+
+def second_call(prism: Prism, place: Path, *, turn: int, ticks: int) -> int:
+    """`second_application` of an undisturbed run of so many ticks."""
+    with ModelServer() as server:
+        write(place, server.url)
+        prism("run", "economy.yaml", "--out", "undisturbed", "--ticks", str(ticks))
+        return second_application(server, turn)
 
 
 def second_application(server: ModelServer, turn: int) -> int:
