@@ -25,15 +25,14 @@ from actors.runs.checkpointing import Checkpointer
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runtime.simulation import Simulation
-from prism.agents.waves import Kind, Updates
+from prism.columns import Rows, places_in_lists
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph
 from prism.social.persona import Persona
 from prism.social.population import Population
+from prism.social.tables import CAME, CURRENT, DUE, ENTERED, LEFT, NEXT, SEES_POST, SESSION_ROUND, SHOWN, STATE
 from prism.statechart import AgentState
-
-COMES = Kind("feed_ready", AgentState.IDLE.value, AgentState.SCROLLING.value, "rule")
 
 
 def config_of(**sections: dict[str, Any]) -> Config:
@@ -53,16 +52,16 @@ def crowd(size: int) -> SocialDomain:
         network.publish(author, 12)
     posts = len(network.living)
     first = people % (posts - 32)
-    for step in range(32):  # as after a day
-        network.timelines.add(people[people % 16 > step], first[people % 16 > step] + step)
-        network.seen.add(people[people % 32 > step], first[people % 32 > step] + step)
-    looking = people[::3]
-    feeds = looking % 5
-    places = np.repeat(np.arange(len(looking)), feeds)
-    world.apply_all(Updates(12, looking, [COMES], np.zeros_like(looking), {}, {}))
-    world.sessions.open(looking, places, first[looking][places])
-    world.current[looking] = first[looking]
-    world.agenda.put(looking, 13, "sees_post")
+    for ring, lengths in (("timeline", people % 16), ("seen", people % 32)):  # as after a day
+        owners = np.repeat(people, lengths)
+        network.state.fill(ring, Rows(people, lengths, first[owners] + places_in_lists(lengths)))
+    looking, table, feed = people[::3], world.people, network.state.t.feed
+    feed[looking, :4] = first[looking, None] + np.arange(4)
+    table[looking, SHOWN] = table[looking, LEFT] = looking % 5
+    table[looking, STATE] = list(AgentState).index(AgentState.SCROLLING)
+    table[looking, CURRENT], table[looking, SESSION_ROUND] = first[looking], 0
+    table[looking, ENTERED] = table[looking, CAME] = 12
+    table[looking, DUE], table[looking, NEXT] = 13, SEES_POST
     return domain
 
 

@@ -128,7 +128,7 @@ def config_of(
             "population.size": people,
             "population.ambiguity": 0.4,
             "population.attributes": ATTRIBUTES,
-            "run.activation": "columns",
+            "run.activation": "compiled",
             "oracle.backend": "ollama",
             "oracle.max_concurrency": 16,
             "llm.host": url,

@@ -7,12 +7,12 @@ questions; the world knows what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from prism.agents.stateful import StatefulAgent
-from prism.agents.turn import Question, Trigger, Update
-from prism.agents.waves import DecidedWave, Updates
-from prism.columns import Column, Columns
+from prism.agents.turn import Decision, Question, Trigger, Update
+from prism.agents.waves import Kind, Updates, Wave
+from prism.columns import Column, Columns, Ints
 from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
@@ -160,15 +160,56 @@ class HasReference(Protocol):
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
 
 
+class Turns(Protocol):
+    """The turns of a domain's agents, many at once: all that is the same for many is looked up once.
+
+    What a turn comes to has a number: that of a kind of update with an effect, of a question, or ALONE.
+    """
+
+    forms: Sequence[tuple[Kind, Any]]
+    """The kinds of updates so far, each with its effect or None, by number; those of questions stand for none."""
+
+    def number(self, kind: Kind, effect: Any = None) -> int:
+        """Return the number of a kind of update with an effect."""
+
+    def prepare(self) -> None:
+        """Do what the first `take` would take long for."""
+
+    def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
+        """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
+
+    def targets(self, number: int) -> tuple[str, ...] | None:
+        """Return the options of a question, by its number; None if it is the number of an update."""
+
+    def decided(self, asked: int, decision: Decision, agent: int) -> int:
+        """Return what an agent's turn comes to whose question, by its number, has been decided."""
+
+
+ALONE: Final = -1
+"""The number of a turn that an agent must take by itself."""
+
+
 @runtime_checkable
-class HasColumns(Protocol):
-    """A domain whose world sends waves, and keeps all that its agents are: their turns may be taken in columns."""
+class Prepares(Protocol):
+    """A domain that has something to do before its first tick, which may take half a minute."""
+
+    def prepare(self, agent_ticks: int) -> None:
+        """Do it, if that pays for a run of so many agents times ticks; nothing, if it is done."""
+
+
+@runtime_checkable
+class HasTurns(Protocol):
+    """A domain whose world sends waves, and keeps all that its agents are: their turns may be taken many at once."""
 
     def one_by_one(self) -> Sequence[str]:
         """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
 
-    def decided(self, tick: int, triggers: Sequence[Trigger[Any]]) -> DecidedWave[Any]:
-        """Return triggers with decisions, ascending by agent, in columns."""
+    def turns(self, *, asks: bool) -> Turns:
+        """Return the turns of its agents.
+
+        Args:
+            asks: whether choices are put to the oracle; else the first option is taken.
+        """
 
 
 class QuestionFields(Protocol):

@@ -26,14 +26,14 @@ _hash = xxhash.xxh3_64_intdigest
 _TO_UNIT = 2.0**-53
 _U = np.uint64
 _LOW = _U(0xFFFFFFFF)
-_ALL = 0xFFFFFFFFFFFFFFFF
+ALL_BITS: Final = 0xFFFFFFFFFFFFFFFF
 HASHES_AT_ONCE = 8192
 """Hashes for which the processor's cache has room: more at once take twice the time each."""
 FEW: Final = 100
 """So few draws are made one by one: what numpy takes for its calls is as long as 150 hashes."""
 FEW_PICKS: Final = 32
 """So few picks are made one by one, for the same reason."""
-_SECRET = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
+SECRET: Final = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
 """The first words of the constant that xxh3 mixes into every key."""
 
 Whole = int | NDArray[Any]
@@ -148,9 +148,9 @@ def _hashes_of(seed: int, agent: Whole, tick: Whole, draw: int, index: Whole) ->
     Source: Collet, "xxHash fast digest algorithm", the specification of XXH3 for 17 to 128 bytes.
     """
     with np.errstate(over="ignore"):
-        first = _folded(_words(agent), _words(tick), _SECRET[0], _SECRET[1], seed)
-        last = _folded(_words(draw), _words(index), _SECRET[2], _SECRET[3], seed)
-        bits = first + last + _U(32 * 0x9E3779B185EBCA87 & _ALL)
+        first = _folded(_words(agent), _words(tick), SECRET[0], SECRET[1], seed)
+        last = _folded(_words(draw), _words(index), SECRET[2], SECRET[3], seed)
+        bits = first + last + _U(32 * 0x9E3779B185EBCA87 & ALL_BITS)
         bits = (bits ^ (bits >> _U(37))) * _U(0x165667919E3779F9)
         return np.asarray(bits ^ (bits >> _U(32)))
 
@@ -170,7 +170,7 @@ def _words(values: Whole) -> NDArray[np.uint64]:
 
 def _folded(left: NDArray[np.uint64], right: NDArray[np.uint64], a: int, b: int, seed: int) -> NDArray[np.uint64]:
     """Return the two halves of a 128-bit product, combined by exclusive or."""
-    left, right = left ^ _U((a + seed) & _ALL), right ^ _U((b - seed) & _ALL)
+    left, right = left ^ _U((a + seed) & ALL_BITS), right ^ _U((b - seed) & ALL_BITS)
     left_low, left_high, right_low, right_high = left & _LOW, left >> _U(32), right & _LOW, right >> _U(32)
     low = left_low * right_low
     cross = left_high * right_low + (low >> _U(32))
@@ -228,69 +228,9 @@ def picks(
     return found
 
 
-def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, tick: int = 0) -> NDArray[np.uint64]:
-    """Return 64 random bits for each key, a pure function of the key and the other arguments.
-
-    Source: SplitMix64, Steele, Lea & Flood, "Fast splittable pseudorandom number generators" (2014).
-    """
-    return _split_mixed(keys ^ np.uint64(_hash(_KEY(agent, tick, draw, 0), seed)))
-
-
-def mixed_for(keys: NDArray[np.uint64], salted: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return `mixed` of these keys for each of many agents, by their `salts`: a row each."""
-    return _split_mixed(keys ^ salted[:, None])
-
-
-def salts(seed: int, draw: int, agents: NDArray[np.int64], tick: int = 0) -> NDArray[np.uint64]:
-    """Return for each agent what `mixed` combines its keys with."""
-    return _hashes(seed, agents, tick, draw, 0)
-
-
-def mixed_below(
-    share: float, keys: NDArray[np.uint64], salted: NDArray[np.uint64], room: NDArray[np.uint64]
-) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
-    """Return where the bits of `mixed_for` are smallest, as places in the flat array, and the bits there.
-
-    The last step of the mixing leaves the 31 highest bits as they are, so it is taken for the few that are returned.
-
-    Args:
-        share: the share of all bits that are returned, on average; below 1.
-        keys: as in `mixed_for`; salted: the `salts` of the agents.
-        room: two rows in which to work, each with a place for every key of every agent. New arrays of this size would
-            take longer than the mixing.
-    """
-    size = len(salted) * len(keys)
-    bits, spare = room[0, :size], room[1, :size]
-    np.bitwise_xor(keys, salted[:, None], out=bits.reshape(len(salted), len(keys)))
-    places = np.flatnonzero(_half_mixed(bits, spare) < np.uint64(int(share * (1 << 31)) << 33))
-    found = bits[places]
-    return places, found ^ (found >> np.uint64(31))
-
-
-def _split_mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the mixed bits, in place of the given ones."""
-    spare = np.empty_like(bits)
-    _half_mixed(bits, spare)
-    bits ^= np.right_shift(bits, np.uint64(31), out=spare)
-    return bits
-
-
-def _half_mixed(bits: NDArray[np.uint64], spare: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the bits without the last step, in place of the given ones. It needs as much room again."""
-    bits += np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits ^= np.right_shift(bits, np.uint64(shift), out=spare)
-        bits *= np.uint64(factor)
-    return bits
-
-
-def scattered_all(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return another 64-bit number for each, in whose order the numbers of a range are scattered evenly.
-
-    It is no draw, and has no seed. Source: multiplicative hashing by the golden ratio, Knuth, "The Art of Computer
-    Programming" 3 (1973).
-    """
-    return numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+def mixing_key(seed: int, draw: int) -> np.uint64:
+    """Return a word of a purpose, with which keys are combined before they are mixed."""
+    return np.uint64(_hash(_KEY(WORLD, 0, draw, 0), seed))
 
 
 GRAPH_DRAWS = 4096

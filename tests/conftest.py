@@ -56,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until the tests are collected
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
+    os.environ.setdefault("PRISM_JIT", "0")  # kernels as plain Python, also for coverage; tests of compiled ones say so
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
     is_full = config.getoption("--full")
     hypothesis.settings.load_profile("full" if is_full else "everyday")

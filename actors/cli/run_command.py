@@ -19,7 +19,7 @@ from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
-from actors.display.starting import GREETING, step_shown
+from actors.display.starting import GREETING, PREPARING, step_shown
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
@@ -44,6 +44,10 @@ T = TypeVar("T")
 class Terminal(Display):
     """A display of a run on the terminal."""
 
+    def preparing(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the domain is being prepared, if that takes long."""
+        return step_shown(PREPARING)
+
     def greeting(self) -> AbstractContextManager[None]:
         """Return a context that shows that the oracle is being greeted, if that takes long."""
         return step_shown(GREETING)
@@ -53,7 +57,7 @@ class Terminal(Display):
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
-        way = {"on_demand": ", turns on demand", "columns": ", turns in columns"}.get(
+        way = {"on_demand": ", turns on demand", "compiled": ", turns many at once"}.get(
             way_of(run.config.run, run.domain), ""
         )
         say(

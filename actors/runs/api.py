@@ -20,7 +20,7 @@ from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.display.notebook import show_in_notebook
 from actors.display.progress import REFRESH_S, show_progress
-from actors.display.starting import GREETING, step_shown
+from actors.display.starting import GREETING, PREPARING, step_shown
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, build_domain, settled
 from actors.logs.standard_streams import standard_error_protected
@@ -240,6 +240,10 @@ def _refuse_in_loop(function: str) -> None:
 
 class _LiveDisplay(Display):
     """A display on the terminal, or below the cell of a notebook."""
+
+    def preparing(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the domain is being prepared, if that takes long."""
+        return nullcontext() if in_notebook() else step_shown(PREPARING)
 
     def greeting(self) -> AbstractContextManager[None]:
         """Return a context that shows that the oracle is being greeted, if that takes long."""

@@ -48,7 +48,7 @@ from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
 from prism.config import Config, OracleConfig, RunConfig
-from prism.domain import Domain
+from prism.domain import Domain, Prepares
 from prism.errors import (
     OracleFailedError,
     OracleOutageError,
@@ -102,6 +102,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 class Display:
     """A display of a run that shows nothing. The command line has one that shows progress."""
+
+    def preparing(self) -> AbstractContextManager[None]:
+        """Return a context that shows that the domain is being prepared. It may block."""
+        return nullcontext()
 
     def greeting(self) -> AbstractContextManager[None]:
         """Return a context that shows that the oracle is being greeted. It may block."""
@@ -217,6 +221,9 @@ def _observing(directory: RunDirectory, observed: Observation) -> Iterator[Obser
 
 async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async with AsyncExitStack() as stack:
+        if isinstance(run.domain, Prepares):
+            async with in_threads(host.display.preparing()):
+                await to_thread.run_sync(run.domain.prepare, run.domain.size * run.config.simulation.length)
         async with in_threads(host.display.greeting()):
             on_wait = partial(phases.enter, phases.phase)
             opening = open_oracle(run.config, run.domain, run.directory.path, host.oracle, on_wait)

@@ -22,7 +22,7 @@ from actors.metrics.observation import UNOBSERVED
 from actors.runs.execute import Host
 from actors.runs.in_memory import execute_in_memory
 from prism.config import Config, OracleConfig
-from prism.domain import Domain
+from prism.domain import Domain, Prepares
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity
 from prism.llm.context_window import most_tokens
 from prism.llm.spending import Spent, cost_usd
@@ -196,10 +196,13 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     oracle = RehearsedOracle(domain.oracle(), domain.oracle(model))
     if config.oracle.sharing.by == "archetype":
         oracle.grouping = archetypes_of(config, fields_of(config, domain))
+    size = check_domain(config).size or domain.size
+    if isinstance(domain, Prepares):
+        domain.prepare(size * config.simulation.length)  # as the run will be: the rehearsal alone might not pay for it
     begun = perf_counter()
     _rehearse(rehearsed, domain, oracle)
     took_s = perf_counter() - begun
-    scale = (check_domain(config).size or domain.size) / domain.size
+    scale = size / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     questions = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
     of_rehearsal = _spent(model.calls, model)

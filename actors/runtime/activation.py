@@ -1,10 +1,10 @@
-"""The ways in which agents take their turns: each in a task of its own, on demand in one task for all, or in columns.
+"""The ways in which agents take their turns: each in a task of its own, on demand in one task for all, or many at once.
 
 | way | an agent is | a trigger costs |
 |---|---|---|
 | `Resident` | a task and a mailbox, from the start of the run to its end | two messages, and a wake-up of the task |
 | `OnDemand` | its state, made at its first trigger | a call |
-| `Columns` | a place in the world's columns | a place in an array, or a call |
+| `Compiled` | a row of the world's tables | a place in an array, or a call |
 
 All give the same answers, so the same journal: a turn is a pure function of the chart, the agent and the trigger, it
 never waits, and the engine sorts the answers of a wave by agent.
@@ -24,11 +24,11 @@ from actors.core.errors import BarrierError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.runtime.answers import Answer, Answers
-from actors.runtime.columns import Columns
+from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
 from prism.config import RunConfig
-from prism.domain import Domain, HasColumns
+from prism.domain import Domain, HasTurns
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
@@ -150,12 +150,13 @@ class OnDemand(Activation):
         self.unanswered = len(triggers)
         await asyncio.sleep(0)  # also in a short wave: else a run without waits would never hear of a stop
         begun, take, agents = perf_counter(), self._supervisor.take_turn, self._agents
-        for trigger in triggers:
-            encoded.append(take(trigger, agents))
-            if perf_counter() - begun > SLICE_S:
-                self.unanswered = len(triggers) - len(encoded)
-                await asyncio.sleep(0)
-                begun = perf_counter()
+        for start in range(0, len(triggers), CHUNK):  # a world that makes triggers when asked makes many in less time
+            for trigger in triggers[start : start + CHUNK]:
+                encoded.append(take(trigger, agents))
+                if perf_counter() - begun > SLICE_S:
+                    self.unanswered = len(triggers) - len(encoded)
+                    await asyncio.sleep(0)
+                    begun = perf_counter()
         self.unanswered = 0
         return Answers.of(encoded, self._codec.answers(encoded))
 
@@ -164,18 +165,18 @@ class OnDemand(Activation):
 
 
 MANY = 10_000
-"""The number of agents from which `auto` takes turns in columns, or on demand."""
+"""The number of agents from which `auto` takes turns many at once, or on demand."""
 
 
 def way_of(config: RunConfig, domain: Domain) -> str:
-    """Return the way in which a domain's agents take their turns: `resident`, `on_demand` or `columns`.
+    """Return the way in which a domain's agents take their turns: `resident`, `on_demand` or `compiled`.
 
-    Columns need a domain that offers them, and a chart without functions, which may do anything to their agent.
+    Many at once need a domain that offers it, and a chart without functions, which may do anything to their agent.
     """
     way: str = config.activation
     if way == "auto":
-        way = "columns" if domain.size >= MANY else "resident"
-    if way == "columns" and not (isinstance(domain, HasColumns) and not domain.one_by_one()):
+        way = "compiled" if domain.size >= MANY else "resident"
+    if way == "compiled" and not (isinstance(domain, HasTurns) and not domain.one_by_one()):
         return "on_demand"
     return way
 
@@ -184,8 +185,8 @@ def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Ac
     """Return the way in which a supervisor's agents take their turns."""
     domain = supervisor.domain
     way = way_of(config, domain)
-    if way == "columns" and isinstance(domain, HasColumns):
-        return Columns(codec, supervisor, domain)
+    if way == "compiled" and isinstance(domain, HasTurns):
+        return Compiled(codec, supervisor, domain)
     if way == "on_demand":
         return OnDemand(codec, supervisor)
     return Resident(codec, supervisor, config.mailbox_capacity)

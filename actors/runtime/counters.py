@@ -37,7 +37,8 @@ class Counters:
     def add_all(self, updates: Updates) -> None:
         """Count the committed updates of a wave."""
         for kind, count in zip(updates.kinds, updates.counts, strict=True):
-            self.rows[kind.from_state, kind.to_state, kind.trigger, kind.source] += count
+            if count:
+                self.rows[kind.from_state, kind.to_state, kind.trigger, kind.source] += count
 
     def add_triggers(self, count: int) -> None:
         """Count triggers sent to agents."""

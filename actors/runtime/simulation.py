@@ -42,7 +42,7 @@ from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
-from prism.domain import Domain, HasReference, reference_of
+from prism.domain import Domain, HasReference, Prepares, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
@@ -102,6 +102,8 @@ class Simulation:
         observer: Observer | None = None,
         name: str = "",
     ) -> None:
+        if isinstance(domain, Prepares):
+            domain.prepare(domain.size * config.simulation.length)
         self.config = config
         self.domain = domain
         self.ticks = config.simulation.length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, overload
@@ -33,7 +33,7 @@ class Wave(Sequence[Trigger[C]]):
         names: the names of triggers, and `codes`: the number of each agent's among them.
     """
 
-    def __init__(self, tick: int, agents: Ints, names: Sequence[str], codes: NDArray[np.int16]) -> None:
+    def __init__(self, tick: int, agents: Ints, names: Sequence[str], codes: Ints) -> None:
         self.tick = tick
         self.agents = agents
         self.names = names
@@ -49,61 +49,16 @@ class Wave(Sequence[Trigger[C]]):
     def __getitem__(self, place: int | slice) -> Trigger[C] | list[Trigger[C]]:
         """Return the trigger at a place, or those of a slice."""
         if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
+            return self.at(np.arange(*place.indices(len(self))))
         return self.trigger(int(self.agents[place]), self.names[self.codes[place]])
 
     def at(self, places: Ints) -> list[Trigger[C]]:
         """Return the triggers at these places. A world that can make them in columns is faster."""
-        return [self[place] for place in places.tolist()]
+        return [self.trigger(int(self.agents[place]), self.names[self.codes[place]]) for place in places.tolist()]
 
     @abstractmethod
     def trigger(self, agent: int, name: str) -> Trigger[C]:
         """Return the trigger of an agent."""
-
-    @abstractmethod
-    def states(self) -> tuple[Sequence[Any], NDArray[np.int16]]:
-        """Return the states of the chart, and the number of each agent's among them."""
-
-    def act(self, places: NDArray[np.intp], action: Any) -> Sequence[Any] | None:  # noqa: ARG002  # most have none
-        """Return the effects of an action of the agents at these places; None if each must be asked."""
-        return None
-
-    @abstractmethod
-    def read(self, places: NDArray[np.intp], fields: Collection[str]) -> Mapping[str, NDArray[Any]] | None:
-        """Return `{field: its values at these places}`; None if a field has no column, or not at all these places."""
-
-
-class DecidedWave(Wave[C]):
-    """The triggers of one tick that bring decisions. Its `read` and `act` are about what was in view at the question.
-
-    Args:
-        tick: the tick.
-        triggers: the triggers with their decisions, ascending by agent.
-        entered: the tick in which each agent entered its state.
-    """
-
-    def __init__(self, tick: int, triggers: Sequence[Trigger[C]], entered: Ints) -> None:
-        numbers = defaultdict[str, int](itertools.count().__next__)
-        names = np.array([numbers[each.name] for each in triggers], dtype=np.int16)
-        super().__init__(tick, np.array([each.agent for each in triggers], dtype=np.int64), [*numbers], names)
-        self.triggers = triggers
-        decisions = [each.decision for each in triggers]
-        self.asked = np.array([-1 if each is None else each.asked for each in decisions], dtype=np.int64)
-        """The tick of each question."""
-        chosen = defaultdict[tuple[str, str], int](itertools.count().__next__)
-        codes = [
-            -1 if each is None or each.reason or each.content else chosen[each.state, each.source] for each in decisions
-        ]
-        self.chosen = np.array(codes, dtype=np.intp)
-        """The number of each answer among `answers`; -1 of a fallback, and of an answer with content."""
-        self.answers = [*chosen]
-        """`(option taken, source)` of each answer that occurs."""
-        self.is_plain = (self.chosen >= 0) & (self.asked >= entered)
-        """True where the option is taken, and nothing else: the agent has not moved since, and there is no content."""
-
-    def trigger(self, agent: int, name: str) -> Trigger[C]:  # noqa: ARG002  # as in `Wave`
-        """Return the trigger of an agent, who has only one."""
-        return self.triggers[int(np.searchsorted(self.agents, agent))]
 
 
 class Kind(NamedTuple):
@@ -122,11 +77,11 @@ class Updates:
         tick: the tick.
         agents: the agents, ascending.
         kinds: the kinds that occur, and `codes`: the number of each agent's among them.
-        effects: `{agent: effect}` of the updates that have one.
-        reasons: `{agent: reason}` of those that have one.
+        effects: `{agent: effect}` of the updates that have one of their own; reasons: of those that have one.
+        of_kinds: the effect that all updates of a kind have, None for none; empty if none has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # its columns
         self,
         tick: int,
         agents: Ints,
@@ -134,6 +89,7 @@ class Updates:
         codes: NDArray[np.intp],
         effects: Mapping[int, Any],
         reasons: Mapping[int, str],
+        of_kinds: Sequence[Any] = (),
     ) -> None:
         self.tick = tick
         self.agents = agents
@@ -141,6 +97,7 @@ class Updates:
         self.codes = codes
         self.effects = effects
         self.reasons = reasons
+        self.of_kinds = of_kinds or (None,) * len(kinds)
         self._each: Sequence[Update[Any]] | None = None
         """The updates themselves, where they came one by one."""
 
@@ -186,9 +143,13 @@ class Updates:
                 kind.from_state,
                 kind.to_state,
                 kind.source,
-                effects.get(agent),
+                effects.get(agent, self.of_kinds[code]),
                 reasons.get(agent, ""),
             )
+
+    def forms(self) -> Iterator[tuple[Kind, Any]]:
+        """Return an iterator over the kinds, each with the effect that all its updates have."""
+        return zip(self.kinds, self.of_kinds, strict=True)
 
     @cached_property
     def counts(self) -> list[int]:

@@ -1,6 +1,4 @@
-"""Conditions and numbers as texts: one tree, read for an agent, for many agents at once, or for ranges of values."""
-
-from typing import TYPE_CHECKING
+"""Conditions and numbers as texts: one tree, read for an agent or for ranges of values."""
 
 from prism.errors import ExpressionError
 from prism.expressions.fields import Field
@@ -9,10 +7,6 @@ from prism.expressions.parser import parse
 from prism.expressions.search import BOXES_MAX, Search, find
 from prism.expressions.source import compiled, expression_of, readers_of
 from prism.expressions.tree import Expression
-from prism.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from prism.expressions.vectors import vector
 
 __all__ = [
     "BOXES_MAX",
@@ -32,9 +26,5 @@ __all__ = [
     "possible",
     "readers_of",
     "span",
-    "vector",
     "whole",
 ]
-
-if not TYPE_CHECKING:  # only arrays need NumPy, which takes longer to import than all the rest
-    __getattr__, __dir__ = lazy_names(__name__, {"prism.expressions.vectors": ("vector",)})

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from math import inf, nan
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Protocol, cast, get_args
 
 from prism.errors import ExpressionError
 from prism.expressions.fields import Field, guesses
@@ -41,14 +41,22 @@ from prism.expressions.tree import (
     Read,
     Text,
 )
+from prism.kernels import kernel
 
 Reader = Callable[[Any, Any], Any]
 """`(agent, context)` -> value."""
 
 Readers = Mapping[str, Reader]
 
-Naming = Callable[[Field | str | tuple[str, ...]], str]
-"""`(a field, a text, or the texts of a list)` -> the source that stands for its value."""
+
+class Naming(Protocol):
+    """The names of values that are not written out: `(a field, a text, or the texts of a list)` -> its source."""
+
+    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
+        """Return the source that stands for a value."""
+
+    def holds(self, texts: Field, item: str) -> str:
+        """Return the source of whether a text, by its source, is among those of a field."""
 
 
 def compiled(expression: Expression, readers: Readers) -> Reader:
@@ -74,12 +82,16 @@ def compiled(expression: Expression, readers: Readers) -> Reader:
         values[name] = value
         return name
 
-    def named(value: Field | str | tuple[str, ...]) -> str:
-        if isinstance(value, Field):
-            return f"{bound('field', readers[value.name])}(agent, context)"
-        return bound("text", value) if isinstance(value, str) else bound("texts", frozenset(value))
+    class Bound(Naming):
+        def __call__(self, value: Field | str | tuple[str, ...]) -> str:
+            if isinstance(value, Field):
+                return f"{bound('field', readers[value.name])}(agent, context)"
+            return bound("text", value) if isinstance(value, str) else bound("texts", frozenset(value))
 
-    lines = ["def expression(agent, context):\n", f"    return {source(expression, named)}\n"]
+        def holds(self, texts: Field, item: str) -> str:
+            return f"{item} in {self(texts)}"
+
+    lines = ["def expression(agent, context):\n", f"    return {source(expression, Bound())}\n"]
     file = f"<expression: {str(expression)!a}>"
     namespace = {"__builtins__": {}, "__name__": __name__, **TOOLS, **values}
     exec(compile("".join(lines), file, "exec", dont_inherit=True), namespace)  # noqa: S102  # no author's text is in it
@@ -136,8 +148,9 @@ def _condition(node: Node, named: Naming) -> str:
         case Not(of):
             return f"(not {_value(of, named)})"
         case Member(item, among, is_negated):
-            texts = named(among.field if isinstance(among, Read) else among)
-            return f"({_value(item, named)} {'not in' if is_negated else 'in'} {texts})"
+            found = _value(item, named)
+            holds = named.holds(among.field, found) if isinstance(among, Read) else f"{found} in {named(among)}"
+            return f"(not {holds})" if is_negated else f"({holds})"
     return _comparison(cast("Comparison", node), named)
 
 
@@ -207,34 +220,39 @@ def _number(node: Node, named: Naming) -> str:
     return f"float({_value(node, named)})"
 
 
-def _quotient(above: float, below: float) -> float:
+@kernel
+def quotient(above: float, below: float) -> float:
+    """Return a quotient; NaN of a division by zero."""
     return above / below if below else nan
 
 
-def _least(left: float, right: float) -> float:
+@kernel
+def least(left: float, right: float) -> float:
     """Return the smaller number; NaN if one of them is NaN."""
     return left if left <= right else right if right < left else nan
 
 
-def _greatest(left: float, right: float) -> float:
+@kernel
+def greatest(left: float, right: float) -> float:
     """Return the greater number; NaN if one of them is NaN."""
     return left if left >= right else right if right > left else nan
 
 
-def _differ(left: float, right: float) -> bool:
+@kernel
+def differ(left: float, right: float) -> bool:
     """Return whether two numbers differ: false for NaN, which Python's `!=` says to differ from everything."""
     return left < right or left > right
 
 
 TOOLS: Final[Mapping[str, Any]] = {
     "abs": abs,
-    "differ": _differ,
+    "differ": differ,
     "float": float,
-    "greatest": _greatest,
+    "greatest": greatest,
     "inf": inf,
-    "least": _least,
+    "least": least,
     "nan": nan,
-    "quotient": _quotient,
+    "quotient": quotient,
     "reduce": reduce,
 }
 """`{name: value}` of what `source` uses."""

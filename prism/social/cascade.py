@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count, repeat
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, looked_up, pack, pack_items
-from prism.social.post import NO_POST, Post
+from prism.columns import Column, Columns, Ints, pack, pack_items
+from prism.social.post import NO_POST
+from prism.social.state import SocialState
+from prism.social.tables import (
+    BRANCHED,
+    CASCADE_FIRST,
+    DEEPEST,
+    DEEPEST_OF_ALL,
+    EARLY,
+    ENGAGEMENTS,
+    LARGEST,
+    LARGEST_DEPTH,
+    LARGEST_SIZE,
+    QUALITY,
+    ROOT,
+    ROWS,
+    SHIFT,
+    SIZE,
+    TOUCHED,
+)
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
 
 MOST = 2.0
-"""The length of the columns, for each living cascade, above which forgotten ones are dropped."""
+"""The rows, for each living cascade, above which forgotten ones are dropped."""
 ENOUGH = 1.5
-"""The length to which they are dropped, if that leaves an index to numbers in a row, without a search."""
+"""The rows to which they are dropped, if that leaves an index to numbers in a row, without a search."""
 
 
 class Cascade(msgspec.Struct, kw_only=True, frozen=True, gc=False):
@@ -52,83 +67,82 @@ class CascadeSize(msgspec.Struct, frozen=True):
 
 
 class Cascades:
-    """The cascades that still receive engagements, in columns, and the largest one so far.
+    """The cascades that still receive engagements, in a table, and the largest one so far.
 
     They are numbered from 0 in the order in which they begin. Most live for as long as each other, and a few for very
-    long. So the columns have two parts: first the few, whose numbers are in a list, then every number from `_first` on,
-    living or forgotten, whose index is the number less `_shift`.
+    long. So the table has two parts: first the few, whose numbers are in `early`, then every number from CASCADE_FIRST
+    on, living or forgotten, whose row is the number less SHIFT.
+
+    Args:
+        state: the tables.
     """
 
-    def __init__(self) -> None:
-        self._numbers: dict[int, int] = {}
-        """`{root: the number of its cascade}`."""
-        self._early = array("q")
-        """The numbers of the cascades in the first part of the columns, ascending."""
-        self._first = 0
-        """The number of the first cascade in the second part."""
-        self._shift = 0
-        """The numbers in the second part, less their indices."""
-        self._columns = _Columns()
-        self.largest = CascadeSize()
-        self.deepest = 0
-        self.branched = 0
-        """The number of cascades with at least one reply or reshare."""
+    def __init__(self, state: SocialState) -> None:
+        self._state = state
         self._retired: Counter[int] = Counter()
 
+    @property
+    def _rows(self) -> Ints:
+        return self._state.t.cascades[: self.length]
+
+    @property
+    def _counts(self) -> Ints:
+        return self._state.t.counts.cascades
+
     def __getitem__(self, root: int) -> Cascade:
-        return self._at(self._index(self._numbers[root]))
+        return self._at(self._rows[self._row(root)].tolist())
 
     def __contains__(self, root: int) -> bool:
-        return root in self._numbers
+        return bool(((self._rows[:, ROOT] == root) & (self._rows[:, SIZE] > 0)).any())
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return int(np.count_nonzero(self._rows[:, SIZE]))
 
     def __iter__(self) -> Iterator[Cascade]:
-        return map(self._at, map(self._index, self._numbers.values()))
+        rows = self._rows
+        for start in range(0, len(rows), CASCADES_A_PIECE):
+            piece = rows[start : start + CASCADES_A_PIECE]
+            yield from map(self._at, piece[piece[:, SIZE] > 0].tolist())
 
     @property
     def length(self) -> int:
-        """The length of the columns, with the forgotten cascades that are still in them."""
-        return len(self._columns)
+        """The rows of the table, with those of forgotten cascades that are still in it."""
+        return int(self._counts[ROWS])
 
-    def _index(self, number: int) -> int:
-        """Return the index of a cascade that is not forgotten."""
-        return number - self._shift if number >= self._first else bisect_left(self._early, number)
+    @property
+    def largest(self) -> CascadeSize:
+        """The largest cascade so far."""
+        return CascadeSize(*(int(self._counts[each]) for each in (LARGEST, LARGEST_SIZE, LARGEST_DEPTH)))
 
-    def _indices(self, cascades: Ints) -> Ints:
-        """Return the indices of cascades that are not forgotten."""
-        indices = cascades - self._shift
-        if self._early:
-            early = np.flatnonzero(cascades < self._first)
-            indices[early] = np.searchsorted(np.asarray(self._early), cascades[early])
-        return indices
+    @property
+    def deepest(self) -> int:
+        """The depth of the deepest cascade so far."""
+        return int(self._counts[DEEPEST_OF_ALL])
 
-    def _at(self, index: int) -> Cascade:
-        columns = self._columns
+    @property
+    def branched(self) -> int:
+        """The number of cascades with at least one reply or reshare."""
+        return int(self._counts[BRANCHED])
+
+    def _row(self, root: int) -> int:
+        found = np.flatnonzero((self._rows[:, ROOT] == root) & (self._rows[:, SIZE] > 0))
+        if not len(found):
+            raise KeyError(root)
+        return int(found[0])
+
+    def _at(self, row: list[int]) -> Cascade:
         return Cascade(
-            root=columns.roots[index],
-            touched=columns.touched[index],
-            posts=columns.posts[index],
-            depth=columns.depths[index],
-            engagements=columns.engagements[index],
+            root=row[ROOT], touched=row[TOUCHED], posts=row[SIZE], depth=row[DEEPEST], engagements=row[ENGAGEMENTS]
         )
-
-    def number(self, root: int) -> int:
-        """Return the number of the cascade of a root; NO_POST if it is forgotten."""
-        return self._numbers.get(root, NO_POST)
-
-    def numbers(self, roots: Ints) -> Ints:
-        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
-        return looked_up(self._numbers, roots, NO_POST)
 
     def roots(self) -> Callable[[Ints], Ints]:
         """Return a function that gives the roots of cascades by number, with NO_POST for a forgotten one.
 
         It holds until the next cascade begins or ends.
         """
-        early, first = np.array(self._early), self._first
-        roots = np.where(np.asarray(self._columns.posts) > 0, np.asarray(self._columns.roots), NO_POST)
+        counts, rows = self._counts, self._rows
+        early, first = self._state.t.early[: counts[EARLY]], int(counts[CASCADE_FIRST])
+        roots = np.where(rows[:, SIZE] > 0, rows[:, ROOT], NO_POST)
         later = np.append(roots[len(early) :], NO_POST)
         oldest = int(early[0]) if len(early) else first
         is_early = np.zeros(first - oldest + 1, dtype=np.bool_)
@@ -142,45 +156,21 @@ class Cascades:
 
         return root_of
 
-    def engagements(self, cascades: Ints) -> Ints:
-        """Return the engagements of cascades that are not forgotten, by number."""
-        return np.asarray(self._columns.engagements)[self._indices(cascades)].astype(np.int64)
-
     def engagements_of(self, root: int) -> int:
         """Return the engagements of the cascade of a root that is not forgotten."""
-        return self._columns.engagements[self._index(self._numbers[root])]
-
-    def started(self, *posts: Post) -> None:
-        """Start a cascade with each of these originals."""
-        first, roots = len(self._columns) + self._shift, [post.id for post in posts]
-        self._numbers.update(zip(roots, count(first)))
-        self._columns.extend(roots, [post.created for post in posts])
-
-    def engaged(self, cascades: Ints, tick: int) -> None:
-        """Count likes, replies or reshares of posts of these cascades, by number."""
-        indices = self._indices(cascades)
-        np.add.at(np.asarray(self._columns.engagements), indices, 1)
-        np.asarray(self._columns.touched)[indices] = tick
-
-    def grown(self, child: Post) -> None:
-        """Add a reply or reshare, which is counted as an engagement, to its cascade."""
-        index, columns = self._index(self._numbers[child.root]), self._columns
-        posts, depth = columns.posts[index] + 1, max(columns.depths[index], child.depth)
-        columns.posts[index], columns.depths[index] = posts, depth
-        self.branched += posts == 2
-        self.deepest = max(self.deepest, depth)
-        if (posts, depth) > (self.largest.size, self.largest.depth):
-            self.largest = CascadeSize(child.root, posts, depth)
+        return int(self._rows[self._row(root), ENGAGEMENTS])
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
-        counts = self._retired + Counter(posts for posts in self._columns.posts if posts)
-        return dict(sorted(counts.items()))
+        sizes, counts = np.unique(self._rows[:, SIZE], return_counts=True)
+        living = Counter({size: count for size, count in zip(sizes.tolist(), counts.tolist(), strict=True) if size})
+        return dict(sorted((self._retired + living).items()))
 
     def totals(self) -> dict[str, Any]:
         """Return the cascades' part of the run's summary, as JSON values."""
+        largest = self.largest
         return {
-            "largest_cascade": {"root_post": self.largest.root, "size": self.largest.size, "depth": self.largest.depth},
+            "largest_cascade": {"root_post": largest.root, "size": largest.size, "depth": largest.depth},
             "deepest_cascade": self.deepest,
             "cascades_branched": self.branched,
             "cascade_sizes": {str(size): count for size, count in self.sizes().items()},
@@ -193,32 +183,33 @@ class Cascades:
             self._drop(living)
 
     def _forget(self, before: int) -> NDArray[np.intp]:
-        """Forget the cascades that are too old, and return the indices of the others."""
-        columns = self._columns
-        posts = np.asarray(columns.posts)
-        old = np.flatnonzero((np.asarray(columns.touched) < before) & (posts > 0))
-        self._retired.update(posts[old].tolist())
-        for root in np.asarray(columns.roots)[old].tolist():
-            del self._numbers[root]
-        posts[old] = 0
-        return np.flatnonzero(posts)
+        """Forget the cascades that are too old, and return the rows of the others."""
+        rows = self._rows
+        old = np.flatnonzero((rows[:, TOUCHED] < before) & (rows[:, SIZE] > 0))
+        self._retired.update(rows[old, SIZE].tolist())
+        rows[old, SIZE] = 0
+        return np.flatnonzero(rows[:, SIZE])
 
     def _drop(self, living: NDArray[np.intp]) -> None:
-        """Drop forgotten cascades from the columns: a quarter of the length at least, so it pays for the copying.
+        """Drop forgotten cascades from the table: a quarter of the rows at least, so it pays for the copying.
 
-        The second part begins with the oldest living cascade that makes the columns short enough. At worst, all the
+        The second part begins with the oldest living cascade that makes the table short enough. At worst, all the
         living are in the first part.
         """
-        length, was_early = self.length, int(np.searchsorted(living, len(self._early)))
+        counts, state = self._counts, self._state
+        length, was_early = self.length, int(np.searchsorted(living, counts[EARLY]))
         ends = np.append(living, length)
-        lengths = np.arange(len(ends)) + length - ends  # of the columns, by the number of cascades in the first part
+        lengths = np.arange(len(ends)) + length - ends  # of the table, by the number of cascades in the first part
         count = max(was_early, int(np.argmax(lengths <= ENOUGH * len(living))))
         begin, early = int(ends[count]), living[:count]
-        numbers = np.append(np.asarray(self._early)[early[:was_early]], early[was_early:] + self._shift)
-        self._first = begin + self._shift
-        self._shift = self._first - count
-        self._early = array("q", numbers.tobytes())
-        self._columns.keep(early, begin)
+        numbers = np.append(state.t.early[early[:was_early]], early[was_early:] + counts[SHIFT])
+        counts[CASCADE_FIRST] = begin + counts[SHIFT]
+        counts[SHIFT] = counts[CASCADE_FIRST] - count
+        counts[EARLY], counts[ROWS] = count, count + length - begin
+        state.t = state.t._replace(early=numbers if count else np.zeros(1, dtype=np.int64))
+        for table in (state.t.cascades, state.t.worth):
+            kept = np.concatenate((table[early], table[begin:length]))
+            table[: len(kept)] = kept
 
     def columns(self) -> Iterator[Column]:
         """Yield every cascade, for `restore`."""
@@ -230,47 +221,16 @@ class Cascades:
 
     def restore(self, columns: Columns) -> None:
         """Take over the cascades that these columns hold."""
-        for cascade in columns.values("cascades", Cascade):
-            self._numbers[cascade.root] = len(self._columns) + self._shift
-            self._columns.append(cascade)
+        cascades = columns.values("cascades", Cascade)
+        self._state.make_room(len(cascades))
+        rows, counts = self._state.t.cascades, self._counts
+        for row, cascade in zip(rows, cascades, strict=False):
+            row[ROOT], row[TOUCHED], row[SIZE] = cascade.root, cascade.touched, cascade.posts
+            row[DEEPEST], row[ENGAGEMENTS] = cascade.depth, cascade.engagements
+        self._state.t.worth[: len(cascades), QUALITY] = 1.0
+        counts[ROWS] = len(cascades)
         self._retired = Counter(columns.items("cascades_retired", int, int))
-        self.branched = columns.value("cascades_branched", int)
-        self.largest = columns.value("cascade_largest", CascadeSize)
-        self.deepest = columns.value("cascade_deepest", int)
-
-
-class _Columns:
-    """The columns of cascades, each with one value for each cascade."""
-
-    def __init__(self) -> None:
-        self.roots = array("q")
-        self.touched = array("q")
-        self.posts = array("I")
-        """The posts of each cascade; 0 of one that is forgotten."""
-        self.depths = array("I")
-        self.engagements = array("I")
-
-    def __len__(self) -> int:
-        return len(self.roots)
-
-    def append(self, cascade: Cascade) -> None:
-        """Add a cascade at the end."""
-        self.roots.append(cascade.root)
-        self.touched.append(cascade.touched)
-        self.posts.append(cascade.posts)
-        self.depths.append(cascade.depth)
-        self.engagements.append(cascade.engagements)
-
-    def extend(self, roots: Sequence[int], touched: Sequence[int]) -> None:
-        """Add cascades of one post each at the end."""
-        self.roots.extend(roots)
-        self.touched.extend(touched)
-        self.posts.extend(repeat(1, len(roots)))
-        self.depths.extend(repeat(0, len(roots)))
-        self.engagements.extend(repeat(0, len(roots)))
-
-    def keep(self, indices: NDArray[np.intp], begin: int) -> None:
-        """Keep the cascades at these indices, which are below `begin`, and all from `begin` on."""
-        for column in vars(self).values():
-            kept = np.asarray(column)[indices]
-            column[:begin] = array(column.typecode, kept.tobytes())
+        counts[BRANCHED] = columns.value("cascades_branched", int)
+        largest = columns.value("cascade_largest", CascadeSize)
+        counts[LARGEST], counts[LARGEST_SIZE], counts[LARGEST_DEPTH] = largest.root, largest.size, largest.depth
+        counts[DEEPEST_OF_ALL] = columns.value("cascade_deepest", int)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 from msgspec.structs import replace
 
 from prism.agents.social_agent import Draft, SocialAgent, relevance_of
-from prism.agents.turn import Question, Trigger
+from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.interventions import check_agents
@@ -19,11 +18,12 @@ from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.choice import ChoiceOracle
-from prism.social.decided import DecidedPeople
 from prism.social.intentions import Intentions
 from prism.social.population import Population
 from prism.social.post import PostView
+from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
+from prism.social.turns import SocialTurns
 from prism.social.understood import graph_lines
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
@@ -111,9 +111,17 @@ class SocialDomain:
                 lines.append(f"{row.name}: its action is a function")
         return lines
 
-    def decided(self, tick: int, triggers: Sequence[Trigger[PostView]]) -> DecidedPeople:
-        """Return triggers with decisions, ascending by agent, in columns."""
-        return DecidedPeople(self.world, tick, triggers)
+    def prepare(self, agent_ticks: int) -> None:
+        """Compile the kernels, or load them, if a run of so many agents times ticks is over sooner with them."""
+        make_ready(agent_ticks)
+
+    def turns(self, *, asks: bool) -> SocialTurns:
+        """Return the turns of people, many at once.
+
+        Args:
+            asks: whether choices are put to the oracle; else the first option is taken.
+        """
+        return SocialTurns(self.world, self.chart, self.config.population.intentions, asks=asks)
 
     def agent(self, agent_id: int) -> SocialAgent:
         """Return the person as their last applied update left them. Their history starts empty."""
@@ -155,7 +163,7 @@ class SocialDomain:
             agent_id,
             persona=self.population.personas[agent_id],
             timeout_threshold=self.config.statechart.default_timeout_ticks,
-            pending_action=self.world.pending.get(agent_id),
+            pending_action=self.world.pending(agent_id),
             seed=self.config.simulation.seed,
             told=self._told,
             intentions=self._intentions,

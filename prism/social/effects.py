@@ -1,10 +1,9 @@
-"""The effects of actions on the network, and acts: who does what."""
+"""The effects of actions on the network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum, unique
-from typing import NamedTuple
+from typing import Final
 
 
 @unique
@@ -17,17 +16,5 @@ class Effect(StrEnum):
     POST = "post"
 
 
-class Acts(NamedTuple):
-    """Effects that are to be carried out one after the other, in columns.
-
-    Args:
-        agents: who acts.
-        effects: an `Effect` each.
-        numbers: the number of the post in each one's view; any other number for none.
-        texts: what each wrote; empty for a sentence from a template.
-    """
-
-    agents: Sequence[int]
-    effects: Sequence[str]
-    numbers: Sequence[int]
-    texts: Sequence[str]
+ACTIONS_ON_POSTS: Final = tuple(effect.value for effect in Effect)
+"""The actions that people may be about to take: each has the effect of its name."""

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prism.columns import distinct, places_in_lists
+from prism.columns import distinct
 from prism.config.graph_fit import block_ties, find_misfit
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
-
-FEW: Final = 64
-"""So few ties are looked up one by one: what numpy takes for its calls is as long as about 100 searches."""
 
 _drawing = Lock()
 """Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
@@ -158,26 +155,13 @@ class FollowGraph:
         place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
         return place < stop and self._followees_view[place] == other
 
-    def ties_of(self, people: Keys) -> tuple[Keys, Keys]:
-        """Return the ties of people to those whom they follow: the followers, and the followees."""
-        starts = self._out_offsets[people]
-        lengths = self._out_offsets[people + 1] - starts
-        places = np.repeat(starts, lengths) + places_in_lists(lengths)
-        return np.repeat(people, lengths), self._followees[places].astype(np.int64)
+    def ties(self) -> tuple[Keys, Keys]:
+        """Return all ties: the followers, ascending, and the followees."""
+        return np.repeat(np.arange(self.size), np.diff(self._out_offsets)), self._followees.astype(np.int64)
 
-    def follow(self, people: Keys, others: Keys) -> NDArray[np.bool_]:
-        """Return whether each of these people follows the other at the same place."""
-        if len(people) <= FEW:
-            return np.array([*map(self.follows, people.tolist(), others.tolist())], dtype=np.bool_)
-        low, stop = self._out_offsets[people], self._out_offsets[people + 1]
-        if not self.edges:
-            return np.zeros(len(people), dtype=np.bool_)
-        high = stop
-        for _ in range(int((stop - low).max(initial=0)).bit_length()):  # a binary search in every row at once
-            middle = (low + high) >> 1
-            is_less = (low < high) & (self._followees[np.minimum(middle, self.edges - 1)] < others)
-            low, high = np.where(is_less, middle + 1, low), np.where(is_less, high, np.maximum(middle, low))
-        return np.asarray((low < stop) & (self._followees[np.minimum(low, self.edges - 1)] == others))
+    def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
+        """Return where the followees of each person start, the followees, and the same of the followers."""
+        return self._out_offsets, self._followees, self._in_offsets, self._followers
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:

@@ -35,11 +35,15 @@ class People:
         """The activity of each person."""
         return self.numbers("activity")
 
-    def read(self, field: str, people: Ints) -> NDArray[Any] | None:
-        """Return a field `agent.NAME` of these people; None if somebody has no such number, truth value or text."""
+    def column(self, field: str) -> NDArray[Any] | None:
+        """Return a field `agent.NAME` of everybody; None if somebody has no such number, truth value or text."""
         if field not in self._columns:
             self._columns[field] = self._made(field.removeprefix("agent."))
-        column = self._columns[field]
+        return self._columns[field]
+
+    def read(self, field: str, people: Ints) -> NDArray[Any] | None:
+        """Return a field of these people, as `column`."""
+        column = self.column(field)
         return None if column is None else column[people]
 
     def _made(self, name: str) -> NDArray[Any] | None:

@@ -13,16 +13,20 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from prism.columns import Column, Columns, Ints, pack, pack_items
-from prism.config import FeedConfig
-
-EXACT_TICKS: Final = 1000
-"""Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
-
-STAYS_AT_ONCE: Final = 4096
-"""Stays that are counted together, about: those of a small wave alone would take as long."""
+from prism.columns import Column, Columns, pack, pack_items
+from prism.social.state import SocialState
+from prism.social.tables import (
+    BUILT,
+    CONSIDERED,
+    EXACT_TICKS,
+    PLACES,
+    SEEN,
+    SHORT_INSIDE,
+    SHORT_OUTSIDE,
+    SHOWN_ALL,
+    SHOWN_OUTSIDE,
+)
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
@@ -53,78 +57,52 @@ class FeedCounts(msgspec.Struct, kw_only=True):
 
 
 class Realised:
-    """Counts of feeds, and of the time that people spend in their states.
+    """Counts of feeds, and of the time that people spend in their states, as kernels have counted them.
 
     Args:
-        people: the number of people; all start in `initial`.
+        state: the tables.
+        states: the names of the chart's states, by number.
         tick_s: simulated seconds a tick.
     """
 
-    def __init__(self, people: int, initial: str, tick_s: float) -> None:
-        self.feeds = FeedCounts()
-        self._people = people
-        self._tick_s = tick_s
-        self._inside: Counter[str] = Counter({initial: people})
-        """People in each state now."""
-        self._correction: Counter[str] = Counter({initial: 0})
-        """Person-ticks in each state so far, less the people in it now times the ticks so far."""
-        self._stays: Counter[tuple[str, int]] = Counter()
-        """`{(state, ticks): stays of that length that have ended}`."""
-        self._states: Sequence[str] = ()
-        self._ended: list[tuple[NDArray[np.int16], Ints]] = []
-        """The states, by number, and ticks of stays that are not counted yet; `_uncounted`: how many these are."""
-        self._uncounted = 0
-
-    def built(self, in_network: Ints, out_of_network: Ints, config: FeedConfig) -> None:
-        """Count feeds, by the number of their posts of each side."""
-        counts, outside, feeds = self.feeds, round(config.size * config.out_of_network), len(in_network)
-        counts.feeds += feeds
-        counts.places += config.size * feeds
-        each = np.full(feeds + 1, config.size * config.out_of_network)
-        each[0] = counts.places_outside
-        counts.places_outside = float(np.cumsum(each)[-1])  # one by one: a product would be rounded otherwise
-        counts.shown += int(in_network.sum() + out_of_network.sum())
-        counts.shown_outside += int(out_of_network.sum())
-        counts.short_inside += int(np.maximum(0, config.size - outside - in_network).sum())
-        counts.short_outside += int(np.maximum(0, outside - out_of_network).sum())
-
-    def moved(self, before: str, after: str, count: int, tick: int) -> None:
-        """Count so many transitions at a tick."""
-        self._inside[before] -= count
-        self._correction[before] += tick * count
-        self._inside[after] += count
-        self._correction[after] -= tick * count
-
-    def stayed(self, states: Sequence[str], numbers: NDArray[np.int16], ticks: Ints) -> None:
-        """Count stays that have ended, by the number of each one's state among the states, and by its ticks.
-
-        Args:
-            states: the states, the same at each call.
-        """
+    def __init__(self, state: SocialState, states: Sequence[str], tick_s: float) -> None:
+        self._state = state
         self._states = states
-        self._ended.append((numbers, ticks))
-        self._uncounted += len(ticks)
-        if self._uncounted >= STAYS_AT_ONCE:
-            self._count()
+        self._people = len(state.t.people)
+        self._tick_s = tick_s
 
-    def _count(self) -> None:
-        """Count the stays that are not counted yet."""
-        if not self._ended:
-            return
-        numbers, ticks = map(np.concatenate, zip(*self._ended, strict=True))
-        self._ended.clear()
-        self._uncounted = 0
-        keys = numbers * np.int64(EXACT_TICKS) + ticks
-        is_exact = ticks < EXACT_TICKS
-        stays = np.bincount(keys[is_exact])
-        for key in stays.nonzero()[0].tolist():
-            self._stays[self._states[key // EXACT_TICKS], key % EXACT_TICKS] += int(stays[key])
-        for number, length in zip(numbers[~is_exact].tolist(), ticks[~is_exact].tolist(), strict=True):
-            self._stays[self._states[number], _rounded(length)] += 1
+    @property
+    def feeds(self) -> FeedCounts:
+        """The counts of feeds, so far."""
+        counts, share = self._state.t.counts.feeds.tolist(), float(self._state.t.counts.share[0])
+        return FeedCounts(
+            feeds=counts[BUILT],
+            places=counts[PLACES],
+            places_outside=share,
+            shown=counts[SHOWN_ALL],
+            shown_outside=counts[SHOWN_OUTSIDE],
+            short_inside=counts[SHORT_INSIDE],
+            short_outside=counts[SHORT_OUTSIDE],
+            seen=counts[SEEN],
+            considered=counts[CONSIDERED],
+        )
+
+    def _inside(self) -> dict[str, list[int]]:
+        """Return `{state: [people in it, the ticks spent there less those people times the ticks so far]}`."""
+        rows = zip(self._states, self._state.t.inside.tolist(), strict=True)
+        return {state: row for state, row in rows if any(row)}
+
+    def _stays(self) -> dict[tuple[str, int], int]:
+        """Return `{(state, ticks): stays of that length that have ended}`."""
+        stays = self._state.t.stays
+        return {
+            (self._states[state], _length(place)): int(stays[state, place])
+            for state, place in np.argwhere(stays).tolist()
+        }
 
     def person_ticks(self, ticks: int) -> dict[str, int]:
         """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""
-        return {state: count * ticks + self._correction[state] for state, count in self._inside.items()}
+        return {state: count * ticks + correction for state, (count, correction) in self._inside().items()}
 
     def counts(self) -> dict[str, int]:
         """Return the counts that are also columns of `rounds.csv`."""
@@ -165,29 +143,41 @@ class Realised:
 
     def columns(self) -> Iterator[Column]:
         """Yield the counts, for `restore`."""
-        self._count()
+        inside = sorted(self._inside().items())
         yield from pack("realised_feeds", [self.feeds])
-        yield from pack_items("realised_inside", dict(sorted(self._inside.items())))
-        yield from pack_items("realised_correction", dict(sorted(self._correction.items())))
+        yield from pack_items("realised_inside", {state: count for state, (count, _) in inside})
+        yield from pack_items("realised_correction", {state: correction for state, (_, correction) in inside})
         yield from pack_items(
-            "realised_stays", {f"{ticks} {state}": n for (state, ticks), n in sorted(self._stays.items())}
+            "realised_stays", {f"{ticks} {state}": n for (state, ticks), n in sorted(self._stays().items())}
         )
 
     def restore(self, columns: Columns) -> None:
         """Take over the counts that these columns hold."""
-        self.feeds = columns.value("realised_feeds", FeedCounts)
-        self._inside = Counter(columns.items("realised_inside", str, int))
-        self._correction = Counter(columns.items("realised_correction", str, int))
-        self._stays = Counter()
+        t, feeds = self._state.t, columns.value("realised_feeds", FeedCounts)
+        places = {
+            BUILT: feeds.feeds,
+            PLACES: feeds.places,
+            SHOWN_ALL: feeds.shown,
+            SHOWN_OUTSIDE: feeds.shown_outside,
+            SHORT_INSIDE: feeds.short_inside,
+            SHORT_OUTSIDE: feeds.short_outside,
+            SEEN: feeds.seen,
+            CONSIDERED: feeds.considered,
+        }
+        t.counts.feeds[[*places]], t.counts.share[0] = [*places.values()], feeds.places_outside
+        t.inside[:] = 0
+        numbers = {state: number for number, state in enumerate(self._states)}
+        for column, name in enumerate(("realised_inside", "realised_correction")):
+            for state, count in columns.items(name, str, int).items():
+                t.inside[numbers[state], column] = count
         for name, count in columns.items("realised_stays", str, int).items():
             ticks, _, state = name.partition(" ")
-            self._stays[state, int(ticks)] = count
+            t.stays[numbers[state], _place(int(ticks))] = count
 
     def _dwell(self) -> dict[str, dict[str, float]]:
         """Return the lengths of the stays that have ended, by state."""
-        self._count()
         by_state: dict[str, Counter[int]] = {}
-        for (state, ticks), count in self._stays.items():
+        for (state, ticks), count in self._stays().items():
             by_state.setdefault(state, Counter())[ticks] += count
         return {state: self._lengths(by_state[state]) for state in sorted(by_state)}
 
@@ -231,12 +221,21 @@ def _ratio(part: float, whole: float) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-def _rounded(ticks: int) -> int:
-    """Return the length by which a stay is counted."""
-    step = 1
-    while ticks >= EXACT_TICKS * step:
-        step *= 10
-    return ticks - ticks % step
+def _length(place: int) -> int:
+    """Return the ticks of the stays that are counted at a place, rounded down to three digits from a thousand on."""
+    if place < EXACT_TICKS:
+        return place
+    steps, digits = divmod(place - EXACT_TICKS, EXACT_TICKS - EXACT_TICKS // 10)
+    return (digits + EXACT_TICKS // 10) * int(10 ** (steps + 1))
+
+
+def _place(ticks: int) -> int:
+    """Return the place at which stays of this length are counted."""
+    steps = 0
+    while ticks >= EXACT_TICKS:
+        ticks //= 10
+        steps += 1
+    return ticks + steps * (EXACT_TICKS - EXACT_TICKS // 10)
 
 
 def _quantile(stays: Counter[int], share: float) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
-from prism.social.effects import Effect
+from prism.social.effects import ACTIONS_ON_POSTS, Effect
 from prism.social.post import PostView
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action
@@ -51,8 +51,6 @@ DELAYS: Final[Mapping[str, str]] = {
     "dwell.write": "a draw from `population.dwell`",
 }
 """`{field: what it is}` of the fields that a delay may be; a person's own numeric attributes come on top."""
-
-ACTIONS_ON_POSTS: Final = tuple(effect.value for effect in Effect)
 
 
 def intend(agent: SocialAgent, context: Any) -> None:

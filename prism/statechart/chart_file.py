@@ -21,8 +21,8 @@ from typing import Any, Final
 from prism.config.document import Entry, join, read_document, without_lines
 from prism.errors import ConfigError
 from prism.expectations import found, guess
+from prism.kernel_delays import DELAY_MAX
 from prism.statechart.definition import (
-    DELAY_MAX,
     ChartDefinition,
     Delay,
     DelayLaw,

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum, unique
-from statistics import NormalDist
 from typing import Final
 
 import msgspec
 
 from prism.errors import StatechartError
-
-_NORMAL: Final = NormalDist()
-DELAY_MAX: Final = 10**9
-"""The most ticks of a delay, whatever its law draws."""
+from prism.kernel_delays import CONSTANT, GEOMETRIC, LOG_NORMAL, UNIFORM, delay_ticks
 
 
 @unique
@@ -26,6 +21,15 @@ class DelayLaw(StrEnum):
     UNIFORM = "uniform"
     GEOMETRIC = "geometric"
     LOG_NORMAL = "log_normal"
+
+
+LAWS: Final[Mapping[str, int]] = {
+    DelayLaw.CONSTANT: CONSTANT,
+    DelayLaw.UNIFORM: UNIFORM,
+    DelayLaw.GEOMETRIC: GEOMETRIC,
+    DelayLaw.LOG_NORMAL: LOG_NORMAL,
+}
+"""`{law: its number in kernels}` of those that do not read a field."""
 
 
 class Delay(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,25 +60,12 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
             draw: a uniform draw from [0, 1), for the laws that are distributions.
             read: returns the value of a field, for the law `field`.
         """
-        return min(max(1, math.ceil(self._length(draw, read))), DELAY_MAX)
-
-    def _length(self, draw: float, read: Callable[[str], float] | None) -> float:
-        match self.law:
-            case DelayLaw.CONSTANT:
-                return self.numbers[0]
-            case DelayLaw.FIELD:
-                if read is None:
-                    raise StatechartError(f"a delay of {self.field} ticks needs a reader of fields")
-                return read(self.field)
-            case DelayLaw.UNIFORM:
-                least, most = self.numbers
-                return math.floor(least + draw * (most - least + 1))
-            case DelayLaw.GEOMETRIC:
-                mean = self.numbers[0]
-                return 1.0 if mean <= 1.0 else math.log1p(-draw) / math.log1p(-1.0 / mean)
-            case DelayLaw.LOG_NORMAL:
-                median, sigma = self.numbers
-                return median * math.exp(min(sigma * _NORMAL.inv_cdf(max(draw, 2.0**-54)), 700.0))
+        if self.law is DelayLaw.FIELD:
+            if read is None:
+                raise StatechartError(f"a delay of {self.field} ticks needs a reader of fields")
+            return int(delay_ticks(CONSTANT, float(read(self.field)), 0.0, draw))
+        first, second = (*self.numbers, 0.0)[:2]
+        return int(delay_ticks(LAWS[self.law], first, second, draw))
 
     def __str__(self) -> str:
         """Return the delay as a drawing shows it: `after 2 ticks`."""

@@ -48,7 +48,7 @@ def mesa_counts(seed: int) -> Counter[str]:
 async def prism_counts(seed: int) -> Counter[str]:
     """Return the same counts of a run of PRISM."""
     settings = [f"population.size={PEOPLE}", f"simulation.rounds={ROUNDS}", f"simulation.seed={seed}"]
-    config = read_settings([*settings, "run.activation=columns"])
+    config = read_settings([*settings, "run.activation=compiled"])
     domain: Any = build_domain(config).domain
     simulation, found = Simulation(config, domain), Counter[str]()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from prism.expressions import Box, Expression, Field, Interval, Members, Truth, Words, compiled, parse
@@ -138,20 +137,6 @@ def read_in(expression: Expression, values: Values) -> Any:
     """The value of the compiled expression, with these values as the agent."""
     readers = {name: lambda agent, _, name=name: agent[name] for name in FIELDS}
     return compiled(expression, readers)(values, None)
-
-
-def columns_of(rows: list[Values]) -> dict[str, np.ndarray[Any, Any]]:
-    """The values of several agents, as columns."""
-    found = {}
-    for field in DECLARED:
-        values = [row[field.name] for row in rows]
-        if field.kind == "texts":
-            column = np.empty(len(rows), dtype=object)
-            column[:] = values
-        else:
-            column = np.array(values)
-        found[field.name] = column
-    return found
 
 
 @st.composite

@@ -1,11 +1,10 @@
-"""Three readings of one tree: of an agent, of many agents, and of a box."""
+"""Two readings of one tree: of an agent, and of a box."""
 
 from __future__ import annotations
 
 from math import isnan
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +21,6 @@ from prism.expressions import (
     parse,
     possible,
     span,
-    vector,
     whole,
 )
 from prism.expressions.source import Reader
@@ -30,7 +28,6 @@ from tests.expressions.random_expressions import (
     FIELDS,
     Values,
     boxes_around,
-    columns_of,
     environments,
     expressions,
     read_in,
@@ -64,18 +61,9 @@ def value_of(expression: Expression, **values: float) -> tuple[Any, list[str]]:
     return result, calls
 
 
-def is_same(left: Any, right: Any) -> bool:
-    return bool(left == right or (isnan(left) and isnan(right)))
-
-
-@given(expressions, st.lists(environments, min_size=1, max_size=5))
-def test_a_vector_has_the_value_for_each_agent(expression: Expression, rows: list[Values]) -> None:
-    found = vector(expression, columns_of(rows))
-    each = [read_in(expression, row) for row in rows]
-    assert found.dtype == (np.bool_ if expression.kind == "bool" else np.float64)
-    assert {type(value) for value in each} == {bool if expression.kind == "bool" else float}
-    assert found.shape == (len(rows),)
-    assert all(map(is_same, found.tolist(), each))
+@given(expressions, environments)
+def test_a_condition_is_a_bool_and_a_number_is_a_float(expression: Expression, values: Values) -> None:
+    assert type(read_in(expression, values)) is (bool if expression.kind == "bool" else float)
 
 
 @given(expressions, environments, st.data())
@@ -115,7 +103,6 @@ def test_a_box_of_one_point_leaves_one_value(expression: Expression, values: Val
 def test_a_comparison_with_a_division_by_zero_is_false_in_every_reading(text: str) -> None:
     expression, values = condition(text), {"x": 1.0, "y": 0.0, "z": 0.0, "n": 0}
     assert value_of(expression, **values)[0] is False
-    assert vector(expression, {name: np.array([value]) for name, value in values.items()}).tolist() == [False]
     assert Truth.FALSE in possible(expression, {"x": Interval(1, 1), "y": Interval(0, 0)})
 
 
@@ -131,7 +118,7 @@ def test_infinity_less_infinity_is_nan_and_compares_false() -> None:
 
 
 def test_a_comparison_of_numbers_without_fields_is_one_of_numbers() -> None:
-    assert vector(condition("abs(0) <= 0 and -min(1, 2) != 1"), {"x": np.zeros(2)}).tolist() == [True, True]
+    assert value_of(condition("abs(0) <= 0 and -min(1, 2) != 1")) == (True, [])
 
 
 def test_ints_are_floats_in_arithmetic() -> None:
@@ -179,22 +166,14 @@ def test_an_error_of_a_reader_passes_through() -> None:
         compiled(condition("x > 1"), {"x": broken})(None, None)
 
 
-def test_a_field_without_a_reader_or_a_column_is_named() -> None:
+def test_a_field_without_a_reader_is_named() -> None:
     with pytest.raises(ExpressionError, match=r"^column 5 of '1 < xy': xy has no reader; there is: x"):
         compiled(parse("1 < xy", {"xy": Field(name="xy", kind="float")}), {"x": lambda agent, _: agent})
-    with pytest.raises(ExpressionError, match=r"^column 1 of 'x > 1': x has no column; there is: y$"):
-        vector(condition("x > 1"), {"y": np.zeros(3)})
 
 
 def test_many_conditions_are_no_deep_tree() -> None:
     expression = condition(" or ".join(["x > 1"] * 150))
-    assert value_of(expression, x=0.0)[0] is False
-    assert vector(expression, {"x": np.array([0.0, 2.0])}).tolist() == [False, True]
-
-
-def test_without_fields_there_is_a_value_for_each_row() -> None:
-    assert vector(condition("1 < 2"), {"x": np.zeros(3)}).tolist() == [True, True, True]
-    assert vector(number("2"), {"x": np.zeros(2)}).tolist() == [2.0, 2.0]
+    assert [value_of(expression, x=x)[0] for x in (0.0, 2.0)] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -153,13 +153,20 @@ def test_a_chain_in_a_chain_keeps_the_values_of_each(text: str, values: Values) 
     check(parse(text, FIELDS), values, None)
 
 
-@given(expressions, st.lists(environments, min_size=1, max_size=3))
-def test_the_source_can_be_told_to_read_a_field_from_a_column(expression: Expression, rows: list[Values]) -> None:
-    def named(value: Field | str | tuple[str, ...]) -> str:
+class InColumns:
+    """Names for the values of an expression, whose fields are columns."""
+
+    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
         return f"columns[{DECLARED.index(value)}][row]" if isinstance(value, Field) else repr(value)
 
+    def holds(self, texts: Field, item: str) -> str:
+        return f"({item} in {self(texts)})"
+
+
+@given(expressions, st.lists(environments, min_size=1, max_size=3))
+def test_the_source_can_be_told_to_read_a_field_from_a_column(expression: Expression, rows: list[Values]) -> None:
     columns = [[row[field.name] for row in rows] for field in DECLARED]
-    text = f"[{source(expression, named)} for row in range({len(rows)})]"
+    text = f"[{source(expression, InColumns())} for row in range({len(rows)})]"
     found = eval(text, {**TOOLS, "columns": columns})
     expected = [read_in(expression, row) for row in rows]
     assert all(left == right or (isnan(left) and isnan(right)) for left, right in zip(found, expected, strict=True))
@@ -268,7 +275,7 @@ def test_what_the_language_does_not_have_is_no_source(root: Node) -> None:
 def test_a_number_is_the_float_that_it_is_and_not_what_it_shows() -> None:
     root = Comparison((Number(_Sized(2)), Negative(Number(float("inf"))), Number(nan)), (">", "!="))
     assert compiled(Expression(text="", root=root, kind="bool"), {})(None, None) is False
-    assert ast.literal_eval(source(Expression(text="", root=Number(_Sized(2)), kind="number"), str)) == 2.0
+    assert ast.literal_eval(source(Expression(text="", root=Number(_Sized(2)), kind="number"), InColumns())) == 2.0
 
 
 def test_a_compiled_expression_has_none_of_the_builtins() -> None:

@@ -9,12 +9,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.rng import Draw, integer, mixed, uniform
-from prism.social.exposures import Exposures
-from prism.social.feeds import FeedWave
+from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
-from prism.social.originals import Originals
 from prism.social.post import Post, author_of, popularity, topic_match
+from prism.social.tables import NEWEST, OLDEST, ORIGIN, SHOWN_ALL, SHOWN_OUTSIDE
+from tests.social.in_view import opened
 
 
 def feed_for(network: Network, agent: int, tick: int) -> list[int]:
@@ -22,21 +21,21 @@ def feed_for(network: Network, agent: int, tick: int) -> list[int]:
 
     The feed is the one that a run builds, and it is the same as the one that is built here.
     """
-    expected = built_feed(network, agent, tick)
-    found = FeedWave(network, np.array([agent]), tick).build()
-    shown: list[int] = network.living.ids(found.numbers).tolist()
-    sides = int(found.in_network[0]), int(found.out_of_network[0])
-    assert (shown, *sides) == tuple(expected)
+    expected, counts = built_feed(network, agent, tick), network.state.t.counts.feeds
+    before = counts.copy()
+    shown = opened(network, agent, tick)
+    every, outside = (counts - before)[[SHOWN_ALL, SHOWN_OUTSIDE]].tolist()
+    assert (shown, every - outside, outside) == tuple(expected)
     return shown
 
 
 def built_feed(network: Network, agent: int, tick: int) -> BuiltFeed:
     """Return the feed to show a person."""
-    feed, seen = network.feed, frozenset(network.seen.of(agent))
+    feed, seen = network.feed, roots_in(network, "seen", agent)
     outside = round(feed.size * feed.out_of_network)
     pool = pool_of(network, agent, tick) if outside else ()
     strangers = (
-        each for each in _candidates(network, agent, pool, seen) if not network.ties.follows(agent, each.post.author)
+        each for each in _candidates(network, agent, pool, seen) if not follows(network, agent, each.post.author)
     )
     return build_feed(
         feed.algorithm,
@@ -58,16 +57,34 @@ def reader_of(network: Network, agent: int, tick: int) -> Reader:
         network.population.interests(agent),
         freshness=network.feed.hot_rounds * network.ticks_per_round,
         popularity_weight=network.feed.popularity_weight,
-        popularity_half=network.relevance.popularity_half,
+        popularity_half=network.state.t.settings.popularity_half,
     )
 
 
 def pool_of(network: Network, agent: int, tick: int) -> list[int]:
     """Return a sample of the originals for a person and round, by number, without repeats."""
-    return sampled(network.originals, network.feed.pool, network.seed, agent, network.round_start(tick))
+    t, counts = network.state.t, network.state.t.counts.originals
+    numbers = t.originals[counts[OLDEST] : counts[NEWEST]]
+    origins = t.posts[network.living.rows(numbers), ORIGIN].astype(np.uint64)
+    start = network.round_start(tick)
+    found = sampled(origins, network.feed.recent, network.feed.pool, network.seed, agent, start)
+    pool: list[int] = numbers[found].tolist()
+    return pool
 
 
-def _candidates(network: Network, agent: int, numbers: Sequence[int], seen: frozenset[int]) -> list[Candidate]:
+def follows(network: Network, person: int, other: int) -> bool:
+    """Return whether a person follows another one."""
+    ties = network.state.t.ties
+    return other in ties.followees[ties.out_starts[person] : ties.out_starts[person + 1]]
+
+
+def roots_in(network: Network, ring: str, person: int) -> list[int]:
+    """Return the roots of the cascades in a person's ring, oldest first, with NO_POST for a forgotten one."""
+    roots: list[int] = network.cascades.roots()(np.array(network.state.ring(ring).of(person), dtype=np.int64)).tolist()
+    return roots
+
+
+def _candidates(network: Network, agent: int, numbers: Sequence[int], seen: Sequence[int]) -> list[Candidate]:
     """Return the posts that are remembered, not by the agent and of no cascade that it has seen.
 
     With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one too.
@@ -77,36 +94,34 @@ def _candidates(network: Network, agent: int, numbers: Sequence[int], seen: froz
         post = network.living.get(each)
         if post is None or post.author == agent:
             continue
-        is_again = again and network.ties.follows(agent, post.author) and is_new(network._exposures, agent, post)
-        if network.cascades.number(post.root) not in seen or is_again:
+        is_again = again and follows(network, agent, post.author) and is_new(network, agent, post)
+        if post.root not in seen or is_again:
             found.append(Candidate(post, network.cascades.engagements_of(post.root)))
     return found
 
 
-def is_new(exposures: Exposures, agent: int, post: Post) -> bool:
+def is_new(network: Network, agent: int, post: Post) -> bool:
     """Return whether a post is another exposure: of a cascade shown before, not engaged with, by somebody else.
 
     What was shown before exposures were kept, as in the past of a fork, is no exposure: it is not shown again.
     """
-    cascade = exposures._all.number(post.root)
-    before = [author_of(shown) for number, shown in exposures._of(agent) if number == cascade]
-    return bool(before) and post.author not in before and cascade not in exposures._engaged.get(agent, ())
+    shown = zip(roots_in(network, "exposed", agent), network.state.ring("exposed_posts").of(agent), strict=True)
+    before = [author_of(each) for root, each in shown if root == post.root]
+    return bool(before) and post.author not in before and post.root not in roots_in(network, "engaged", agent)
 
 
-def sampled(originals: Originals, count: int, seed: int, agent: int, round_start: int) -> list[int]:
-    """Return the numbers of a sample for one reader and round, without repeats; of all, if there are not more.
+def sampled(
+    origins: NDArray[np.uint64], part_size: int, count: int, seed: int, agent: int, round_start: int
+) -> NDArray[np.intp]:
+    """Return the places, ascending, of a sample for one reader and round; of all, if there are not more.
 
     One original more or less changes at most one place of it, unless the number of parts changes.
     """
-    live = slice(originals._first, originals._end)
-    numbers, origins = originals._numbers[live], originals._origins[live]
-    bits = max(0, -(-len(numbers) // originals.part_size) - 1).bit_length()
+    places, bits = np.arange(len(origins)), max(0, -(-len(origins) // part_size) - 1).bit_length()
     if bits:
         part = integer(1 << bits, seed, agent, round_start, Draw.FEED_PART)
-        of = (mixed(origins, seed, Draw.FEED_PART) >> np.uint64(64 - bits)).astype(np.intp)
-        numbers, origins = numbers[of == part], origins[of == part]
-    found: list[int] = numbers[sample(origins, count, seed, agent, round_start, Draw.FEED_POOL)].tolist()
-    return found
+        places = np.flatnonzero((mixed(origins, seed, Draw.FEED_PART) >> np.uint64(64 - bits)) == part)
+    return np.asarray(places[sample(origins[places], count, seed, agent, round_start, Draw.FEED_POOL)])
 
 
 def sample(keys: NDArray[np.uint64], count: int, seed: int, agent: int, tick: int, draw: int) -> NDArray[np.intp]:
@@ -125,6 +140,14 @@ def sample(keys: NDArray[np.uint64], count: int, seed: int, agent: int, tick: in
     if count >= len(keys):
         return np.arange(len(keys))
     return np.sort(np.argpartition(mixed(keys, seed, draw, agent, tick), count)[:count])
+
+
+def mixed(keys: NDArray[np.uint64], seed: int, draw: int, agent: int = WORLD, tick: int = 0) -> NDArray[np.uint64]:
+    """Return 64 random bits for each key, a pure function of the key and the other arguments: SplitMix64."""
+    bits = (keys ^ np.uint64(integer(1 << 64, seed, agent, tick, draw))) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 class Reader(NamedTuple):

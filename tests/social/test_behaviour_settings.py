@@ -25,6 +25,7 @@ from prism.social.traits import NEUTRAL
 from prism.social.world import SocialWorld
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL
+from tests.social.in_view import view_of
 from tests.social.scalar_feed import SCORES, Reader, pool_of, reader_of
 
 READER = Reader(1, 3, 50, 48, ("tea",), freshness=6.0, popularity_weight=2.0, popularity_half=30.0)
@@ -54,7 +55,7 @@ def test_hot_and_interest_score_with_the_constants_of_the_settings() -> None:
 
 def test_a_feed_counts_freshness_in_rounds_and_popularity_by_its_half() -> None:
     net = crowd(popularity_half=25.0)
-    net.use(FeedConfig(hot_rounds=0.25, popularity_weight=0.1), net.relevance)
+    net.use(FeedConfig(hot_rounds=0.25, popularity_weight=0.1), RelevanceConfig(popularity_half=25.0))
     assert reader_of(net, 3, 7)[-3:] == (2.5, 0.1, 25.0)
 
 
@@ -64,7 +65,7 @@ def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: f
     post = net.publish(0, 0)
     for _ in range(likes):
         net.like(1, post.id, 1)
-    seen = net.view(1, post.id, 2, 0.0)
+    seen = view_of(net, 1, post.id, 2)
     assert seen is not None
     assert seen.popularity == pytest.approx(share)
 
@@ -73,7 +74,7 @@ def test_popularity_is_one_half_at_the_setting(likes: int, half: float, share: f
 def test_taste_is_a_uniform_draw_to_its_power(power: float) -> None:
     net = crowd(appeal_power=power)
     posts = [net.publish(author, tick).id for author in range(40) for tick in range(5)]
-    tastes = [seen.appeal for post in posts for reader in range(40) if (seen := net.view(reader, post, 9, 0.0))]
+    tastes = [seen.appeal for post in posts for reader in range(40) if (seen := view_of(net, reader, post, 9))]
     assert len(tastes) == 8000
     # Four standard errors of the mean: the variance of u^p is p^2 / ((2p + 1) (p + 1)^2).
     error = power / ((power + 1) * math.sqrt((2 * power + 1) * len(tastes)))
@@ -87,7 +88,7 @@ def test_people_come_online_in_the_first_part_of_a_round(ticks: int, share: floa
     people: Any = {"size": 50, "activity": {"mean": 1.0, "sigma": 0.0, "arrival": share}}
     world = world_of(Config(simulation=settings, population=people))
     world.triggers(0)
-    came = {agent: tick for agent, tick in enumerate(world.agenda.ticks) if tick > 0}
+    came = {agent: tick for agent, tick in enumerate(world.due.tolist()) if tick > 0}
     assert all(tick == integer(window, 2, agent, 0, Draw.ARRIVAL) for agent, tick in came.items())
     assert max(came.values(), default=0) < window
 
@@ -172,6 +173,6 @@ def test_people_decide_by_the_weights_of_the_configuration() -> None:
     people: Any = {"size": 20, "relevance": {"topic_match": 0, "followed": 0, "popularity": 0, "appeal": 1}}
     domain = SocialDomain(config := Config(population=people), build_population(config.population, 42))
     post = domain.world.network.publish(0, 0)
-    seen = domain.world.network.view(1, post.id, 1, 0.0)
+    seen = view_of(domain.world.network, 1, post.id, 1)
     assert seen is not None
     assert domain.agent(1).relevance(seen) == uniform(42, 1, 0, Draw.APPEAL, post.origin) ** 3

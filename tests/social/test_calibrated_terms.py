@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import product
+from random import Random
 from statistics import NormalDist
 from typing import Any
 
@@ -14,28 +14,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from prism.columns import Columns, Rows
+from prism.columns import Columns
 from prism.config import ChoiceConfig, Config, FeedConfig, RelevanceConfig
 from prism.config.model import DwellConfig
+from prism.kernel_delays import LOG_NORMAL, delay_ticks
 from prism.rng import Draw, normal, uniform
-from prism.social.cascade import Cascades
+from prism.social import turn_kernel
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
-from prism.social.dwell import Dwell
-from prism.social.exposures import Exposures
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population, build_population
-from prism.social.post import Post, PostKind, PostView, post_id
+from prism.social.post import Post, PostKind, PostView, author_of
 from prism.social.posting import posting_rates
 from prism.social.quality import drawn_quality
+from prism.social.tables import DUE, NEVER, NEXT, WANTS_TO_POST
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
 from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run
+from tests.social.in_view import view_of
 from tests.social.people import person, persona, view
-from tests.social.scalar_feed import feed_for, is_new
+from tests.social.scalar_feed import feed_for, roots_in
 
 ADA, BO, CY, DI, EVE = range(5)
 TIES = [(DI, ADA), (DI, BO), (DI, CY), (BO, ADA), (CY, ADA), (EVE, BO)]
@@ -57,7 +58,7 @@ def copied(net: Network, **feed: Any) -> Network:
 
 
 def seen(net: Network, agent: int, post: int, tick: int = 9) -> PostView:
-    found = net.view(agent, post, tick, 0.0)
+    found = view_of(net, agent, post, tick)
     assert found is not None
     return found
 
@@ -94,8 +95,8 @@ def test_quality_is_kept_over_a_checkpoint_and_forgotten_with_its_posts() -> Non
     net = network(sigma=2.0, horizon_rounds=2)
     post = net.publish(ADA, 3)
     assert seen(copied(net, horizon_rounds=2), DI, post.id) == seen(net, DI, post.id)
-    net.retire(40)
-    assert not net._shared
+    net.retire(60)
+    assert not any(column.name.startswith("shared_qualities") for column in net.columns())
     assert not any(column.name == "shared_qualities" for column in network().columns())
 
 
@@ -160,8 +161,15 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
     config = Config(population=people)
     world = SocialDomain(config, build_population(config.population, 42)).world
     rates = posting_rates(world.population.graph, 0.3, 1.5)
-    wanted = np.stack([world._post(np.arange(100), tick) for tick in range(300)], axis=1).tolist()
-    assert [sum(each) / 300 for each in wanted] == pytest.approx(rates.tolist(), abs=4 * math.sqrt(0.25 / 300))
+    came, posted = Counter[int](), Counter[int]()
+    for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
+        world.people[:, DUE] = NEVER
+        turn_kernel.begin_round(world.network.state.t, tick, 1.0)
+        came.update(np.flatnonzero(world.due != NEVER).tolist())
+        posted.update(np.flatnonzero((world.due != NEVER) & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
+    for agent, sessions in came.items():
+        assert posted[agent] / sessions == pytest.approx(rates[agent], abs=4 * math.sqrt(0.25 / sessions))
+    assert came.total() > 20_000
     certain = sum(rate > 1 - 1e-9 for rate in rates)
     assert certain > 0
     (note,) = world.capped()
@@ -251,49 +259,48 @@ def test_relevance_grows_with_each_person_beyond_the_first_and_ends_at_1(weight:
     assert ada.relevance(often) == pytest.approx(min(1.0, 0.3 + weight * (exposures - 1)))
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2), st.booleans()), max_size=60)
+def counted(net: Network, agent: int, post: Post) -> int:
+    """Return how many people have shown somebody the cascade of a post, up to this post, from what is remembered."""
+    authors = {post.author}
+    for root, shown in zip(roots_in(net, "exposed", agent), net.state.ring("exposed_posts").of(agent), strict=True):
+        if shown == post.id:
+            break
+        if root == post.root:
+            authors.add(author_of(shown))
+    return len(authors)
 
 
-@pytest.mark.slow
-@given(STEPS, st.integers(1, 6), st.integers(0, 59))
-def test_exposures_of_one_and_of_many_are_the_same_bounded_and_survive_a_checkpoint(
-    steps: list[tuple[int, int, int, bool]], memory: int, checkpoint: int
-) -> None:
-    cascades = Cascades()
-    posts = {
-        (author, root): Post(id=post_id(author, root), author=author, text="", topics=(), created=0, root=root)
-        for author in range(4)
-        for root in range(3)
-    }
-    for root in range(3):
-        cascades.started(Post(id=root, author=0, text="", topics=(), created=0, root=root))
-    kept = Exposures(3, memory, cascades)
-    for number, (reader, author, root, engages) in enumerate(steps):
-        if number == checkpoint:
-            written = [*kept.columns()]
-            kept = Exposures(3, memory, cascades)
-            kept.restore(Columns(written))
-            assert [*kept.columns()] == written
-        if engages:
-            kept.engaged(reader, root)
-            assert not is_new(kept, reader, posts[author, root])
-        else:
-            kept.show(Rows(np.array([reader]), np.array([1]), np.array([posts[author, root].id])), np.array([root]))
-        assert len(kept._of(reader)) <= memory
-        rows, authors, roots = (np.array(each) for each in zip(*product(range(3), range(4), range(3)), strict=True))
-        found = [posts[each] for each in zip(authors.tolist(), roots.tolist(), strict=True)]
-        one_by_one = [is_new(kept, each, post) for each, post in zip(rows.tolist(), found, strict=True)]
-        assert kept.are_new(np.arange(3), rows, roots, authors).tolist() == one_by_one
-        counts = [kept.count(each, post) for each, post in zip(rows.tolist(), found, strict=True)]
-        assert kept.counts(rows, np.array([post.id for post in found]), roots).tolist() == counts
-        assert {1} <= {*counts} <= {1, 2, 3, 4}
+@pytest.mark.parametrize("seed", range(4))
+def test_exposures_are_counted_from_a_bounded_memory_which_survives_a_checkpoint(seed: int) -> None:
+    random, most = Random(seed), Counter[int]()
+    settings: dict[str, Any] = {"exposure": "complex", "size": random.choice((1, 2)), "memory": 4, "horizon_rounds": 2}
+    net = network(**settings)
+    for tick in range(80):
+        if tick % 10 == 0:
+            net.retire(tick)
+            net = copied(net, **settings)
+        posts = [*net.posts] or [net.publish(ADA, tick).id]
+        if random.random() < 0.3:
+            net.publish(random.randrange(5), tick)
+        act = random.choice((net.like, net.reply, net.reshare, net.reshare))
+        act(random.randrange(5), random.choice(posts), tick)
+        for agent in range(5):
+            feed_for(net, agent, tick)  # as the scalar reference of a feed has it
+            assert len(net.state.ring("exposed_posts").of(agent)) <= max(4, 3 * net.feed.size)
+            for post in net.living:
+                found = seen(net, agent, post.id, tick).exposures
+                assert found == counted(net, agent, post)
+                most[found] += 1
+    assert {1, 2, 3} <= most.keys()
 
 
-def test_exposures_are_nothing_until_somebody_is_shown_something() -> None:
-    kept, one = Exposures(3, 4, Cascades()), np.array([1])
-    assert [*kept.columns()] == []
-    assert kept.counts(one, one, one).tolist() == [1]
-    assert kept.are_new(one, np.array([0]), one, one).tolist() == [False]
+def test_a_fork_that_shows_cascades_once_takes_over_what_was_shown_before() -> None:
+    net = network(exposure="simple")
+    root = net.publish(ADA, 1)
+    feed_for(net, DI, 2)
+    later = copied(net)
+    reshared(later, BO, root.id, 4)
+    assert feed_for(later, DI, 5) == []
 
 
 @pytest.mark.parametrize(
@@ -320,10 +327,10 @@ def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, pare
     net.reply(BO, third.id, 4)
     network_like(net, credit)
     posts = {"root": root, "second": second, "third": third}
-    before = {name: post.reshares for name, post in posts.items()}
+    before = {name: net.posts[post.id].reshares for name, post in posts.items()}
     child = reshared(net, DI, second.id, 5)
     assert (child.parent, child.depth, child.root) == (posts[parent].id, posts[parent].depth + 1, root.id)
-    assert {name: post.reshares - before[name] for name, post in posts.items()} == {
+    assert {name: net.posts[post.id].reshares - before[name] for name, post in posts.items()} == {
         name: int(name == parent) for name in posts
     }
     assert net.cascades[root.id].posts == 5
@@ -333,7 +340,7 @@ def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, pare
 
 def network_like(net: Network, credit: str) -> Network:
     """The network itself, under another rule of credit."""
-    net.use(replace(net.feed, reshare_credit=credit), net.relevance)
+    net.use(replace(net.feed, reshare_credit=credit), RelevanceConfig())
     return net
 
 
@@ -368,46 +375,52 @@ async def test_counts_and_trees_agree_under_every_rule() -> None:
 # Dwell
 
 
+def dwell(
+    median_s: float, sigma: float, agent: int, tick: int, which: int, *, seed: int = 7, tick_s: float = 10
+) -> int:
+    """Return a dwell time of looking (0) or writing (1), in ticks."""
+    ticks = math.ceil(
+        median_s / tick_s * math.exp(sigma * NormalDist().inv_cdf(uniform(seed, agent, tick, Draw.DWELL, which)))
+    )
+    return max(1, ticks)
+
+
 def test_dwell_times_are_log_normal_and_rounded_up_to_ticks() -> None:
-    dwell = Dwell(DwellConfig(look_median_s=30, look_sigma=1, write_median_s=600, write_sigma=0.5), 7, 10.0)
-    looks = [dwell.look(agent, 3) for agent in range(4000)]
-    writes = [dwell.write(agent, 3) for agent in range(4000)]
+    draws = [uniform(7, agent, 3, Draw.DWELL, 0) for agent in range(4000)]
+    looks = [delay_ticks(LOG_NORMAL, 3.0, 1.0, draw) for draw in draws]
+    assert looks == [dwell(30, 1, agent, 3, 0) for agent in range(4000)]
     # At most 3 ticks are at most 30 s, the median: one half. Four standard deviations are 0.032.
     assert sum(ticks <= 3 for ticks in looks) / 4000 == pytest.approx(0.5, abs=0.032)
-    assert sum(ticks <= 60 for ticks in writes) / 4000 == pytest.approx(0.5, abs=0.032)
     share = NormalDist().cdf(math.log(100 / 30))
     assert sum(ticks <= 10 for ticks in looks) / 4000 == pytest.approx(share, abs=0.032)
-    first = math.ceil(3 * math.exp(NormalDist().inv_cdf(uniform(7, 0, 3, Draw.DWELL, 0))))
-    assert looks[0] == max(1, first)
 
 
 def test_without_a_median_everything_takes_a_tick() -> None:
-    dwell = Dwell(DwellConfig(look_sigma=3), 7, 10.0)
-    assert {dwell.look(agent, 1) for agent in range(50)} | {dwell.write(agent, 1) for agent in range(50)} == {1}
+    config = replace(SMALL, population=replace(SMALL.population, dwell=DwellConfig(look_sigma=3)))
+    world = SocialWorld(config, build_population(config.population, 5))
+    for law, first, second in world.network.state.t.dwell.tolist():
+        assert {delay_ticks(int(law), first, second, draw / 50) for draw in range(50)} == {1}
 
 
-@given(st.floats(0.01, 1e6), st.floats(0, 10), st.floats(0.01, 1e5), st.integers(0, 10**6))
-def test_a_dwell_time_is_a_tick_or_more_and_bounded(median: float, sigma: float, tick_s: float, agent: int) -> None:
-    config = DwellConfig(look_median_s=median, look_sigma=sigma, write_median_s=median, write_sigma=0)
-    dwell = Dwell(config, 1, tick_s)
-    assert 1 <= dwell.look(agent, 5) <= 10**9
-    assert dwell.write(agent, 5) == min(max(1, math.ceil(median / tick_s)), 10**9)
+@given(st.floats(0.01, 1e6), st.floats(0, 10), st.floats(0.01, 1e5), st.floats(0, 1, exclude_max=True))
+def test_a_dwell_time_is_a_tick_or_more_and_bounded(median: float, sigma: float, tick_s: float, draw: float) -> None:
+    assert 1 <= delay_ticks(LOG_NORMAL, median / tick_s, sigma, draw) <= 10**9
+    assert delay_ticks(LOG_NORMAL, median / tick_s, 0.0, draw) == min(max(1, math.ceil(median / tick_s)), 10**9)
 
 
 async def test_people_look_and_write_for_as_long_as_their_draws_say() -> None:
     times: Any = {"look_median_s": 90, "look_sigma": 0.5, "write_median_s": 150, "write_sigma": 0.5}
     config = replace(SMALL, population=replace(SMALL.population, dwell=DwellConfig(**times)))
     run = await Run(config).advance(96)
-    dwell = Dwell(config.population.dwell, 5, 60.0)
     entered: dict[int, tuple[str, int]] = {}
     checked: Counter[str] = Counter()
     for update in run.updates:
         state, since = entered.get(update.agent, ("", 0))
         if state == "evaluating" and update.trigger in ("decides", "ignores") and update.source == "rule":
-            assert update.tick - since == dwell.look(update.agent, since)
+            assert update.tick - since == dwell(90, 0.5, update.agent, since, 0, seed=5, tick_s=60)
             checked["looked"] += 1
         if state == "composing" and update.trigger == "compose_done":
-            assert update.tick - since == dwell.write(update.agent, since)
+            assert update.tick - since == dwell(150, 0.5, update.agent, since, 1, seed=5, tick_s=60)
             checked["wrote"] += 1
         entered[update.agent] = (update.to_state, update.tick)
     assert min(checked["looked"], checked["wrote"]) > 20

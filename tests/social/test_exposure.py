@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from prism import kernels
 from prism.config import FeedConfig, GraphConfig
 from prism.rng import uniform
 from prism.scorecard.social import rank_correlation
 from prism.social.edges import parse_edges
-from prism.social.feeds import FeedWave
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
 from prism.social.post import author_of
 from tests.paths import real_path
+from tests.social.in_view import opened_by
 from tests.social.people import persona
 
 GRAPH = "snap-higgs-follow-sample.txt.gz"
@@ -42,8 +43,8 @@ def exposures(graph: FollowGraph, fill: Any) -> tuple[NDArray[np.int64], NDArray
             network.publish(author, 0)
             written[author] += 1
     readers = np.array([reader for reader in range(graph.size) if uniform(1, reader, 0, 999) < READS[fill]])
-    built = FeedWave(network, readers, 1).build()
-    shown.update(map(author_of, network.living.ids(built.numbers).tolist()))
+    for posts in opened_by(network, readers, 1):
+        shown.update(map(author_of, posts))
     return np.array([shown[author] for author in range(graph.size)]), written
 
 
@@ -68,7 +69,9 @@ def by_followers(graph: FollowGraph, fill: Any) -> tuple[float, list[tuple[int, 
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not kernels.are_wanted(10**9), reason="it takes many minutes in plain Python")
 def test_exposure_rises_with_followers_on_a_real_graph() -> None:
+    kernels.compile_kernels()
     graph = parse_edges(gzip.decompress(real_path(GRAPH).read_bytes()), GRAPH, GraphConfig(directed=True))
     strict, groups = by_followers(graph, "strict")
     borrowed, others = by_followers(graph, "borrow")

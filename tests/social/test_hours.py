@@ -6,6 +6,7 @@ import math
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, uniform
+from prism.social import turn_kernel
 from prism.social.domain import SocialDomain
 from prism.social.hours import COLUMNS, hour_at, parse_hours, relative
 from prism.social.population import build_population
+from prism.social.tables import DUE, NEVER
 from tests.config.refusals import refusal
 
 HEADER = f"agent,{','.join(COLUMNS)}\n"
@@ -106,11 +109,10 @@ def test_people_come_online_by_the_factor_of_the_hour_in_which_a_round_begins() 
             for agent, ada in enumerate(world.population.personas)
             if uniform(4, agent, tick, Draw.ONLINE) < ada.activity * factor
         }
-        world._begin_round(tick)
-        assert {agent for agent, due in enumerate(world.agenda.ticks) if due >= tick} == expected
+        world.people[:, DUE] = NEVER
+        turn_kernel.begin_round(world.network.state.t, tick, world._hour_factor(tick))
+        assert {*np.flatnonzero(world.due >= tick).tolist()} == expected
         came.append(len(expected))
-        for agent in expected:
-            world.agenda.clear(agent)
     assert min(came[2:]) > 2 * max(came[:2])
     (note,) = world.capped()
     busy = sum(ada.activity * 1.5 > 1 for ada in world.population.personas)

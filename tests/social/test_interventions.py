@@ -9,15 +9,18 @@ import pytest
 from msgspec.structs import replace
 
 from prism.columns import Columns
-from prism.config import Config
+from prism.config import Config, FeedConfig
 from prism.errors import ConfigError
 from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph
-from prism.social.population import build_population
+from prism.social.network import Network
+from prism.social.population import Population, build_population
 from prism.social.post import post_id
-from prism.social.ties import ChangedTies
+from prism.social.tables import LEFT, SHOWN
 from prism.social.world import SocialWorld
 from tests.social.driver import SMALL, Run
+from tests.social.in_view import view_of
+from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
 
 
@@ -69,13 +72,13 @@ def test_quality_is_the_least_appeal_of_the_whole_cascade() -> None:
     good.reshare(8, given, 4)
     for agent in range(SMALL.population.size):
         drawn, now, reshared = (
-            network.view(agent, post, 5, 0.0) for network, post in ((plain, given), (good, given), (good, shared))
+            view_of(network, agent, post, 5) for network, post in ((plain, given), (good, given), (good, shared))
         )
         assert drawn is not None
         assert now is not None
         assert reshared is not None
         assert now.appeal == reshared.appeal == max(0.5, drawn.appeal)
-    assert any(view.appeal > 0.5 for agent in range(60) if (view := good.view(agent, given, 5, 0.0)) is not None)
+    assert any(view.appeal > 0.5 for agent in range(60) if (view := view_of(good, agent, given, 5)) is not None)
 
 
 def test_the_quality_of_a_forgotten_post_is_forgotten() -> None:
@@ -108,8 +111,8 @@ async def test_nobody_writes_originals_once_their_probability_is_0() -> None:
     assert run.world.network.counts["posts"] == before
 
 
-def came_to(world: SocialWorld, person: int) -> list[int]:
-    posts = map(world.network.living.get, world.network.timelines.of(person))
+def came_to(network: Network, person: int) -> list[int]:
+    posts = map(network.living.get, network.timelines.of(person))
     return [post.id for post in posts if post]
 
 
@@ -118,32 +121,30 @@ def test_a_new_follower_gets_later_posts_and_sees_that_it_follows() -> None:
     stranger = next(agent for agent in range(60) if agent != 7 and not world.population.graph.follows(agent, 7))
     done(world, 3, {"tick": 3, "publish": POST})
     done(world, 4, {"tick": 4, "follow": [[stranger, 7]]}, {"tick": 4, "publish": POST})
-    view = world.network.view(stranger, post_id(7, 1), 5, 0.0)
+    view = view_of(world.network, stranger, post_id(7, 1), 5)
     assert view is not None
     assert view.followed
-    assert came_to(world, stranger) == [post_id(7, 1)]
+    assert came_to(world.network, stranger) == [post_id(7, 1)]
     done(world, 5, {"tick": 5, "unfollow": [[stranger, 7]]}, {"tick": 5, "publish": POST})
-    view = world.network.view(stranger, post_id(7, 2), 6, 0.0)
+    view = view_of(world.network, stranger, post_id(7, 2), 6)
     assert view is not None
     assert not view.followed
-    assert came_to(world, stranger) == [post_id(7, 1)]
+    assert came_to(world.network, stranger) == [post_id(7, 1)]
+
+
+def ties_of(world: SocialWorld) -> list[list[int]]:
+    return [array.tolist() for array in world.network.state.t.ties]
 
 
 def test_changed_ties_read_as_a_graph_that_was_built_so() -> None:
     graph = FollowGraph(5, [0, 1, 2, 3], [4, 4, 4, 0])
-    ties = ChangedTies(graph)
-    ties.change(1, 4, follows=False)
-    ties.change(3, 4, follows=True)
-    ties.change(2, 4, follows=True)  # it was there
-    ties.change(0, 1, follows=False)  # it was not
+    network = Network(Population(personas=(persona(),) * 5, graph=graph), FeedConfig(), 1, 10)
+    network.change_ties({(1, 4): False, (3, 4): True, (2, 4): True, (0, 1): False})  # 2 had followed 4, 0 had not 1
     built = FollowGraph(5, [0, 2, 3, 3], [4, 4, 4, 0])
-    for person in range(5):
-        assert ties.followers(person).tolist() == built.followers(person).tolist()
-        assert [ties.follows(other, person) for other in range(5)] == [
-            built.follows(other, person) for other in range(5)
-        ]
-    ties.change(1, 4, follows=True)
-    assert ties.followers(4).tolist() == [0, 1, 2, 3]
+    assert [array.tolist() for array in network.state.t.ties] == [array.tolist() for array in built.arrays()]
+    network.change_ties({(1, 4): True})
+    post = network.publish(4, 0)
+    assert [came_to(network, person) for person in range(5)] == [[post.id]] * 4 + [[]]
     assert graph.followers(4).tolist() == [0, 1, 2]
 
 
@@ -189,11 +190,23 @@ async def test_a_checkpoint_after_interventions_gives_the_same_world(ticks: int)
     run = await advanced(await Run().advance(40), ticks, KINDS)
     there = copied(run.world)
     assert [*there.columns()] == [*run.world.columns()]
+    assert ties_of(there) == ties_of(run.world)
     assert there.config == run.world.config
     assert there.silenced == run.world.silenced
     for agent in range(60):
         assert feed_for(there.network, agent, run.tick) == feed_for(run.world.network, agent, run.tick)
-        assert there.network.ties.followers(agent).tolist() == run.world.network.ties.followers(agent).tolist()
+
+
+async def test_a_fork_may_have_shorter_feeds_and_goes_on_with_those_that_are_open() -> None:
+    run = await Run(replace(SMALL, feed=replace(SMALL.feed, size=20))).advance(9)
+    longest = max(run.world.people[:, LEFT].tolist())
+    fork = Run(replace(SMALL, feed=replace(SMALL.feed, size=1)))
+    fork.world.restore(Columns(run.world.columns()))
+    assert fork.world.people[:, LEFT].tolist() == run.world.people[:, LEFT].tolist()
+    assert longest > 1
+    fork.people, fork.tick = [fork.domain.agent(number) for number in range(60)], 9
+    await fork.advance(40)
+    assert max(fork.world.people[:, SHOWN].tolist()) > 0
 
 
 async def test_a_world_without_interventions_has_the_columns_that_it_always_had() -> None:

@@ -13,6 +13,7 @@ from prism.config.interventions import PublishConfig
 from prism.rng import Draw, uniform
 from prism.social.post import drawn_about, origin_of
 from tests.social.driver import SMALL, Run, shown, whole
+from tests.social.in_view import view_of
 from tests.social.people import person, view
 from tests.social.scalar_feed import pool_of
 
@@ -117,7 +118,7 @@ def test_a_post_from_outside_leaves_the_draws_about_all_others_alone() -> None:
     posts = plain.publish(3, 5), changed.publish(3, 5)
     assert posts[0].id != posts[1].id
     assert posts[0].origin == posts[1].origin
-    views = [network.view(8, post.id, 6, 0.0) for network, post in zip((plain, changed), posts, strict=True)]
+    views = [view_of(network, 8, post.id, 6) for network, post in zip((plain, changed), posts, strict=True)]
     assert views[0] is not None
     assert views[1] is not None
     assert views[0].appeal == views[1].appeal

@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from prism.columns import Columns
-from prism.config import FeedConfig
+from prism.config import FeedConfig, RelevanceConfig
 from prism.events import PostEvent
 from prism.social.cascade import Cascade
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population
-from prism.social.post import PostKind, author_of, post_id
+from prism.social.post import Post, PostKind, author_of, post_id
+from prism.social.tables import LEFT, SHOWN
 from tests.social.cascade_edges import CascadeEdge, edges
+from tests.social.in_view import view_of
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
 
@@ -26,6 +28,11 @@ def network(**feed: Any) -> Network:
     graph = FollowGraph(4, [tie[0] for tie in TIES], [tie[1] for tie in TIES])
     settings = FeedConfig(**{"algorithm": "chronological", "out_of_network": 0.0, **feed})
     return Network(Population(personas=personas, graph=graph), settings, seed=1, ticks_per_round=10)
+
+
+def now(net: Network, post: Post) -> Post:
+    """Return a post as it is now."""
+    return net.posts[post.id]
 
 
 def test_an_original_is_about_an_interest_and_starts_a_cascade() -> None:
@@ -54,7 +61,7 @@ def test_a_like_counts_on_the_post_and_on_its_cascade_and_leaves_no_edge() -> No
     net = network()
     post = net.publish(ADA, 0)
     net.like(BO, post.id, 4)
-    assert (post.likes, post.engagements) == (1, 1)
+    assert (now(net, post).likes, now(net, post).engagements) == (1, 1)
     assert net.cascades[post.id] == Cascade(root=post.id, touched=4, engagements=1)
     assert (net.counts["likes"], list(edges(net))) == (1, [])
 
@@ -67,7 +74,7 @@ def test_a_reply_joins_the_cascade_and_reaches_the_author_of_the_post() -> None:
     assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.REPLY)
     reply = net.posts[edge.child]
     assert (reply.author, reply.depth, reply.topics) == (BO, 1, post.topics)
-    assert (post.replies, net.cascades[post.id].posts, net.counts["replies"]) == (1, 2, 1)
+    assert (now(net, post).replies, net.cascades[post.id].posts, net.counts["replies"]) == (1, 2, 1)
     assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[reply.id], []]
 
 
@@ -76,7 +83,7 @@ def test_an_answer_to_oneself_takes_no_place_in_ones_timeline() -> None:
     post = net.publish(ADA, 0)
     net.reply(BO, post.id, 1)
     net.reply(ADA, post.id, 2)
-    assert post.replies == 2
+    assert now(net, post).replies == 2
     assert [net.posts[shown].author for shown in feed_for(net, ADA, 3)] == [BO]
 
 
@@ -86,7 +93,7 @@ def test_a_reshare_joins_the_cascade_and_reaches_the_followers_of_whoever_passed
     net.reshare(BO, post.id, 4)
     (edge,) = edges(net)
     assert edge == CascadeEdge(tick=4, root=post.id, parent=post.id, child=edge.child, kind=PostKind.RESHARE)
-    assert (post.reshares, net.cascades[post.id].posts, net.counts["reshares"]) == (1, 2, 1)
+    assert (now(net, post).reshares, net.cascades[post.id].posts, net.counts["reshares"]) == (1, 2, 1)
     assert [feed_for(net, person, 5) for person in (ADA, DI)] == [[], [edge.child]]
 
 
@@ -165,7 +172,8 @@ def test_a_view_shows_a_post_as_this_person_sees_it() -> None:
     post = net.publish(ADA, 3)
     net.like(BO, post.id, 4)
     net.reply(BO, post.id, 5)
-    seen = net.view(BO, post.id, 13, 0.4)
+    net.state.t.people[BO, [SHOWN, LEFT]] = 5, 2
+    seen = view_of(net, BO, post.id, 13)
     assert seen is not None
     assert (seen.id, seen.author, seen.author_name, seen.text) == (post.id, ADA, "Ada", net.text(post))
     assert (seen.age_ticks, seen.likes, seen.replies, seen.reshares) == (10, 1, 1, 0)
@@ -179,7 +187,7 @@ def test_taste_is_of_the_person_and_the_cascade_and_does_not_change() -> None:
     net.reshare(BO, root.id, 1)
     reshare = post_id(BO, 0)
     seen = ((DI, root.id, 2), (DI, reshare, 9), (CY, root.id, 2))
-    views = [net.view(person, post, tick, 0.0) for person, post, tick in seen]
+    views = [view_of(net, person, post, tick) for person, post, tick in seen]
     tastes = [seen.appeal for seen in views if seen is not None]
     assert tastes[0] == tastes[1] != tastes[2]
     assert all(0.0 <= taste < 1.0 for taste in tastes)
@@ -190,7 +198,7 @@ def test_a_post_older_than_the_horizon_is_forgotten_and_stays_so() -> None:
     old, new = net.publish(ADA, 9), net.publish(ADA, 10)
     net.retire(30)
     assert list(net.posts) == [new.id]
-    assert net.view(BO, old.id, 30, 0.0) is None
+    assert view_of(net, BO, old.id, 30) is None
     assert feed_for(net, BO, 30) == [new.id]
     net.like(BO, old.id, 30)
     net.reply(BO, old.id, 30)
@@ -207,7 +215,7 @@ def test_a_cascade_outlives_its_root_while_people_engage_with_it() -> None:
     net.retire(30)
     assert list(net.posts) == [post_id(DI, 0)]
     assert net.cascades[root.id].posts == 3
-    assert net.view(BO, post_id(DI, 0), 30, 0.0) is not None
+    assert view_of(net, BO, post_id(DI, 0), 30) is not None
 
 
 @pytest.mark.slow
@@ -265,6 +273,23 @@ def test_the_counts_of_authors_go_on_after_a_restore() -> None:
     net.reply(BO, post_id(ADA, 0), 1)
     again.restore(Columns(net.columns()))
     assert (again.publish(ADA, 2).id, again.publish(BO, 2).id) == (post_id(ADA, 1), post_id(BO, 1))
+
+
+def test_a_fork_may_keep_less_than_was_kept_and_has_room_for_what_came_before() -> None:
+    net = network(memory=40, size=9)
+    for tick in range(40):
+        net.publish(ADA, tick)
+    feed_for(net, CY, 40)
+    small: dict[str, Any] = {"memory": 2, "size": 1, "pool": 1, "out_of_network": 1.0, "horizon_rounds": 2}
+    fork, columns = network(**small), Columns(net.columns())
+    fork.restore(columns)
+    assert columns.unread == []
+    assert fork.timelines.of(BO) == [*range(40)]
+    assert feed_for(fork, CY, 41) == []
+    fork.use(FeedConfig(**{**small, "algorithm": "chronological", "out_of_network": 0.0}), RelevanceConfig())
+    assert feed_for(fork, BO, 41) == [39]
+    fork.publish(ADA, 42)
+    assert fork.timelines.of(BO) == [39, 40]
 
 
 def test_ids_are_exact_in_a_double_and_never_overflow() -> None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from prism.social.originals import FIRST_SIZE, Originals
-from prism.social.post import NO_POST, Post, origin_of, post_id
-from tests.social.scalar_feed import luck, sampled
+from prism.config import FeedConfig, RelevanceConfig
+from prism.social.graph import FollowGraph
+from prism.social.network import Network
+from prism.social.population import Population
+from prism.social.post import Post, origin_of, post_id
+from tests.social.in_view import opened
+from tests.social.people import persona
+from tests.social.scalar_feed import feed_for, luck, pool_of, roots_in, sampled
 
 
 def original(author: int, tick: int = 0) -> Post:
@@ -17,26 +25,30 @@ def original(author: int, tick: int = 0) -> Post:
     return Post(id=new, author=author, text="", topics=(), created=tick, root=new, origin=origin_of(author, tick, 0))
 
 
-def originals(count: int, part_size: int) -> Originals:
-    kept = Originals(part_size)
-    for author in range(count):
-        kept.extend([author], [original(author).origin])
-    return kept
+def origins(count: int) -> NDArray[np.uint64]:
+    return np.array([origin_of(author, 0, 0) for author in range(count)], dtype=np.uint64)
+
+
+def strangers(people: int, **feed: Any) -> Network:
+    """Return a network of people of whom nobody follows anybody, and whose feeds have room for the whole sample."""
+    settings = {"out_of_network": 1.0, "algorithm": "chronological", "size": 20, "pool": 20, **feed}
+    population = Population(personas=(persona(),) * people, graph=FollowGraph(people, [], []))
+    return Network(population, FeedConfig(**settings), seed=1, ticks_per_round=24)
 
 
 def test_of_few_originals_all_can_be_sampled() -> None:
-    assert sampled(originals(100, 100), 100, 1, 7, 0) == [*range(100)]
+    assert sampled(origins(100), 100, 100, 1, 7, 0).tolist() == [*range(100)]
 
 
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("count", [501, 1000, 3000])
 def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(count: int) -> None:
-    kept, readers, seen, sizes = originals(count, 500), 6000, Counter[int](), Counter[int]()
+    kept, readers, seen, sizes = origins(count), 6000, Counter[int](), Counter[int]()
     for reader in range(readers):
-        found = sampled(kept, 20, 1, reader, 24)
+        found = sampled(kept, 500, 20, 1, reader, 24).tolist()
         assert len(found) == len(set(found)) == 20
         seen.update(found)
-        sizes[len(sampled(kept, 1000, 1, reader, 24))] += 1
+        sizes[len(sampled(kept, 500, 1000, 1, reader, 24))] += 1
     mean = 20 * readers / count
     assert len(seen) == count
     assert max(seen.values()) < 1.8 * mean
@@ -46,27 +58,44 @@ def test_of_many_originals_a_part_is_sampled_and_over_readers_each_is_as_likely(
     assert 0.9 < first / second < 1.1, "neither early nor late originals, nor low or high numbers, are shown more"
 
 
+@pytest.mark.parametrize("recent", [30, 100])
+def test_a_reader_is_shown_the_sample_that_the_definition_gives_whatever_has_been_forgotten(recent: int) -> None:
+    net, random = strangers(60, recent=recent, horizon_rounds=2), Random(4)
+    shown = Counter[int]()
+    for tick in range(240):
+        if tick % 24 == 0:
+            net.retire(tick)
+        for author in random.sample(range(40), random.choice((0, 1, 12))):
+            net.publish(author, tick)
+        reader = 40 + tick % 20
+        pool = net.living.ids(np.array(pool_of(net, reader, tick), dtype=np.int64)).tolist()
+        expected = {*pool} - {*roots_in(net, "seen", reader)}
+        assert {*opened(net, reader, tick)} == expected
+        shown.update(expected)
+    assert len(shown) > 500
+
+
+def test_changed_settings_of_a_sample_hold_for_the_next_feed() -> None:
+    net = strangers(300, recent=500)
+    for author in range(200):
+        net.publish(author, 0)
+    for reader, recent in zip(range(200, 300), (500, 3, 20, 500, 1) * 20, strict=True):
+        net.use(FeedConfig(out_of_network=1.0, size=20, pool=20, recent=recent), RelevanceConfig())
+        assert len(feed_for(net, reader, 1)) <= 20
+
+
 def test_a_reader_has_another_part_in_each_round_and_the_same_one_twice() -> None:
-    kept = originals(1000, 100)
-    rounds = [sampled(kept, 1000, 1, 5, start) for start in range(0, 240, 24)]
-    assert rounds == [sampled(kept, 1000, 1, 5, start) for start in range(0, 240, 24)]
+    kept = origins(1000)
+    rounds = [sampled(kept, 100, 1000, 1, 5, start).tolist() for start in range(0, 240, 24)]
+    assert rounds == [sampled(kept, 100, 1000, 1, 5, start).tolist() for start in range(0, 240, 24)]
     assert len(set(map(tuple, rounds))) > 4
 
 
 def test_one_original_more_changes_one_place_of_a_sample_at_most() -> None:
-    before, after = originals(300, 100), originals(301, 100)
+    before, after = origins(300), origins(301)
     for reader in range(200):
-        assert len(set(sampled(before, 10, 1, reader, 0)) - set(sampled(after, 10, 1, reader, 0))) <= 1
-
-
-def test_forgotten_originals_are_dropped_and_new_ones_take_their_room() -> None:
-    kept = originals(10, 100)
-    for author in range(10, 5 * FIRST_SIZE):
-        kept.extend([author], [original(author).origin])
-        kept.drop_before(author - 9)
-        assert len(kept) == 10
-    assert kept.newest(3) == [author - 2, author - 1, author]
-    assert len(sampled(kept, 100, 1, 1, 0)) == 10
+        found = ({*sampled(kept, 100, 10, 1, reader, 0).tolist()} for kept in (before, after))
+        assert len(next(found) - next(found)) <= 1
 
 
 def test_the_luck_of_equal_posts_does_not_follow_the_number_of_their_author() -> None:
@@ -78,15 +107,3 @@ def test_the_luck_of_equal_posts_does_not_follow_the_number_of_their_author() ->
     )
     assert 0.45 < wins / (100 * 29 * 20) < 0.55
     assert len({luck(original(author, tick)) for author in range(1000) for tick in range(20)}) == 20_000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("known", [0, 15, 290, 1400])
-def test_samples_of_many_readers_at_once_are_those_that_each_gets_alone(known: int) -> None:
-    kept, readers = originals(known + 60, 500), np.arange(0, 600, 2)
-    knows = np.sort(known + readers % 61)
-    at_once = kept.sampled_by(readers, knows, 20, 1, 24)
-    alone = dict[int, Originals]()
-    for reader, knew, row in zip(readers.tolist(), knows.tolist(), at_once.tolist(), strict=True):
-        early = alone.setdefault(knew, originals(knew, 500))
-        assert sorted(each for each in row if each != NO_POST) == sorted(sampled(early, 20, 1, reader, 24))

@@ -10,14 +10,22 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prism.agents import MOVED
 from prism.columns import Columns
 from prism.config import Config, FeedConfig
+from prism.social import turn_kernel
+from prism.social.graph import FollowGraph
+from prism.social.network import DEFAULT_RELEVANCE
+from prism.social.population import Population
 from prism.social.realised import Realised, feed_warning
+from prism.social.state import SocialState
+from prism.social.tables import BUILT, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN_ALL, SHOWN_OUTSIDE
+from prism.statechart import AgentState
 from tests.social.driver import SMALL, Run, shown, whole
+from tests.social.people import persona
 
 
 def condition(**feed: Any) -> Config:
@@ -71,10 +79,27 @@ def test_posts_seen_and_considered_are_the_triggers_for_them(run: Run) -> None:
     assert totals["behaviour"]["actions_per_person_day"] == round((engagements + totals["posts"]) / days, 6)
 
 
+class Feeds(Realised):
+    """The counts of ten people, with feeds that a test makes up."""
+
+    def __init__(self) -> None:
+        population = Population(personas=(persona(),) * 10, graph=FollowGraph(10, [], []))
+        self.tables = SocialState(population, FeedConfig(), 1, 10, DEFAULT_RELEVANCE)
+        super().__init__(self.tables, ["idle"], 60.0)
+
+    def built(self, inside: int, outside: int, feed: FeedConfig) -> None:
+        """Count a feed with so many posts of each side, as `build_feed` does."""
+        wanted, counts = round(feed.size * feed.out_of_network), self.tables.t.counts
+        places = [BUILT, PLACES, SHOWN_ALL, SHOWN_OUTSIDE, SHORT_INSIDE, SHORT_OUTSIDE]
+        short = max(0, feed.size - wanted - inside), max(0, wanted - outside)
+        counts.feeds[places] += [1, feed.size, inside + outside, outside, *short]
+        counts.share[0] += feed.size * feed.out_of_network
+
+
 def test_a_feed_that_keeps_its_promise_says_so() -> None:
-    realised = Realised(10, "idle", 60.0)
+    realised = Feeds()
     for _ in range(4):
-        realised.built(np.array([4]), np.array([1]), FeedConfig())
+        realised.built(4, 1, FeedConfig())
     assert realised.feed("strict") == {
         "fill": "strict",
         "length": {"configured": 5.0, "realised": 5.0},
@@ -92,61 +117,65 @@ def test_a_feed_that_keeps_its_promise_says_so() -> None:
     ],
 )
 def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(sides: tuple[int, int], line: str) -> None:
-    realised = Realised(10, "idle", 60.0)
-    realised.built(np.array(sides[:1]), np.array(sides[1:]), FeedConfig())
+    realised = Feeds()
+    realised.built(*sides, FeedConfig())
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
     assert len(line) <= 80
 
 
 def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
-    realised = Realised(10, "idle", 60.0)
+    realised = Feeds()
     config = FeedConfig(size=3, out_of_network=0.5)
-    realised.built(np.array([1]), np.array([2]), config)
+    realised.built(1, 2, config)
     line = "out of network 66.7%, not 50.0%: a feed has whole posts only"
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
 
 
 def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
     assert feed_warning({"inflation": 2.0}) == ""
-    realised = Realised(10, "idle", 60.0)
+    realised = Feeds()
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == ""
 
 
 def test_a_borrowed_place_counts_as_short_on_the_side_that_lacked_it() -> None:
-    realised = Realised(10, "idle", 60.0)
-    realised.built(np.array([1]), np.array([4]), FeedConfig(fill="borrow"))
+    realised = Feeds()
+    realised.built(1, 4, FeedConfig(fill="borrow"))
     assert realised.feed("borrow")["short"] == {"in_network": 3, "out_of_network": 0}
 
 
 def test_settings_that_change_count_for_the_feeds_they_were_for() -> None:
-    realised = Realised(10, "idle", 60.0)
-    realised.built(np.array([4]), np.array([1]), FeedConfig())
-    realised.built(np.array([0]), np.array([3]), FeedConfig(size=3, out_of_network=1.0))
+    realised = Feeds()
+    realised.built(4, 1, FeedConfig())
+    realised.built(0, 3, FeedConfig(size=3, out_of_network=1.0))
     assert realised.feed("strict")["length"] == {"configured": 4.0, "realised": 4.0}
     assert realised.feed("strict")["out_of_network"] == {"configured": 0.5, "realised": 0.5}
 
 
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=30))
+@settings(deadline=None)
 def test_long_stays_are_counted_to_three_digits(lengths: list[int]) -> None:
-    realised, tick = Realised(1, "idle", 60.0), 0
+    world, tick = Run().world, 0
+    codes = np.array([0])
     for length in lengths:
-        realised.moved("idle", "idle", 1, tick + length)
-        realised.stayed(["idle"], np.array([0], dtype=np.int16), np.array([length]))
         tick += length
-    dwell = realised.behaviour(tick, 0, 0)["dwell"]["idle"]
+        kind = [list(AgentState).index(AgentState.IDLE), 0, 0, -1, 0]
+        turn_kernel.apply(world.network.state.t, tick, codes, codes, np.array([kind]))
+    dwell = world.realised.behaviour(tick, 0, 0)["dwell"]["idle"]
     assert dwell["mean_ticks"] == pytest.approx(sum(lengths) / len(lengths), rel=0.01)
     if len(lengths) % 2:
         assert dwell["median_ticks"] == pytest.approx(median(lengths), rel=0.01)
-    assert realised.person_ticks(tick) == {"idle": tick}
+    assert world.realised.person_ticks(tick) == {"idle": 60 * tick}
 
 
 @pytest.mark.slow
 async def test_counts_go_on_after_a_restore() -> None:
     whole_run = await whole()
     part = await Run().advance(100)
-    again = Realised(60, "idle", 60.0)
-    again.restore(Columns(part.world.realised.columns()))
-    part.world.realised = again
+    realised, counts = part.world.realised, part.world.network.state.t
+    columns = [*realised.columns()]
+    for each in (counts.counts.feeds, counts.counts.share, counts.inside, counts.stays):
+        each[:] = 0
+    realised.restore(Columns(columns))
     rest = whole_run.tick - part.tick
     await part.advance(rest)
     assert part.world.totals() == whole_run.world.totals()

@@ -6,24 +6,44 @@ import random
 
 import numpy as np
 
+from prism.columns import Rows
+from prism.config import FeedConfig, RelevanceConfig
+from prism.social.graph import FollowGraph
+from prism.social.network import Network
+from prism.social.population import Population
 from prism.social.rings import Rings
+from tests.social.people import persona
 
 
-def test_numbers_that_come_at_once_are_kept_as_those_that_come_one_by_one() -> None:
+def test_a_timeline_keeps_the_newest_posts_in_order_also_while_its_length_changes() -> None:
     draw = random.Random(1)  # a test
-    for _ in range(50):
-        size, depth = draw.randint(1, 6), draw.randint(0, 5)
-        at_once, one_by_one = Rings(size, depth), Rings(size, depth)
+    for _ in range(10):
+        size, depth = draw.randint(2, 6), draw.randint(1, 6)
+        ties = [(draw.randrange(size), draw.randrange(size)) for _ in range(2 * size)]
+        graph = FollowGraph(size, [tie[0] for tie in ties], [tie[1] for tie in ties])
+        net = Network(Population(personas=(persona(),) * size, graph=graph), FeedConfig(memory=depth), 1, 10)
         kept: list[list[int]] = [[] for _ in range(size)]
-        for wave in range(6):
-            if wave == 3:
-                at_once.depth = one_by_one.depth = depth = draw.randint(1, 8)
-            people = [draw.randrange(size) for _ in range(draw.randint(0, 30))]
-            numbers = sorted(draw.randrange(1000) for _ in people)
-            at_once.add(np.array(people, dtype=np.int64), np.array(numbers, dtype=np.int64))
-            for person, number in zip(people, numbers, strict=True):
-                one_by_one.add(np.array([person]), np.array([number]))
-                kept[person] = [*kept[person], number][-depth:] if depth else []
-            touched = sorted(set(people))
-            assert [at_once.of(person) for person in touched] == [kept[person] for person in touched]
-            assert [one_by_one.of(person) for person in range(size)] == [at_once.of(person) for person in range(size)]
+        for number in range(60):
+            if number % 20 == 19:
+                depth = draw.randint(1, 8)
+                net.use(FeedConfig(memory=depth), RelevanceConfig())
+            author = draw.randrange(size)
+            net.publish(author, number)
+            for follower in graph.followers(author).tolist():
+                kept[follower] = [*kept[follower], number][-depth:]
+            assert [net.timelines.of(person) for person in range(size)] == kept
+
+
+def test_rings_are_filled_from_their_blocks_and_widened_without_a_loss() -> None:
+    lists = {0: [4], 2: [7, 8, 9, 10, 11], 3: [1, 2]}
+    rows = Rows(
+        np.array([*lists]), np.array([1, 5, 2]), np.array([number for each in lists.values() for number in each])
+    )
+    ends, counts = np.zeros((2, 4), dtype=np.int64)
+    rings = Rings(np.zeros((4, 5), dtype=np.int32), ends, counts)
+    rings.fill(rows)
+    assert [rings.of(person) for person in range(4)] == [lists.get(person, []) for person in range(4)]
+    rings = Rings(rings.widened(9), ends, counts)
+    assert [rings.of(person) for person in range(4)] == [lists.get(person, []) for person in range(4)]
+    (block,) = rings.blocks()
+    assert [each.tolist() for each in block] == [each.tolist() for each in rows]

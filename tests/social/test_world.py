@@ -10,6 +10,7 @@ import pytest
 from prism.agents import Source, Update
 from prism.config import FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
+from prism.social.tables import NEVER, SHOWN
 from prism.statechart import AgentState, agents_in_state
 from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
@@ -165,7 +166,7 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
     run = await Run().advance(5)
     agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.states[a] is AgentState.SCROLLING)
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
-    assert (run.world.agenda.name(agent), run.world.agenda.ticks[agent]) == ("timeout", max(6, entered + 5))
+    assert (run.world.next_trigger(agent), run.world.due[agent]) == ("timeout", max(6, entered + 5))
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
@@ -174,7 +175,7 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
 def test_an_idle_person_whose_turn_failed_misses_the_round() -> None:
     world = Run().world
     world.apply(Update(0, 3, "feed_ready", "idle", "idle", Source.CRASH))
-    assert world.agenda.ticks[3] == -1
+    assert world.due[3] == NEVER
 
 
 @pytest.mark.parametrize("size", [1, 3, 40])
@@ -195,7 +196,7 @@ async def test_attention_decides_how_far_down_a_feed_people_consider_posts(
 ) -> None:
     few = SimulationConfig(rounds=5, seed=5)
     run = await whole(msgspec.structs.replace(SMALL, simulation=few, feed=FeedConfig(attention=attention)))
-    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.sessions.shown[each.agent] == 5]
+    full_feeds = [each.view.fatigue for each in shown(run, "decides") if run.world.people[each.agent, SHOWN] == 5]
     assert {round(fatigue, 2) for fatigue in full_feeds} >= fatigues
     assert (moves(run.updates)["evaluating", "ignores"] == 0) is (attention == 1.0)
     assert {each.view.fatigue > 0.0 for each in shown(run, "ignores")} <= {True}

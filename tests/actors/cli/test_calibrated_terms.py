@@ -18,6 +18,7 @@ from prism.columns import Columns
 from prism.config import Config
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
+from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
 from tests.actors.persistence.independent_reader import read_run
 from tests.command import Prism
@@ -106,9 +107,10 @@ def test_a_run_from_a_checkpoint_is_the_whole_run_and_every_term_counts_in_it(ex
     world = whole.domain.world
     assert isinstance(world, SocialWorld)
     network = world.network
-    assert network._shared
-    assert network._exposures._engaged
-    shown = [[cascade for cascade, _ in network._exposures._of(agent)] for agent in range(network.population.size)]
+    t, living = network.state.t, network.cascades.length
+    assert (t.worth[:living, QUALITY] != 1.0).any()
+    assert t.people[:, ENGAGED_COUNT].any()
+    shown = [network.state.ring("exposed").of(agent) for agent in range(network.population.size)]
     assert any(len(cascades) > len({*cascades}) for cascades in shown), "somebody has been shown a cascade twice"
 
 

@@ -13,7 +13,7 @@ import pytest
 from actors import resume
 from actors.core.errors import ResumeRefusedError
 from actors.runs.directory import MANIFEST, RunDirectory
-from prism.social import feeds
+from prism.social import feed_kernel
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
 
@@ -63,8 +63,8 @@ def contents(run: Path) -> dict[str, bytes]:
 
 def give_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the code give other results."""
-    before: Callable[..., Any] = feeds.FeedWave.scores
-    monkeypatch.setattr(feeds.FeedWave, "scores", lambda wave, found: -before(wave, found))
+    before: Callable[..., Any] = feed_kernel.score_of
+    monkeypatch.setattr(feed_kernel, "score_of", lambda *given: -before(*given))
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> 
     assert read_run(Path("run"), "run").shadow is None
 
 
-@pytest.mark.parametrize("way", ["resident", "columns"])
+@pytest.mark.parametrize("way", ["resident", "compiled"])
 def test_the_figures_do_not_depend_on_how_turns_were_taken(way: str, command: Command, tmp_path: Path) -> None:
     run = run_of(tmp_path, SOCIAL, "--set", f"run.activation={way}")
     there = figures(command("shadow", str(run), "--share", "0.3", "--json"))

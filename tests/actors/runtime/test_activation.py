@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise, permutations, product
 from pathlib import Path
@@ -17,11 +17,10 @@ from actors import read_config, resume, run
 from actors.core.errors import MailboxClosedError
 from actors.persistence.journal import JOURNAL
 from actors.runtime.activation import MANY, SLICE_S, way_of
-from actors.runtime.columns import Columns as TurnsInColumns
-from prism.agents import Trigger, Update
+from prism.agents import Update
 from prism.columns import Ints
 from prism.config import Config, RunConfig
-from prism.social.world import SocialWorld
+from prism.social.turns import SocialTurns
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
@@ -55,7 +54,7 @@ SHIPPED = {
 """The shipped configurations, and what makes a short run without a server of each."""
 
 
-OTHERS = ("on_demand", "columns")
+OTHERS = ("on_demand", "compiled")
 """The ways besides `resident`, which is the reference."""
 
 
@@ -250,37 +249,27 @@ async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> Non
     [
         ("resident", MANY, "resident"),
         ("on_demand", 1, "on_demand"),
-        ("columns", 1, "on_demand"),
+        ("compiled", 1, "on_demand"),
         ("auto", MANY - 1, "resident"),
         ("auto", MANY, "on_demand"),
     ],
 )
-def test_auto_chooses_by_the_number_of_agents_and_columns_need_a_world_that_has_them(
+def test_auto_chooses_by_the_number_of_agents_and_turns_at_once_need_a_domain_that_has_them(
     chosen: Any, agents: int, expected: str
 ) -> None:
     assert way_of(RunConfig(activation=chosen), TrafficDomain(agents)) == expected
 
 
-def test_the_parts_of_a_long_wave_are_those_of_one_and_ask_for_its_states_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parts_of_a_long_wave_are_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = with_simulation(SMALL, ticks=24)
-    expected, asked = digest_of(taken("columns", settings)), list[int]()
-    states_of = SocialWorld.states_of
+    expected, taken_at_once = digest_of(taken("compiled", settings)), list[int]()
+    take = SocialTurns.take
 
-    def counted(world: SocialWorld, agents: Ints) -> Any:
-        asked.append(len(agents))
-        return states_of(world, agents)
+    def counted(turns: SocialTurns, wave: Any, start: int, numbers: Ints) -> None:
+        taken_at_once.append(len(numbers))
+        take(turns, wave, start, numbers)
 
-    exchanged: list[int] = []
-    exchange = TurnsInColumns.exchange
-
-    async def counting(turns: TurnsInColumns, tick: int, triggers: Sequence[Trigger[Any]]) -> Any:
-        exchanged.extend([len(triggers)] if len(triggers) else [])
-        return await exchange(turns, tick, triggers)
-
-    for name in ("AT_ONCE", "ENCODED_AT_ONCE"):
-        monkeypatch.setattr(f"actors.runtime.columns.{name}", 3)
-    monkeypatch.setattr(SocialWorld, "states_of", counted)
-    monkeypatch.setattr(TurnsInColumns, "exchange", counting)
-    assert digest_of(taken("columns", settings)) == expected
-    assert asked == exchanged
-    assert max(asked) > 3
+    monkeypatch.setattr("actors.runtime.compiled.AT_ONCE", 3)
+    monkeypatch.setattr(SocialTurns, "take", counted)
+    assert digest_of(taken("compiled", settings)) == expected
+    assert max(taken_at_once) == 3

@@ -20,7 +20,7 @@ from prism.social.domain import SocialDomain
 from prism.social.population import build_population
 from prism.statechart import Behaviour, Oracle
 from tests.actors.oracle.bench import Bench, question
-from tests.actors.runtime.test_columns import Settings, random_chart, random_settings
+from tests.actors.runtime.test_compiled import Settings, random_chart, random_settings
 from tests.actors.social_runs import SMALL
 from tests.tiers import Size
 
@@ -75,7 +75,7 @@ def test_random_worlds_have_one_digest_however_their_questions_are_answered(
     for seed in range(size(60, everyday=6)):
         settings, chart = settings_of(seed), SOCIAL_BEHAVIOUR if seed % 3 else random_chart(seed)
         reference = outcome(settings, chart, "resident", at_once=False)
-        assert outcome(settings, chart, "columns", at_once=True) == reference, seed
+        assert outcome(settings, chart, "compiled", at_once=True) == reference, seed
         assert outcome(settings, chart, "on_demand", at_once=True) == reference, seed
         answered += reference[-1]
     assert answered > 5 * seed, "people ask"
@@ -86,7 +86,7 @@ def test_a_run_that_was_ended_while_people_deliberated_goes_on_as_the_whole_one(
     people = msgspec.structs.replace(SMALL.population, ambiguity=0.6, deliberation_minutes=4.0)
     asking = msgspec.structs.replace(SMALL, population=people)
     first = run(asking, out=tmp_path / "whole")
-    columns = msgspec.structs.replace(asking, run=RunConfig(activation="columns"))
+    columns = msgspec.structs.replace(asking, run=RunConfig(activation="compiled"))
     for ticks in range(14, 19):
         run(columns, out=tmp_path / str(ticks), ticks=ticks)
         assert resume(tmp_path / str(ticks), ticks=SMALL.simulation.length).digest == first.digest

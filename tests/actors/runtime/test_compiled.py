@@ -1,4 +1,4 @@
-"""Turns in columns are the turns that agents take one by one, and a wave applied at once is its updates one by one."""
+"""Turns at once are the turns that agents take one by one, and a wave applied at once is its updates one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.runtime.columns import Columns
+from actors.runtime.compiled import Compiled
 from actors.runtime.simulation import Simulation
 from prism.agents.waves import Updates
 from prism.config import Config
@@ -202,7 +202,7 @@ def outcome(settings: Settings, seed: int, way: str, *, at_once: bool = True) ->
         if not at_once:
             world.apply_all = partial(one_by_one, world.apply_all)
         await run.run()
-        assert isinstance(run.agents, Columns) == (way == "columns")
+        assert isinstance(run.agents, Compiled) == (way == "compiled")
         return run
 
     run = run_scheduled(seed + len(way), done)
@@ -214,24 +214,10 @@ def one_by_one(apply_all: Any, updates: Updates) -> None:
         apply_all(Updates.of([update]))
 
 
-def use_columns_for_few(patch: pytest.MonkeyPatch, seed: int) -> None:
-    """Let every second world do nothing one by one, and encode in parts: small worlds have few people."""
-    if seed % 2:
-        for name in ("rng.FEW", "rng.FEW_PICKS", "social.graph.FEW", "social.world.FEW"):
-            patch.setattr(f"prism.{name}", -1)
-        patch.setattr("prism.social.feeds.SEEN_BITS", 2)
-        patch.setattr("prism.social.feeds.COMPARED", 3)
-        patch.setattr("actors.runtime.columns.ENCODED_AT_ONCE", 3)
-
-
-def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(
-    size: Size, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(size: Size) -> None:
     moved = 0
     for seed in range(size(100, everyday=3)):
-        with monkeypatch.context() as patch:
-            use_columns_for_few(patch, seed)
-            moved += people_moved_in_every_way(seed)
+        moved += people_moved_in_every_way(seed)
     assert moved > 3 * seed, "people do something"
 
 
@@ -241,5 +227,5 @@ def people_moved_in_every_way(seed: int) -> int:
     reference = outcome(settings, seed, "resident", at_once=False)
     assert outcome(settings, seed, "resident") == reference, seed
     assert outcome(settings, seed, "on_demand") == reference, seed
-    assert outcome(settings, seed, "columns") == reference, seed
+    assert outcome(settings, seed, "compiled") == reference, seed
     return len(reference[1]["behaviour"]["time_by_state"])  # type: ignore[index]

@@ -1,0 +1,70 @@
+"""A pointer to a named tuple, for numba: a kernel hands it to another one as a single word.
+
+Numba hands a tuple over member by member, and an array is eight members. With fifty arrays, most of the time of
+compilation went to that. A kernel that is called from Python puts the tuple into its own frame, and hands on its
+address.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
+from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import intrinsic
+
+
+class Pointer(types.Type):  # type: ignore[misc]
+    """The type of a pointer to a named tuple, whose fields are read as those of the tuple.
+
+    Args:
+        of: the type of the tuple.
+    """
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        super().__init__(name=f"Pointer({of})")
+
+
+@register_default(Pointer)
+class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, pointer: Any) -> None:
+        inner = manager.lookup(pointer.of).get_value_type()
+        super().__init__(manager, pointer, ir.PointerType(inner))
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = Pointer
+
+    def generic_resolve(self, pointer: Any, name: str) -> Any:
+        """Return the type of a field: of a tuple within the tuple, a pointer to that."""
+        if name not in pointer.of.fields:
+            return None
+        found = pointer.of.types[pointer.of.fields.index(name)]
+        return Pointer(found) if isinstance(found, types.NamedTuple) else found
+
+
+@lower_getattr_generic(Pointer)  # type: ignore[untyped-decorator]
+def _read(context: Any, builder: Any, pointer: Any, value: Any, name: str) -> Any:
+    place = pointer.of.fields.index(name)
+    address = cgutils.gep_inbounds(builder, value, 0, place)
+    found = pointer.of.types[place]
+    if isinstance(found, types.NamedTuple):
+        return address
+    return impl_ret_borrowed(context, builder, found, builder.load(address))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def address_of(_: Any, of: Any) -> Any:
+    """Return a pointer to a named tuple in the frame of the kernel that asks for it."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return cgutils.alloca_once_value(builder, arguments[0])
+
+    return Pointer(of)(of), code

@@ -1,0 +1,351 @@
+"""The feed, as docs/feeds.md has it, for one reader.
+
+`build_feed` is the whole of it, from top to bottom. The functions above it are its steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
+from prism.kernels import kernel
+from prism.rng import Draw
+from prism.social.post import NUMBER_BITS
+from prism.social.post_kernel import bits_for, engagements_of, follows, part_originals, topic_match
+from prism.social.tables import (
+    AUTHOR,
+    BASE,
+    BITS,
+    BUILT,
+    CAME_COUNT,
+    CAME_END,
+    CASCADE,
+    CHRONOLOGICAL,
+    CREATED,
+    ENGAGED_COUNT,
+    ENGAGED_END,
+    EXPOSED_COUNT,
+    EXPOSED_END,
+    FIRST,
+    HOT,
+    ID,
+    LEFT,
+    NEWEST,
+    OLDEST,
+    ONCE,
+    ORIGIN,
+    PLACES,
+    RANDOM,
+    SEEN_COUNT,
+    SEEN_END,
+    SEEN_SLOTS,
+    SHORT_INSIDE,
+    SHORT_OUTSIDE,
+    SHOWN,
+    SHOWN_ALL,
+    SHOWN_OUTSIDE,
+    TOPICS,
+)
+
+_POOL, _PART, _ORDER = int(Draw.FEED_POOL), int(Draw.FEED_PART), int(Draw.FEED_ORDER)
+_SLOT: Final = SEEN_SLOTS - 1
+_ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def mark_seen(t: Any, person: Any, value: Any) -> None:
+    """Set the slots of the cascades that a person has seen."""
+    ring, slots, at = t.seen[person], t.room.slots, t.people[person, SEEN_END]
+    for _ in range(t.people[person, SEEN_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        slots[ring[at] & _SLOT] = value
+
+
+@kernel
+def has_seen(t: Any, person: Any, cascade: Any) -> Any:
+    """Return whether a person has seen a cascade."""
+    if not t.room.slots[cascade & _SLOT]:
+        return False
+    ring, at = t.seen[person], t.people[person, SEEN_END]
+    for _ in range(t.people[person, SEEN_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        if ring[at] == cascade:
+            return True
+    return False
+
+
+@kernel
+def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
+    """Return whether a post of a seen cascade is shown: another followed person's, of one without an engagement.
+
+    What was shown before exposures were kept, as in the past of a fork, is no exposure: it is not shown again.
+    """
+    if t.settings.exposure == ONCE:
+        return False
+    was_shown, width, end = False, t.exposed.shape[1], t.people[person, EXPOSED_END]
+    for back in range(t.people[person, EXPOSED_COUNT]):
+        at = (end - 1 - back) % width
+        if t.exposed[person, at] == cascade:
+            if t.exposed_posts[person, at] >> NUMBER_BITS == author:
+                return False
+            was_shown = True
+    if not was_shown:
+        return False
+    width, end = t.engaged.shape[1], t.people[person, ENGAGED_END]
+    for back in range(t.people[person, ENGAGED_COUNT]):
+        if t.engaged[person, (end - 1 - back) % width] == cascade:
+            return False
+    return follows(t.ties, person, author)
+
+
+@kernel
+def score_of(t: Any, person: Any, post: Any, round_start: Any) -> Any:
+    """Return the score of the post in a row for a person; the highest is shown first."""
+    settings = t.settings
+    if settings.algorithm == CHRONOLOGICAL:
+        return t.posts[post, CREATED] * 1.0
+    if settings.algorithm == RANDOM:
+        return unit(t.key, person, round_start, _ORDER, t.posts[post, ORIGIN])
+    count = engagements_of(t, post)
+    if settings.algorithm == HOT:
+        return math.log10(max(1, count)) + t.posts[post, CREATED] / settings.freshness
+    popularity = count / (count + settings.popularity_half)
+    return topic_match(t.interests, person, t.posts[post, TOPICS]) + popularity * settings.popularity_weight
+
+
+@kernel
+def comes_first(t: Any, one: Any, other: Any) -> Any:
+    """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id.
+
+    The hash depends on the original and on who made the post, never on what else they have made, so that pairs of runs
+    stay matched.
+    """
+    room = t.room
+    if room.scores[one] != room.scores[other]:
+        return room.scores[one] > room.scores[other]
+    if room.created[one] != room.created[other]:
+        return room.created[one] > room.created[other]
+    if room.lucks[one] != room.lucks[other]:
+        return room.lucks[one] > room.lucks[other]
+    base = t.counts.posts[BASE]
+    return t.posts[room.numbers[one] - base, ID] > t.posts[room.numbers[other] - base, ID]
+
+
+@kernel
+def put(t: Any, at: Any, person: Any, number: Any, round_start: Any) -> None:
+    """Make a post the candidate at a place."""
+    post, room = number - t.counts.posts[BASE], t.room
+    row = t.posts[post]
+    room.numbers[at], room.cascades[at], room.created[at] = number, row[CASCADE], row[CREATED]
+    room.lucks[at] = scattered(row[ORIGIN] + (row[AUTHOR] << 1))
+    room.scores[at] = score_of(t, person, post, round_start)
+
+
+@kernel
+def add_own(t: Any, person: Any, round_start: Any) -> Any:
+    """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
+
+    Forgotten posts are left out, and so are the reader's own, and those of cascades that the reader has seen, unless
+    they are shown again.
+    """
+    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
+    first, base, count = t.counts.posts[FIRST], t.counts.posts[BASE], 0
+    for _ in range(t.people[person, CAME_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        number = np.int64(ring[at])
+        if number < first:
+            continue
+        author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
+        if author == person:
+            continue
+        if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
+            continue
+        put(t, count, person, number, round_start)
+        same = 0
+        while cascades[same] != cascade:
+            same += 1
+        if same == count:
+            count += 1
+        elif comes_first(t, count, same):
+            put(t, same, person, number, round_start)
+    return count
+
+
+@kernel
+def keep_smallest(t: Any, start: Any, count: Any, limit: Any) -> Any:
+    """Choose the originals with the smallest of these hashes, none above a limit; return how many they are.
+
+    Args:
+        start: where they start in the parts of originals; count: how many there are.
+    """
+    hashes, smallest, chosen, posts = t.room.hashes, t.room.smallest, t.room.chosen, t.part_posts
+    most, kept = t.settings.pool, 0
+    for at in range(count):
+        bits = hashes[at]
+        if bits > limit:
+            continue
+        if kept == most:
+            if bits >= smallest[kept - 1]:
+                continue
+            kept -= 1
+        to = kept
+        while to > 0 and smallest[to - 1] > bits:
+            smallest[to], chosen[to] = smallest[to - 1], chosen[to - 1]
+            to -= 1
+        smallest[to], chosen[to] = bits, posts[start + at]
+        kept += 1
+    return kept
+
+
+@kernel
+def sample(t: Any, person: Any, round_start: Any) -> Any:
+    """Choose the originals of a reader's sample, those with the smallest hashes; return how many they are.
+
+    With more originals than a part has, a reader draws a part anew in each round: each original is equally likely to be
+    sampled however many there are, and a sample costs no more. One original more or less changes at most one place of a
+    sample, unless the number of parts changes: samples of two conditions stay matched. Source: bottom-k samples, Cohen
+    & Kaplan, "Summarizing data using bottom-k sketches" (2007).
+    """
+    known = t.counts.originals[NEWEST] - t.counts.originals[OLDEST]
+    bits = bits_for(known, t.settings.part_size)
+    if t.counts.originals[BITS] != bits:
+        part_originals(t)
+    part = np.int64(drawn_bits(t.key, person, round_start, _PART, 0) >> U(64 - bits)) if bits else np.int64(0)
+    salt = drawn_bits(t.key, person, round_start, _POOL, 0)
+    start, count, likely = t.part_starts[part], t.part_counts[part], 2 * t.settings.pool + 8
+    hashes, origins = t.room.hashes, t.part_origins
+    for at in range(count):
+        hashes[at] = mixed_bits(origins[start + at] ^ salt)
+    if count > 2 * likely:  # nearly always enough of them are below this
+        kept = keep_smallest(t, start, count, _ALL // U(count) * U(likely))
+        if kept == t.settings.pool:
+            return kept
+    return keep_smallest(t, start, count, _ALL)
+
+
+@kernel
+def best_of(t: Any, start: Any, stop: Any) -> Any:
+    """Return the place of the best candidate from `start` to before `stop`; -1 if there is none."""
+    best = -1
+    for at in range(start, stop):
+        if best < 0 or comes_first(t, at, best):
+            best = at
+    return best
+
+
+@kernel
+def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
+    """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
+    cascade, author = t.room.cascades[at], t.posts[t.room.numbers[at] - t.counts.posts[BASE], AUTHOR]
+    if author == person or has_seen(t, person, cascade):
+        return False
+    for same in range(own):
+        if t.room.cascades[same] == cascade:
+            return False
+    return not follows(t.ties, person, author)
+
+
+@kernel
+def add_others(t: Any, person: Any, own: Any, most: Any, round_start: Any) -> Any:
+    """Add the best sampled originals of other people after the own side, best first; return how many there are.
+
+    Whether a post may be shown is asked of the best ones only, until there are as many as can be shown.
+
+    Args:
+        own: the candidates of the own side; most: the most that can be shown.
+    """
+    count = sample(t, person, round_start)
+    for at in range(count):
+        put(t, own + at, person, t.room.chosen[at], round_start)
+    found, end = own, own + count
+    while found < end and found - own < most:
+        best = best_of(t, found, end)
+        if is_eligible(t, person, own, best):
+            exchange(t, found, best)
+            found += 1
+        else:
+            end -= 1
+            exchange(t, best, end)
+    return found - own
+
+
+@kernel
+def exchange(t: Any, one: Any, other: Any) -> None:
+    """Let two candidates change places."""
+    room = t.room
+    room.numbers[one], room.numbers[other] = room.numbers[other], room.numbers[one]
+    room.cascades[one], room.cascades[other] = room.cascades[other], room.cascades[one]
+    room.created[one], room.created[other] = room.created[other], room.created[one]
+    room.lucks[one], room.lucks[other] = room.lucks[other], room.lucks[one]
+    room.scores[one], room.scores[other] = room.scores[other], room.scores[one]
+
+
+@kernel
+def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
+    """Put the best of both sides into a person's feed, in the order of their scores.
+
+    Args:
+        inside, outside: how many of each side there are to be, none more than there are.
+        own: the candidates of the own side; those of the other one follow, best first.
+    """
+    numbers, feed, first, other = t.room.numbers, t.feed, 0, own
+    for at in range(inside + outside):
+        if first < inside:
+            exchange(t, first, best_of(t, first, own))
+        if other == own + outside or (first < inside and comes_first(t, first, other)):
+            feed[person, at] = numbers[first]
+            first += 1
+        else:
+            feed[person, at] = numbers[other]
+            other += 1
+
+
+@kernel
+def remember_shown(t: Any, person: Any, shown: Any) -> None:
+    """Remember the cascades of a person's feed as seen, and its posts where cascades are shown more than once."""
+    people, base = t.people[person], t.counts.posts[BASE]
+    for at in range(shown):
+        post = t.feed[person, at] - base
+        t.seen[person, people[SEEN_END]] = t.posts[post, CASCADE]
+        people[SEEN_END] = (people[SEEN_END] + 1) % t.seen.shape[1]
+        if t.settings.exposure != ONCE:
+            t.exposed_posts[person, people[EXPOSED_END]] = t.posts[post, ID]
+            t.exposed[person, people[EXPOSED_END]] = t.posts[post, CASCADE]
+            people[EXPOSED_END] = (people[EXPOSED_END] + 1) % t.exposed.shape[1]
+    people[SEEN_COUNT] = min(people[SEEN_COUNT] + shown, t.settings.seen_depth)
+    if t.settings.exposure != ONCE:
+        people[EXPOSED_COUNT] = min(people[EXPOSED_COUNT] + shown, t.settings.memory)
+
+
+@kernel
+def build_feed(t: Any, person: Any, tick: Any) -> None:
+    """Build the feed of a person who looks at this tick, and begin their session with it.
+
+    It has the best posts of the people whom they follow and the best of a sample of all others', each cascade once.
+    """
+    settings, counts = t.settings, t.counts.feeds
+    round_start, total = tick - tick % settings.ticks_per_round, settings.inside + settings.outside
+    mark_seen(t, person, 1)
+    own, others, wanted = add_own(t, person, round_start), 0, settings.outside
+    if settings.borrow:
+        wanted = max(settings.outside, total - own)
+    if settings.outside:
+        others = add_others(t, person, own, wanted, round_start)
+    mark_seen(t, person, 0)
+    if settings.borrow:
+        wanted = min(others, wanted)
+    inside, outside = min(own, total - wanted), min(others, wanted)
+    mix(t, person, inside, own, outside)
+    shown = inside + outside
+    remember_shown(t, person, shown)
+    t.people[person, SHOWN] = t.people[person, LEFT] = shown
+    counts[BUILT] += 1
+    counts[PLACES] += total
+    t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise
+    counts[SHOWN_ALL] += shown
+    counts[SHOWN_OUTSIDE] += outside
+    counts[SHORT_INSIDE] += max(0, settings.inside - inside)
+    counts[SHORT_OUTSIDE] += max(0, settings.outside - outside)

@@ -1,0 +1,36 @@
+"""Compiled kernels, made ready before the first tick: a tick would wait half a minute for them on a new machine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism import kernels
+from prism.agents import answer_kernel
+from prism.agents.social_agent import ANYBODY
+from prism.config import FeedConfig
+from prism.config.model import RelevanceConfig
+from prism.social import post_kernel, turn_kernel
+from prism.social.graph import FollowGraph
+from prism.social.population import Population
+from prism.social.state import SocialState
+
+
+def make_ready(person_ticks: int) -> None:
+    """Compile the kernels, or load them, if a run of so many person-ticks is over sooner with them.
+
+    Each is called once in a world of two people, with arrays of the types that it will get.
+    """
+    if kernels.are_compiled() or not kernels.are_wanted(person_ticks):
+        return
+    kernels.compile_kernels()
+    people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
+    state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
+    state.make_room(2)
+    due, codes = (np.zeros(2, dtype=np.int64) for _ in range(2))
+    nobody = due[:0]
+    turn_kernel.begin_round(state.t, 0, 1.0)
+    turn_kernel.take_due(state.t, 0, due, codes)
+    turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
+    post_kernel.see(state.t, nobody, 0, np.zeros((0, 4), dtype=np.int64), np.zeros((0, 6)))
+    some, room = np.frombuffer(b"-", dtype=np.uint8), np.zeros(8, dtype=np.uint8)
+    answer_kernel.write_answers(nobody, nobody, some, some, nobody, some, nobody, room)

@@ -1,0 +1,396 @@
+"""The state of the social world: its tables, the room in them, and what has no place in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.columns import Ints, Rows, looked_up
+from prism.config import FeedConfig
+from prism.config.model import RelevanceConfig
+from prism.kernel_delays import CONSTANT
+from prism.kernel_rng import keys_of
+from prism.rng import Draw, mixing_key
+from prism.social.graph import FollowGraph
+from prism.social.interests import interests_of
+from prism.social.population import Population
+from prism.social.post import NO_POST
+from prism.social.rings import Rings
+from prism.social.tables import (
+    ALGORITHMS,
+    BASE,
+    BEGUN_IN,
+    BITS,
+    CAME_COUNT,
+    CAME_END,
+    CASCADE_COLUMNS,
+    CASCADE_FIRST,
+    CREDITS,
+    CURRENT,
+    DUE,
+    EARLY,
+    END,
+    ENGAGED_COUNT,
+    ENGAGED_END,
+    EVENT_COLUMNS,
+    EXPOSED_COUNT,
+    EXPOSED_END,
+    EXPOSURES,
+    FIRST,
+    IS_ORIGINAL,
+    KIND,
+    LARGEST,
+    LEFT,
+    LENGTHS,
+    MOST,
+    NEVER,
+    NEWEST,
+    OFFLINE,
+    OLDEST,
+    ONCE,
+    PERSON_COLUMNS,
+    POST_COLUMNS,
+    ROOT,
+    ROWS,
+    SEEN_COUNT,
+    SEEN_END,
+    SEEN_SLOTS,
+    SESSION_ROUND,
+    SHIFT,
+    SIZE,
+    TIMEOUT,
+    Counts,
+    Interests,
+    Room,
+    Settings,
+    Tables,
+    Ties,
+    grown,
+    widened,
+)
+
+FIRST_ROOM: Final = 1024
+NUMBERS_MAX: Final = 2**31 - 1
+"""The most posts of a run: their numbers are in rows of 32 bits."""
+
+RINGS: Final[Mapping[str, tuple[int, int]]] = {
+    "timeline": (CAME_END, CAME_COUNT),
+    "seen": (SEEN_END, SEEN_COUNT),
+    "exposed_posts": (EXPOSED_END, EXPOSED_COUNT),
+    "exposed": (EXPOSED_END, EXPOSED_COUNT),
+    "engaged": (ENGAGED_END, ENGAGED_COUNT),
+}
+"""`{table: the columns of people that say where its next number goes, and how many it has}`."""
+
+
+class SocialState:
+    """The tables, and the room in them.
+
+    Args:
+        population: the people and their ties.
+        feed: the settings of the feed; relevance: the curves of popularity and appeal.
+        seed: the run's seed.
+        ticks_per_round: the length of a round.
+    """
+
+    def __init__(
+        self, population: Population, feed: FeedConfig, seed: int, ticks_per_round: int, relevance: RelevanceConfig
+    ) -> None:
+        self._ticks_per_round = ticks_per_round
+        self._graph = population.graph
+        self._changed: dict[tuple[int, int], bool] = {}
+        """`{(follower, followee): whether there is a tie}` of the ties that interventions have changed."""
+        names, interests = interests_of(population.personas)
+        self.topics: list[tuple[str, ...]] = [*((name,) for name in names), ()]
+        """The topics of posts, by their code."""
+        self._codes = {topics: code for code, topics in enumerate(self.topics)}
+        self.places = {name: place for place, name in enumerate(names)}
+        """The place of each topic: interests first."""
+        self.texts: dict[int, str] = {}
+        """`{number: what the author wrote}` of the posts that have a text of their own."""
+        self.t = _tables(population.size, interests, _ties(population.graph, {}), seed, Draw.FEED_PART)
+        self.use(feed, relevance)
+
+    def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
+        """Use settings of the feed, and of the curves of popularity and appeal, from now on."""
+        was, outside = self.t.settings, round(feed.size * feed.out_of_network)
+        kept = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
+        self.t = self.t._replace(
+            settings=was._replace(
+                algorithm=ALGORITHMS[feed.algorithm],
+                exposure=EXPOSURES[feed.exposure],
+                credit=CREDITS[feed.reshare_credit],
+                inside=feed.size - outside,
+                outside=outside,
+                borrow=int(feed.fill == "borrow"),
+                depth=feed.memory,
+                seen_depth=max(was.seen_depth, kept),  # what was seen under larger settings stays seen
+                memory=max(was.seen_depth, kept),
+                pool=feed.pool,
+                part_size=feed.recent,
+                ticks_per_round=self._ticks_per_round,
+                share=feed.size * feed.out_of_network,
+                popularity_weight=float(feed.popularity_weight),
+                popularity_half=float(relevance.popularity_half),
+                freshness=float(feed.hot_rounds * self._ticks_per_round),
+                appeal_power=float(relevance.appeal_power),
+                attention=float(feed.attention),
+            )
+        )
+        self.t.counts.originals[BITS] = -1
+        self._make_room_for_people(feed.size)
+
+    def _make_room_for_people(self, size: int) -> None:
+        """Give every person rows that are long enough for the settings."""
+        t, settings = self.t, self.t.settings
+        wanted = {"timeline": settings.depth, "seen": settings.seen_depth}
+        if settings.exposure != ONCE:
+            wanted |= dict.fromkeys(("exposed_posts", "exposed", "engaged"), settings.memory)
+            if len(t.exposed) < len(t.people):
+                t = t._replace(
+                    exposed_posts=np.zeros((len(t.people), 1), dtype=np.int64),
+                    exposed=np.zeros((len(t.people), 1), dtype=np.int32),
+                    engaged=np.zeros((len(t.people), 1), dtype=np.int32),
+                )
+        self.t = t._replace(feed=widened(t.feed, size))
+        ends = t.people[:, EXPOSED_END].copy()
+        for name, width in wanted.items():
+            if name == "exposed":
+                t.people[:, EXPOSED_END] = ends  # which the wider ring of posts has moved
+            wider: dict[str, Any] = {name: self.ring(name).widened(max(1, width))}
+            self.t = self.t._replace(**wider)
+        room, candidates = self.t.room, settings.depth + settings.pool + 2
+        self.t = self.t._replace(
+            room=room._replace(
+                numbers=grown(room.numbers, candidates),
+                cascades=grown(room.cascades, candidates),
+                created=grown(room.created, candidates),
+                lucks=grown(room.lucks, candidates),
+                scores=grown(room.scores, candidates),
+                smallest=grown(room.smallest, settings.pool + 1),
+                chosen=grown(room.chosen, settings.pool + 1),
+            )
+        )
+
+    def ring(self, name: str) -> Rings:
+        """Return the latest numbers of every person in a table of RINGS."""
+        end, count = RINGS[name]
+        return Rings(getattr(self.t, name), self.t.people[:, end], self.t.people[:, count])
+
+    def fill(self, name: str, rows: Rows) -> None:
+        """Set the latest numbers in a table, where nobody has any: more than its rows have room for, in some forks.
+
+        What is kept where cascades are shown more than once is dropped where they are not.
+        """
+        if len(getattr(self.t, name)) < len(self.t.people):
+            return
+        width, room = int(rows.lengths.max(initial=1)), self.t.room
+        candidates = width + self.t.settings.pool + 2
+        wider: dict[str, Any] = {name: self.ring(name).widened(width)}
+        self.t = self.t._replace(
+            **wider,
+            room=room._replace(
+                numbers=grown(room.numbers, candidates),
+                cascades=grown(room.cascades, candidates),
+                created=grown(room.created, candidates),
+                lucks=grown(room.lucks, candidates),
+                scores=grown(room.scores, candidates),
+            ),
+        )
+        self.ring(name).fill(rows)
+
+    def use_states(self, count: int, initial: int) -> None:
+        """Have so many states, without roles and delays; everybody is in the initial one."""
+        delays = np.tile([float(CONSTANT), 1.0, 0.0, float(TIMEOUT)], (count, 1))
+        inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, LENGTHS), dtype=np.int64)
+        inside[initial, 0] = len(self.t.people)
+        self.t.people[:, 0] = initial
+        self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
+
+    # Ties
+
+    def change_ties(self, changed: Mapping[tuple[int, int], bool]) -> None:
+        """Let people follow others from now on, or not: `{(follower, followee): whether}`."""
+        self._changed |= changed
+        self.t = self.t._replace(ties=_ties(self._graph, self._changed))
+
+    # Posts and cascades
+
+    def code_of(self, topics: tuple[str, ...]) -> int:
+        """Return the code of a post's topics."""
+        if topics not in self._codes:
+            self._codes[topics] = len(self.topics)
+            self.topics.append(topics)
+            for topic in topics:
+                self.places.setdefault(topic, len(self.places))
+            of_codes = [[self.places[topic] for topic in each] for each in self.topics]
+            starts = np.cumsum([0, *map(len, of_codes)], dtype=np.int64)
+            places = np.array([place for each in of_codes for place in each], dtype=np.int64)
+            self.t = self.t._replace(interests=self.t.interests._replace(starts=starts, places=places))
+        return self._codes[topics]
+
+    def make_room(self, acts: int) -> None:
+        """Make room for the posts and events of so many acts."""
+        t, counts = self.t, self.t.counts
+        if counts.posts[END] - counts.posts[BASE] + acts > len(t.posts):
+            kept = t.posts[counts.posts[FIRST] - counts.posts[BASE] : counts.posts[END] - counts.posts[BASE]].copy()
+            posts = grown(t.posts, 2 * len(kept) + acts) if 2 * len(kept) + acts > len(t.posts) else t.posts
+            posts[: len(kept)] = kept
+            counts.posts[BASE] = counts.posts[FIRST]
+            t = t._replace(posts=posts)
+        t = t._replace(
+            cascades=grown(t.cascades, int(counts.cascades[ROWS]) + acts),
+            worth=grown(t.worth, int(counts.cascades[ROWS]) + acts),
+            events=grown(t.events, 2 * acts),
+        )
+        counts.posts[MOST] = NUMBERS_MAX
+        self.t = self._with_room_for_originals(t, acts)
+
+    def _with_room_for_originals(self, t: Tables, more: int) -> Tables:
+        counts = t.counts.originals
+        if counts[NEWEST] + more > len(t.originals):
+            kept = t.originals[counts[OLDEST] : counts[NEWEST]].copy()
+            originals = grown(t.originals, 2 * len(kept) + more)
+            originals[: len(kept)] = kept
+            counts[OLDEST], counts[NEWEST] = 0, len(kept)
+            t = t._replace(originals=originals)
+        most = int(counts[NEWEST] - counts[OLDEST]) + more
+        parts = 2 * (most // t.settings.part_size + 2)
+        if 2 * most + 8 * parts > len(t.part_posts) or parts >= len(t.part_counts):
+            size = 3 * most + 16 * parts
+            counts[BITS] = -1
+            t = t._replace(
+                part_origins=np.zeros(size, dtype=np.uint64),
+                part_posts=np.zeros(size, dtype=np.int64),
+                part_starts=np.zeros(2 * parts + 1, dtype=np.int64),
+                part_counts=np.zeros(2 * parts, dtype=np.int64),
+                room=t.room._replace(hashes=np.zeros(size, dtype=np.uint64)),
+            )
+        return t
+
+    def restore_originals(self) -> None:
+        """Let the living originals be sampled again."""
+        t, posts = self.t, self.t.counts.posts
+        kinds = t.posts[posts[FIRST] - posts[BASE] : posts[END] - posts[BASE], KIND]
+        numbers = posts[FIRST] + np.flatnonzero(kinds == IS_ORIGINAL)
+        t.originals[: len(numbers)] = numbers
+        t.counts.originals[:] = 0, len(numbers), -1
+
+    def drop_originals(self) -> None:
+        """Drop the originals that are forgotten."""
+        counts = self.t.counts.originals
+        live = self.t.originals[counts[OLDEST] : counts[NEWEST]]
+        dropped = int(np.searchsorted(live, self.t.counts.posts[FIRST]))
+        if dropped:
+            counts[OLDEST] += dropped
+            counts[BITS] = -1
+
+    def cascade_rows(self, cascades: Ints) -> Ints:
+        """Return the rows of cascades that are not forgotten, by number."""
+        counts = self.t.counts.cascades
+        rows: Ints = cascades - counts[SHIFT]
+        if counts[EARLY]:
+            early = np.flatnonzero(cascades < counts[CASCADE_FIRST])
+            rows[early] = np.searchsorted(self.t.early[: counts[EARLY]], cascades[early])
+        return rows
+
+    def cascade_numbers(self, roots: Ints) -> Ints:
+        """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
+        t, counts = self.t, self.t.counts.cascades
+        rows = np.flatnonzero(t.cascades[: counts[ROWS], SIZE])
+        numbers = rows + counts[SHIFT]
+        is_early = rows < counts[EARLY]
+        numbers[is_early] = t.early[rows[is_early]]
+        return looked_up(dict(zip(t.cascades[rows, ROOT].tolist(), numbers.tolist(), strict=True)), roots, NO_POST)
+
+
+def _ties(graph: FollowGraph, changed: Mapping[tuple[int, int], bool]) -> Ties:
+    """Return the ties of a graph with those that were changed."""
+    if changed:
+        tails, heads = graph.ties()
+        keys = tails * graph.size + heads
+        gone = np.array([tail * graph.size + head for tail, head in changed], dtype=np.int64)
+        added = [tie for tie, follows in changed.items() if follows]
+        kept = ~np.isin(keys, gone)
+        graph = FollowGraph(
+            graph.size,
+            np.concatenate((tails[kept], np.array([tail for tail, _ in added], dtype=np.int64))),
+            np.concatenate((heads[kept], np.array([head for _, head in added], dtype=np.int64))),
+        )
+    return Ties(*graph.arrays())
+
+
+def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
+    """Return tables of a run's beginning, all as small as they can be."""
+    people = np.zeros((size, PERSON_COLUMNS), dtype=np.int64)
+    people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
+    people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
+    return Tables(
+        settings=Settings(*[0] * 15, *[0.0] * 6),
+        key=keys_of(seed),
+        salt=mixing_key(seed, part),
+        people=people,
+        feed=np.zeros((size, 1), dtype=np.int32),
+        timeline=np.zeros((size, 1), dtype=np.int32),
+        seen=np.zeros((size, 1), dtype=np.int32),
+        exposed_posts=np.zeros((1, 1), dtype=np.int64),
+        exposed=np.zeros((1, 1), dtype=np.int32),
+        engaged=np.zeros((1, 1), dtype=np.int32),
+        posts=np.zeros((FIRST_ROOM, POST_COLUMNS), dtype=np.int64),
+        cascades=np.zeros((FIRST_ROOM, CASCADE_COLUMNS), dtype=np.int64),
+        worth=np.zeros((FIRST_ROOM, 2)),
+        early=_ints(1),
+        originals=_ints(FIRST_ROOM),
+        part_starts=_ints(1),
+        part_counts=_ints(1),
+        part_origins=_words(1),
+        part_posts=_ints(1),
+        ties=ties,
+        interests=interests,
+        activity=np.zeros(1),
+        rates=np.zeros(1),
+        numbers=np.zeros((1, 1)),
+        roles=np.full(1, OFFLINE, dtype=np.int64),
+        delays=np.zeros((1, 4)),
+        dwell=np.zeros((2, 3)),
+        inside=np.zeros((1, 2), dtype=np.int64),
+        stays=np.zeros((1, LENGTHS), dtype=np.int64),
+        weights=np.zeros((1, 5)),
+        kind_of=np.zeros(1, dtype=np.int32),
+        counts=_counts(),
+        events=np.zeros((16, EVENT_COLUMNS), dtype=np.int64),
+        room=_room(),
+    )
+
+
+def _counts() -> Counts:
+    """Return the counts of a run's beginning."""
+    counts = Counts(_ints(6), _ints(9), _ints(5), _ints(8), _ints(3), np.zeros(1))
+    counts.posts[MOST], counts.cascades[LARGEST] = NUMBERS_MAX, -1
+    return counts
+
+
+def _room() -> Room:
+    """Return room for one candidate."""
+    return Room(
+        _ints(1),
+        _ints(1),
+        _ints(1),
+        _words(1),
+        np.zeros(1),
+        np.zeros(SEEN_SLOTS, dtype=np.uint8),
+        _words(1),
+        _words(1),
+        _ints(1),
+    )
+
+
+def _ints(length: int) -> Ints:
+    return np.zeros(length, dtype=np.int64)
+
+
+def _words(length: int) -> NDArray[Any]:
+    return np.zeros(length, dtype=np.uint64)

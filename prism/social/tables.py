@@ -1,0 +1,334 @@
+"""The social world as flat tables of whole numbers, which kernels read and write: a row for each person, post, cascade.
+
+The tables are fixed in size while a kernel runs. `SocialTables` makes them, and makes room in them between two waves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.columns import Ints
+from prism.kernel_delays import CONSTANT
+
+# The columns of `people`
+STATE: Final = 0
+ENTERED: Final = 1  # the tick in which the person entered the state
+SESSION_ROUND: Final = 2  # the round of the latest session
+CURRENT: Final = 3  # the number of the post in view, NO_POST or GONE
+CAME: Final = 4  # the tick in which that post came into view
+DUE: Final = 5  # the tick of the next trigger, or NEVER
+NEXT: Final = 6  # its number among the triggers
+SHOWN: Final = 7  # the posts of the latest feed
+LEFT: Final = 8  # those still to be shown, or CLOSED
+PENDING: Final = 9  # the number of the action that the person is about to take
+MADE: Final = 10  # the posts that the person has made
+WAITS: Final = 11  # 1 while the person deliberates
+BARRED: Final = 12  # 1 once the person is quarantined
+SILENT: Final = 13  # 0; the tick at which a silence ends, or FOREVER
+BEGUN_IN: Final = 14  # the tick of the latest original
+BEGUN: Final = 15  # the originals of that tick
+CAME_END: Final = 16  # the place of the next number in the ring of the timeline, and how many are in it
+CAME_COUNT: Final = 17
+SEEN_END: Final = 18  # the same of the ring of cascades seen
+SEEN_COUNT: Final = 19
+EXPOSED_END: Final = 20  # the same of the ring of posts shown, where cascades are shown more than once
+EXPOSED_COUNT: Final = 21
+ENGAGED_END: Final = 22  # the same of the ring of cascades engaged with
+ENGAGED_COUNT: Final = 23
+PERSON_COLUMNS: Final = 24
+
+# The columns of `posts`
+ID: Final = 0
+ORIGIN: Final = 1
+AUTHOR: Final = 2
+CREATED: Final = 3
+CASCADE: Final = 4  # the number of the cascade
+TOPICS: Final = 5  # the code of the topics
+KIND: Final = 6
+PARENT: Final = 7  # the id of the post above, or NO_POST
+DEPTH: Final = 8
+LIKES: Final = 9
+REPLIES: Final = 10
+RESHARES: Final = 11
+POST_COLUMNS: Final = 12
+
+# The columns of `cascades`
+ROOT: Final = 0  # the id of the original
+ROOT_NUMBER: Final = 1  # its number
+TOUCHED: Final = 2  # the tick of the latest engagement
+SIZE: Final = 3  # the posts; 0 of a cascade that is forgotten
+DEEPEST: Final = 4
+ENGAGEMENTS: Final = 5
+CASCADE_COLUMNS: Final = 6
+
+# The columns of `worth`, a row for each cascade
+QUALITY: Final = 0
+LEAST_APPEAL: Final = 1
+
+# The columns of `events`
+WHO: Final = 0
+WHAT: Final = 1  # a number of an effect, or FEED
+POST: Final = 2  # the id of the post
+ABOVE: Final = 3  # the id of the post that it answers or reshares
+ABOUT: Final = 4  # the code of its topics
+EVENT_COLUMNS: Final = 5
+
+# The numbers of effects, which are those of pending actions; 0 is none
+LIKE: Final = 1
+REPLY: Final = 2
+RESHARE: Final = 3
+PUBLISH: Final = 4
+FEED: Final = 5
+
+# The numbers of kinds of posts
+IS_ORIGINAL: Final = 0
+IS_REPLY: Final = 1
+IS_RESHARE: Final = 2
+
+# The numbers of triggers that the world sends; those of the chart's delays follow
+FEED_READY: Final = 1
+WANTS_TO_POST: Final = 2
+SEES_POST: Final = 3
+DECIDES: Final = 4
+IGNORES: Final = 5
+TIMEOUT: Final = 6
+ROUND_ENDS: Final = 7
+
+NEVER: Final = -1
+CLOSED: Final = -1
+FOREVER: Final = -1
+GONE: Final = -2
+"""The number, and the id, of a post in view that is forgotten."""
+UNMOVED: Final = -1
+"""The target of a turn that moves nobody."""
+
+# Roles of states
+NO_ROLE: Final = 0
+OFFLINE: Final = 1
+BROWSE: Final = 2
+ATTEND: Final = 3
+
+# Laws of delays beside those of `prism.kernel_delays`
+LOOK: Final = 10  # a dwell time, by `dwell`
+WRITE: Final = 11
+ATTRIBUTE: Final = 12  # of a person, by a column of `numbers`
+
+CHRONOLOGICAL: Final = 0
+HOT: Final = 1
+INTEREST: Final = 2
+RANDOM: Final = 3
+ALGORITHMS: Final = {"chronological": CHRONOLOGICAL, "hot": HOT, "interest": INTEREST, "random": RANDOM}
+ONCE: Final = 0
+SIMPLE: Final = 1
+EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": 2}
+CREDITS: Final = {"seen": 0, "root": 1, "newest": 2}
+TO_ROOT: Final = 1
+TO_NEWEST: Final = 2
+
+SEEN_SLOTS: Final = 512
+"""The places of a table of seen cascades by their low bits. It tells most of those that a reader has not seen."""
+EXACT_TICKS: Final = 1000
+"""Stays shorter than this are counted by their exact length, longer ones by their first three digits."""
+LENGTHS: Final = EXACT_TICKS + 10 * (EXACT_TICKS - EXACT_TICKS // 10)
+"""The lengths by which stays are counted."""
+
+
+class Settings(NamedTuple):
+    """The settings that kernels read; they change with an intervention only.
+
+    Args:
+        inside, outside: the posts of each side of a feed; borrow: whether a side fills the other.
+        depth, seen_depth, memory: the most numbers of a person in each ring; pool: the posts of a sample.
+        part_size: the originals of a part, on average.
+        patience: ticks after which somebody without a row gets a timeout.
+        share: the configured posts of a feed from out of network, which need not be whole.
+        freshness: ticks that weigh as much as a factor of ten in engagements, in a hot feed.
+    """
+
+    algorithm: int
+    exposure: int
+    credit: int
+    inside: int
+    outside: int
+    borrow: int
+    depth: int
+    seen_depth: int
+    memory: int
+    pool: int
+    part_size: int
+    ticks_per_round: int
+    patience: int
+    window: int
+    may_post: int
+    share: float
+    popularity_weight: float
+    popularity_half: float
+    freshness: float
+    appeal_power: float
+    attention: float
+
+
+class Ties(NamedTuple):
+    """The people whom each person follows, ascending, and their followers: person i's from `starts[i]` on."""
+
+    out_starts: Ints
+    followees: NDArray[np.int32]
+    in_starts: Ints
+    followers: NDArray[np.int32]
+
+
+class Interests(NamedTuple):
+    """The interests of people, as bits, `width` bytes each, and as codes in their order; and the topics of each code.
+
+    A code of topics below the number of interests is that one interest. The topics of code c are
+    `places[starts[c] : starts[c + 1]]`: interests, or greater numbers for what is nobody's interest.
+    """
+
+    bits: NDArray[np.uint8]
+    width: int
+    topics: int
+    own_starts: Ints
+    own: NDArray[np.int32]
+    starts: Ints
+    places: Ints
+    no_topic: int
+
+
+class Counts(NamedTuple):
+    """Counts and ends that kernels move, each an array of whole numbers, by the names below."""
+
+    posts: Ints
+    cascades: Ints
+    done: Ints
+    feeds: Ints
+    originals: Ints
+    share: NDArray[np.float64]
+
+
+# Counts.posts
+FIRST: Final = 0  # the number of the oldest post that is not forgotten
+BASE: Final = 1  # the number of the post in the first row of `posts`
+END: Final = 2  # the number of the next post
+MOST: Final = 3  # the limit of END
+REFUSED: Final = 4  # 1 if END was at its limit; 2 + an author who was at theirs
+EVENTS: Final = 5  # the events of the wave
+# Counts.cascades
+EARLY: Final = 0  # the cascades in the first part of the columns, by number in `early`
+CASCADE_FIRST: Final = 1  # the number of the first cascade in the second part
+SHIFT: Final = 2  # the numbers in the second part, less their indices
+ROWS: Final = 3
+LARGEST: Final = 4  # the root, the posts and the depth of the largest
+LARGEST_SIZE: Final = 5
+LARGEST_DEPTH: Final = 6
+DEEPEST_OF_ALL: Final = 7
+BRANCHED: Final = 8
+# Counts.done, by the numbers of effects
+# Counts.feeds
+BUILT: Final = 0
+PLACES: Final = 1
+SHOWN_ALL: Final = 2
+SHOWN_OUTSIDE: Final = 3
+SHORT_INSIDE: Final = 4
+SHORT_OUTSIDE: Final = 5
+SEEN: Final = 6
+CONSIDERED: Final = 7
+# Counts.originals
+OLDEST: Final = 0  # the place of the oldest in `originals`
+NEWEST: Final = 1  # the place after the newest
+BITS: Final = 2  # the bits that tell the part of an original; -1: no original is in its part
+
+
+class Room(NamedTuple):
+    """Room in which feeds are built: candidates of both sides, and hashes."""
+
+    numbers: Ints
+    cascades: Ints
+    created: Ints
+    lucks: NDArray[np.uint64]
+    scores: NDArray[np.float64]
+    slots: NDArray[np.uint8]
+    hashes: NDArray[np.uint64]
+    smallest: NDArray[np.uint64]
+    chosen: Ints
+
+
+class Tables(NamedTuple):
+    """The tables, for kernels.
+
+    Args:
+        key: `prism.kernel_rng.keys_of` the seed; salt: what originals are mixed with for their parts.
+        feed: the numbers of the posts of each person's latest feed, first to last.
+        timeline, seen: rings of the posts that came to each person, and of the cascades shown.
+        exposed_posts, exposed, engaged: rings of the ids of posts shown, of their cascades, and of the cascades engaged
+            with; one row where cascades are shown once.
+        early: numbers of cascades, ascending.
+        originals: the numbers of originals; part_starts, part_counts: where each part of them starts in `part_origins`
+            and `part_posts`, and how many it has.
+        activity: of each person; rates: the probability of an original post in a session; one row: of everybody.
+        numbers: the numbers of people that charts read, a column each.
+        roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
+            numbers of looking and writing.
+        inside: the people in each state, and the ticks spent there less the people in it times the ticks; stays: the
+            stays in each state by their length.
+        weights: of actions of convinced people, a row for each kind of person, with their sum last; kind_of: the row.
+    """
+
+    settings: Settings
+    key: NDArray[np.uint64]
+    salt: np.uint64
+    people: Ints
+    feed: NDArray[np.int32]
+    timeline: NDArray[np.int32]
+    seen: NDArray[np.int32]
+    exposed_posts: Ints
+    exposed: NDArray[np.int32]
+    engaged: NDArray[np.int32]
+    posts: Ints
+    cascades: Ints
+    worth: NDArray[np.float64]
+    early: Ints
+    originals: Ints
+    part_starts: Ints
+    part_counts: Ints
+    part_origins: NDArray[np.uint64]
+    part_posts: Ints
+    ties: Ties
+    interests: Interests
+    activity: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    roles: Ints
+    delays: NDArray[np.float64]
+    dwell: NDArray[np.float64]
+    inside: Ints
+    stays: Ints
+    weights: NDArray[np.float64]
+    kind_of: NDArray[np.int32]
+    counts: Counts
+    events: Ints
+    room: Room
+
+
+def grown(table: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return a table with at least so many rows, with room for half as many again; itself if it has them."""
+    if rows <= len(table):
+        return table
+    larger = np.zeros((rows + rows // 2, *table.shape[1:]), dtype=table.dtype)
+    larger[: len(table)] = table
+    return larger
+
+
+def widened(table: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return a table with at least so many columns; itself if it has them."""
+    if width <= table.shape[1]:
+        return table
+    wider = np.zeros((len(table), width), dtype=table.dtype)
+    wider[:, : table.shape[1]] = table
+    return wider
+
+
+ALWAYS_ONE_TICK: Final = (float(CONSTANT), 1.0, 0.0)
+"""A dwell time that is not drawn."""

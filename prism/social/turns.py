@@ -1,0 +1,335 @@
+"""The turns of people, many at once: a chart's guards as a kernel, and a number for each thing that a turn comes to.
+
+A guard's tree is written as Python source, as for one agent, with the columns of the world in place of its fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism import kernels
+from prism.agents.turn import Decision, Source
+from prism.agents.waves import Kind, Wave
+from prism.columns import Ints
+from prism.config.model import ACTIONS as INTENDED
+from prism.config.model import IntentionsConfig, RelevanceConfig
+from prism.domain import ALONE, Turns
+from prism.expressions import Field
+from prism.expressions.source import Naming, source
+from prism.social.intentions import Intentions
+from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
+from prism.social.vocabulary import DRAFTED, intend
+from prism.social.world import SocialWorld
+from prism.statechart.statechart import Rows, Statechart
+from prism.statechart.transitions import Choice, Transition
+
+GUARDS_MAX: Final = 12
+"""The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
+GUARDED: Final = -2
+"""Stands for what depends on guards."""
+UNKNOWN: Final = -3
+"""Stands for what comes of guards that hold so for the first time."""
+DRAWS: Final = 1 << 20
+"""Is added to the number of an update whose action is drawn: those of the other actions follow it."""
+
+_POST: Final[Mapping[str, str]] = {
+    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {TOPICS}])",
+    "post.popularity": "popularity_of(t, post)",
+    "post.exposures": "exposures_of(t, person, post)",
+    "post.appeal": "appeal_of(t, person, post, exposures_of(t, person, post))",
+    "post.quality": "quality_of(t, post)",
+    "post.fatigue": "fatigue_of(t, person)",
+    "post.followed": "follows(t.ties, person, t.posts[post, AUTHOR])",
+    "post.likes": "t.posts[post, LIKES]",
+    "post.replies": "t.posts[post, REPLIES]",
+    "post.reshares": "t.posts[post, RESHARES]",
+    "post.age_ticks": "tick - t.posts[post, CREATED]",
+    "post.velocity": "velocity_of(t, post, tick)",
+}
+"""`{field: its source}` of the numbers and truth values of a post."""
+_READ: Final[Mapping[str, str]] = {
+    **_POST,
+    "agent.pending_action": f"t.people[person, {PENDING}]",
+    "agent.ticks_in_state": f"tick - t.people[person, {ENTERED}]",
+}
+"""The same of all fields that are read from the tables."""
+
+_HEAD: Final = """\
+from prism.expressions.source import differ, greatest, least, nan, quotient
+from prism.kernels import address_of, kernel
+from prism.social.post_kernel import (
+    appeal_of, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of, quality_of,
+    topic_match, velocity_of,
+)
+from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, LIKES, REPLIES, RESHARES, STATE
+from prism.social.turn_kernel import intended
+
+inf = float("inf")
+
+"""
+_TAIL: Final = f"""
+
+@kernel
+def select(tables, tick, agents, codes, triggers, fixed, starts, views, outcomes, given, numbers, places):
+    t = address_of(tables)
+    for at in range(len(agents)):
+        person = agents[at]
+        group = t.people[person, STATE] * triggers + codes[at]
+        number = fixed[group]
+        if number == {GUARDED}:
+            number = {ALONE}
+            if not views[group] or has_view(t, person):
+                places[at] = starts[group] + pattern(t, tick, person, group, given)
+                number = outcomes[places[at]]
+        if number >= {DRAWS}:
+            number += intended(t, person, tick) - {DRAWS}
+        numbers[at] = number
+"""
+
+
+class SocialTurns(Turns):
+    """The turns of people in one world.
+
+    Args:
+        world: the world.
+        chart: the people's chart.
+        intentions: the actions of convinced people.
+        asks: whether choices are put to the oracle; else the first option is taken.
+    """
+
+    def __init__(self, world: SocialWorld, chart: Statechart[Any], intentions: IntentionsConfig, *, asks: bool) -> None:
+        self._world = world
+        self._chart = chart
+        self._asks = asks
+        self._intentions = Intentions(intentions)
+        self.forms: list[tuple[Kind, Any]] = []
+        self._numbers: dict[tuple[Kind, Any], int] = {}
+        self._choices: dict[int, Choice[Any]] = {}
+        """`{number of a question: its options}`."""
+        self._decided: dict[tuple[int, str, str], int] = {}
+        """`{(number of a question, option, source): the number of the update that takes it}`."""
+        self._triggers = 0
+        """The triggers for which there are tables; 0 before the first wave."""
+
+    def number(self, kind: Kind, effect: Any = None) -> int:
+        """Return the number of a kind of update with an effect."""
+        found = self._numbers.get((kind, effect))
+        if found is None:
+            found = self._numbers[kind, effect] = len(self.forms)
+            self.forms.append((kind, effect))
+        return found
+
+    def prepare(self) -> None:
+        """Write the guards of the chart as a kernel, if that is not done for all triggers."""
+        if self._triggers != len(self._world.triggers_known):
+            self._make_tables()
+            none = np.zeros(0, dtype=np.int64)
+            self._select(*self._given_to(0, none, none), none, none)
+
+    def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
+        """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
+        self.prepare()
+        stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
+        while True:
+            given = self._given_to(wave.tick, wave.agents[start:stop], wave.codes[start:stop])
+            self._select(*given, numbers, places)
+            unknown = np.flatnonzero(numbers == UNKNOWN)
+            if not len(unknown):
+                return
+            for place in np.unique(places[unknown]).tolist():
+                self._outcomes[place] = self._outcome(place)
+
+    def _given_to(self, tick: int, agents: Ints, codes: Ints) -> tuple[Any, ...]:
+        """Return what the kernel reads of some turns."""
+        tables = self._triggers, self._fixed, self._starts, self._views, self._outcomes, self._given
+        return self._world.network.state.t, tick, agents, codes, *tables
+
+    def targets(self, number: int) -> tuple[str, ...] | None:
+        """Return the options of a question, by its number; None if it is the number of an update."""
+        choice = self._choices.get(number)
+        return None if choice is None else tuple(target.value for target in choice.targets)
+
+    def decided(self, asked: int, decision: Decision, agent: int) -> int:
+        """Return what a turn comes to whose question, by its number, has been decided.
+
+        It is taken as it was selected then, unless the person has moved since, or there is more to the decision.
+        """
+        if decision.reason or decision.content or decision.asked < self._world.people[agent, ENTERED]:
+            return ALONE
+        key = asked, decision.state, decision.source
+        found = self._decided.get(key)
+        if found is None:
+            row = self._choices[asked].option(decision.state)
+            found = ALONE
+            if row is not None and row.target in self._chart.states and row.action is not intend:
+                found = self._of_row(row, decision.source)
+            self._decided[key] = found
+        return found
+
+    # Tables
+
+    def _make_tables(self) -> None:
+        """Look up what each trigger comes to in each state, and write the guards on which it depends as a kernel."""
+        world, chart = self._world, self._chart
+        triggers, states = world.triggers_known, world.states_known
+        self._triggers, size = len(triggers), len(triggers) * len(states)
+        self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
+        self._views = np.zeros(size, dtype=np.bool_)
+        self._rows: dict[int, Rows[Any]] = {}
+        names, used, bodies = _Columns(world), 0, list[str]()
+        for code, state in enumerate(states):
+            for place, trigger in enumerate(triggers):
+                group = code * len(triggers) + place
+                rows = chart.rows(state, trigger)
+                if rows is None:
+                    self._fixed[group] = self.number(Kind(trigger, state.value, state.value, Source.NO_ROW))
+                elif rows.certain is not None:
+                    self._fixed[group] = self._of_selected(rows.certain, rows)
+                elif (body := names.body(rows, group)) is not None:
+                    self._fixed[group], self._starts[group], self._rows[used] = GUARDED, used, rows
+                    self._views[group] = any(field.startswith("post.") for field in rows.reads)
+                    used += 1 << len(rows.guarded)
+                    bodies.append(body)
+        self._outcomes = np.full(used, UNKNOWN, dtype=np.int64)
+        self._given = names.columns()
+        self._know_intentions()
+        pattern = ["@kernel", "def pattern(t, tick, person, group, given):", *bodies, "    return 0"]
+        self._select = kernels.generated("chart", _HEAD + "\n".join(pattern) + "\n" + _TAIL).select
+
+    def _outcome(self, place: int) -> int:
+        """Return what comes of the guards that hold so, by the place of their pattern in the table."""
+        start = max(start for start in self._rows if start <= place)
+        rows = self._rows[start]
+        holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
+        return self._of_selected(self._chart.selected(rows, holds), rows)
+
+    def _of_selected(self, found: Transition[Any] | Choice[Any] | None, rows: Rows[Any]) -> int:
+        """Return what comes of what `Statechart.selected` says, of these rows."""
+        if isinstance(found, Transition):
+            return self._of_row(found, Source.RULE)
+        if found is None:
+            trigger = next(group[0].trigger for group, _ in rows.guarded)
+            return self.number(Kind(trigger, rows.source.value, rows.source.value, Source.NO_ROW))
+        if not self._asks:
+            return self._of_row(found.options[0], Source.RULE)
+        if len(found.options) == 1:
+            return ALONE
+        number = len(self.forms)
+        self.forms.append((Kind(found.trigger, found.source.value, "", ""), None))
+        self._choices[number] = found
+        return number
+
+    def _of_row(self, row: Transition[Any], source: str) -> int:
+        """Return the number of the update that a row makes; ALONE if its action is none of the vocabulary."""
+        if row.target is None:
+            return ALONE
+        kind = Kind(row.trigger, row.source.value, row.target.value, source)
+        if row.action is None:
+            return self.number(kind)
+        if row.action is intend:
+            if not self._world.has_view(row.trigger):
+                return ALONE
+            first = len(self.forms)
+            self.forms += [(kind, action) for action in INTENDED]
+            return first + DRAWS
+        drafted = DRAFTED.get(row.action)
+        return ALONE if drafted is None else self.number(kind, drafted)
+
+    def _know_intentions(self) -> None:
+        """Put the weights of convinced people's actions into the tables."""
+        state, everybody = self._world.network.state, np.arange(self._world.population.size)
+        traits, rows = self._world.traits.traits(everybody)
+        weights = [self._intentions.weights(each) for each in traits]
+        table = np.array([[*each, math.fsum(each)] for each in weights]).reshape(len(weights), len(INTENDED) + 1)
+        state.t = state.t._replace(weights=table, kind_of=np.asarray(rows, dtype=np.int32))
+
+
+class _Columns(Naming):
+    """The source that stands for fields, texts and lists of texts in the kernel of a chart.
+
+    Texts are whole numbers: the actions that people may be about to take have theirs, all others follow.
+
+    Args:
+        world: the world.
+    """
+
+    def __init__(self, world: SocialWorld) -> None:
+        self._world = world
+        self._texts = {action: number for number, action in enumerate(world.actions)}
+        self._given: list[NDArray[np.float64]] = []
+        self._places: dict[str, int] = {}
+        self._fails = False
+
+    def body(self, rows: Rows[Any], group: int) -> str | None:
+        """Return the lines that read the guards of rows; None if they cannot be read in columns."""
+        if not rows.only_read or len(rows.guarded) > GUARDS_MAX:
+            return None
+        self._fails = False
+        parts = [f"{1 << place} * ({source(each, self)})" for place, each in enumerate(rows.expressions)]
+        text = " + ".join(parts)
+        if self._fails or ":=" in text or "reduce(" in text:
+            return None
+        lines = [f"    if group == {group}:"]
+        if any(field.startswith("post.") for field in rows.reads):
+            lines.append(f"        post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
+        if "post.relevance" in rows.reads:
+            lines.append(f"        relevance = {_relevance(self._world.weights)}")
+        return "\n".join([*lines, f"        return {text}"])
+
+    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
+        """Return the source that stands for a value."""
+        if isinstance(value, str):
+            return str(self._texts.setdefault(value, len(self._texts)))
+        if isinstance(value, tuple):
+            return f"({', '.join(self(each) for each in value)},)"
+        own = {"post.relevance": "relevance", "agent.timeout_threshold": str(self._world.patience)}
+        read = own.get(value.name) or _READ.get(value.name)
+        return self._column(value) if read is None else f"({read})"
+
+    def holds(self, texts: Field, item: str) -> str:
+        """Return the source of whether a text is among those of a field."""
+        names = {str(number): text for text, number in self._texts.items()}
+        if item not in names:  # not written out, but somebody's
+            self._fails = True
+            return "False"
+        places = self._world.network.state.places
+        place = places.setdefault(names[item], len(places))
+        if texts.name == "agent.interests":
+            return f"has_interest(t.interests, person, {place})"
+        if texts.name == "post.topics":
+            return f"has_topic(t.interests, t.posts[post, {TOPICS}], {place})"
+        self._fails = True
+        return "False"
+
+    def _column(self, field: Field) -> str:
+        """Return the source that stands for a person's own number, truth value or text."""
+        name = field.name
+        if name not in self._places:
+            values = self._world.traits.column(name)
+            if values is None or values.dtype == np.object_:
+                self._fails = True
+                return "0.0"
+            if values.dtype.kind == "U":
+                values = np.array([self._texts.setdefault(each, len(self._texts)) for each in values.tolist()])
+            self._places[name] = len(self._given)
+            self._given.append(values.astype(np.float64))
+        read = f"given[person, {self._places[name]}]"
+        return f"({read} != 0.0)" if field.kind == "bool" else read
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return the columns of people that have been named, a row for each person."""
+        return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))
+
+
+def _relevance(weights: RelevanceConfig) -> str:
+    """Return the source of a post's relevance, as `prism.agents.social_agent.relevance_of` works it out."""
+    parts = ("topic_match", "followed", "popularity", "appeal")
+    total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
+    if weights.exposure:
+        total += f" + {weights.exposure!r} * ({_POST['post.exposures']} - 1)"
+    return f"min({total}, 1.0)"

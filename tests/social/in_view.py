@@ -1,0 +1,39 @@
+"""A post in a person's view, and a feed, as the world's kernels make them: for tests of a network without a world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism.columns import Ints
+from prism.social import turn_kernel
+from prism.social.network import Network
+from prism.social.post import NO_POST, PostView
+from prism.social.tables import BROWSE, CAME, CLOSED, CURRENT, LEFT, SESSION_ROUND, SHOWN, STATE
+
+
+def view_of(network: Network, agent: int, post: int, tick: int) -> PostView | None:
+    """Put a post into a person's view at a tick, and return the view; None if the post is forgotten."""
+    number = network.living.number(post)
+    if number == NO_POST:
+        return None
+    network.state.t.people[agent, [CURRENT, CAME]] = number, tick
+    return network.views(np.array([agent]), tick)[0]
+
+
+def opened(network: Network, agent: int, tick: int) -> list[int]:
+    """Begin a person's session as a turn into a state in which people browse does; return the ids of the feed."""
+    return opened_by(network, np.array([agent]), tick)[0]
+
+
+def opened_by(network: Network, agents: Ints, tick: int) -> list[list[int]]:
+    """Begin the sessions of people who are all in the first one's state; return the ids of their feeds."""
+    network.state.make_room(len(agents))
+    t, people, state = network.state.t, network.state.t.people, network.state.t.people[agents[0], STATE]
+    role = int(t.roles[state])
+    t.roles[state] = BROWSE
+    people[agents, SESSION_ROUND], people[agents, LEFT] = (tick + 1) // network.ticks_per_round, CLOSED
+    turn_kernel.apply(t, tick, agents, np.zeros_like(agents), np.array([[state, 0, 0, -1, 0]]))
+    t.roles[state] = role
+    network.take_in(tick, {})
+    shown = (t.feed[agent, : people[agent, SHOWN]].astype(np.int64) for agent in agents)
+    return [network.living.ids(numbers).tolist() for numbers in shown]

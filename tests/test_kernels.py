@@ -1,0 +1,127 @@
+"""Kernels give the same numbers as plain Python and as machine code, and what is compiled is kept with care."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from statistics import NormalDist
+
+import pytest
+
+from prism import kernels, rng
+from prism.kernel_delays import normal_quantile
+from prism.kernel_rng import below, keys_of, unit
+from tests.paths import ROOT
+
+BOTH = """
+import json, sys
+from random import Random
+from prism import kernels, kernel_delays, kernel_rng
+if sys.argv[1] == "compiled":
+    kernels.compile_kernels()
+random, found = Random(5), []
+for _ in range(2000):
+    seed, agent, tick, draw, index = map(random.getrandbits, (40, 29, 31, 10, 62))
+    key = kernel_rng.keys_of(seed)
+    found.append(float(kernel_rng.unit(key, agent, tick, draw, index)).hex())
+    found.append(int(kernel_rng.below(random.randrange(1, 1000), key, agent, tick, draw, index)))
+    law, first, second = random.randrange(4), random.uniform(1, 40), random.uniform(0, 3)
+    found.append(int(kernel_delays.delay_ticks(law, first, first + second, random.random())))
+print(json.dumps([kernels.are_compiled(), found]))
+"""
+RUN = ["-m", "actors.cli", "run", "configs/default.yaml", "--quiet", "--set", "run.activation=compiled"]
+SMALL = ["--set", "population.size=60", "--set", "simulation.rounds=3"]
+
+
+def python(arguments: list[str], cache: Path, switch: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "PRISM_JIT": switch}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def printed(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=280)
+    assert process.returncode == 0, err
+    return out.strip()
+
+
+def test_draws_of_kernels_are_those_of_the_generator() -> None:
+    random = Random(1)
+    for _ in range(200):
+        seed, agent, tick, index = (random.getrandbits(bits) for bits in (60, 29, 31, 62))
+        key = keys_of(seed)
+        assert unit(key, agent, tick, 14, index) == rng.uniform(seed, agent, tick, 14, index)
+        bound = 1 + index % 99
+        assert below(bound, key, agent, tick, 14, index) == rng.integer(bound, seed, agent, tick, 14, index)
+
+
+def test_the_quantile_of_a_normal_deviate_is_pythons_to_the_last_bit() -> None:
+    random, normal = Random(2), NormalDist()
+    shares = [2.0**-54, 0.075, 0.5, 0.925, 1 - 2.0**-53, *(random.random() or 0.5 for _ in range(5000))]
+    assert [normal_quantile(share) for share in shares] == [normal.inv_cdf(share) for share in shares]
+
+
+@pytest.mark.parametrize(
+    ("switch", "person_ticks", "is_kept", "expected"),
+    [
+        ("", kernels.WORTH_LOADING - 1, True, False),
+        ("", kernels.WORTH_LOADING, True, True),
+        ("", kernels.WORTH_LOADING, False, False),
+        ("", kernels.WORTH_COMPILING, False, True),
+        ("0", 10**9, True, False),
+        ("1", 1, False, True),
+    ],
+)
+def test_small_runs_stay_in_plain_python(
+    monkeypatch: pytest.MonkeyPatch, switch: str, person_ticks: int, is_kept: bool, expected: bool
+) -> None:
+    monkeypatch.setenv(kernels.SWITCH, switch)
+    monkeypatch.setattr(kernels, "is_kept", lambda: is_kept)
+    assert kernels.are_wanted(person_ticks) == expected
+
+
+def test_a_directory_that_others_may_write_to_holds_no_machine_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = kernels.directory()
+    assert first is not None
+    assert first.parent == tmp_path / "cache" / "prism"
+    assert stat.S_IMODE(first.stat().st_mode) == 0o700
+    first.parent.chmod(0o777)
+    second = kernels.directory()
+    assert second is not None
+    assert tmp_path not in second.parents
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert kernels.directory() == second
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_compiled_kernels_draw_as_plain_python_does(tmp_path: Path) -> None:
+    compiled, plain = (python(["-c", BOTH, way], tmp_path, "0") for way in ("compiled", "plain"))
+    is_compiled, found = printed(compiled), printed(plain)
+    assert is_compiled == found.replace("false", "true", 1)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(600)
+def test_a_run_has_one_digest_compiled_anew_kept_by_two_at_once_and_plain(tmp_path: Path) -> None:
+    def run(name: str, switch: str, *more: str) -> subprocess.Popen[str]:
+        return python([*RUN, *SMALL, *more, "--out", str(tmp_path / name)], tmp_path / "cache", switch)
+
+    expected = printed(run("plain", "0"))
+    assert not (tmp_path / "cache").exists()
+    assert [printed(each) for each in [run("one", "1"), run("two", "1")]] == [expected, expected]
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")}
+    assert kept
+    assert printed(run("again", "1")) == expected
+    assert printed(run("resident", "1", "--set", "run.activation=resident")) == expected
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")} == kept
