@@ -67,6 +67,8 @@ SECTIONS = {
         "watch": Named("actors.cli.watch:watch", "Show the progress of runs of other processes."),
         "doctor": Named("actors.cli.doctor:doctor", "Show what is installed, and whether the oracle answers."),
         "verify": Named("actors.cli.verify:verify", "Check every file of a run, and that the files agree."),
+        "pack": Named("actors.cli.pack:pack_command", "Make one file of a run or an experiment."),
+        "unpack": Named("actors.cli.unpack:unpack_command", "Check a file of `prism pack`, and unpack it."),
         "replay": Named("actors.cli.replay:replay", "Do a run again without a model, and compare every tick."),
         "repair": Named("actors.cli.repair:repair", "Do a run again from its first lost answer, and ask what failed."),
     },

@@ -20,6 +20,7 @@ from actors.display.console import SafeConsole, echo
 from actors.factory.config_file import read_config
 from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.directory import RunDirectory
+from actors.runs.inputs import inputs_of, keep
 from actors.runs.manifest import manifest_of
 from prism.config import Config
 from prism.economy.backtest import QUARTERS_MIN, Forecast, Score, backtest, score
@@ -84,8 +85,10 @@ def backtest_command(
     forecasts = _within(backtest(series, settings.economy), first, last)
     scores = _scores(forecasts, settings)
     directory = RunDirectory.create(out, f"{run_name(path)}-backtest")
-    directory.write_config(settings)
-    directory.write_manifest(manifest_of(settings, {source.name: source.sha256}))
+    inputs = inputs_of(settings, {source.name: source.sha256})
+    keep(directory, inputs)
+    directory.write_config(inputs.config)
+    directory.write_manifest(manifest_of(inputs.config, inputs.hashes))
     directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))
     directory.write("scores.csv", _csv(asdict(period_score) for period_score in scores))
     plot = draw(forecasts, lag_quarters=settings.economy.backtest.lag_quarters)

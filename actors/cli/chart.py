@@ -9,18 +9,16 @@ from typing import Any
 import click
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.options import Directory, with_settings
+from actors.cli.options import PackedOrDirectory, with_settings
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
-from actors.factory.input_files import read_input
 from actors.results.chart_activity import ChartActivity, chart_activity
 from actors.results.chart_coverage import covered_rows
 from actors.runs.directory import CONFIG as RESOLVED
-from actors.runs.directory import RunDirectory
 from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
@@ -31,7 +29,7 @@ YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
 NOTICES = frozenset({FindingKind.GAP, FindingKind.UNDECIDED})
 """Findings that need not be faults."""
-RUN_PATH = Directory()
+RUN_PATH = PackedOrDirectory()
 
 
 @click.command()
@@ -72,8 +70,6 @@ def chart(  # noqa: PLR0913  # an argument for each option
     run = coverage or drawn_run
     settings = _config(config, overrides, run)
     behaviour = chart_of(settings)
-    if run is not None and config is None:
-        _check_chart_file(run, settings)
     if lints:
         _print_findings(behaviour)
         return
@@ -109,15 +105,6 @@ def _check_options(
     for other, is_given in others.items():
         if is_given:
             raise click.UsageError(f"{asked} and {other} cannot be used together")
-
-
-def _check_chart_file(run: Path, settings: Config) -> None:
-    """Refuse a chart whose file has changed since the run began: the run's counts would stand on the wrong rows."""
-    name = settings.statechart.file
-    began = None if name is None else RunDirectory(run).manifest().inputs.get(name)
-    if name is not None and began not in (None, read_input(name).sha256):
-        problem = f"{name} has changed since the run began; put it back, or name a configuration with another chart"
-        raise RunDirectoryError(f"{run}: {problem}")
 
 
 def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Config:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from actors.cli.options import RUN
+from actors.cli.options import PACKED_RUN
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
@@ -17,7 +17,7 @@ from prism.sharing.distilled import DistilledQuestion
 
 
 @click.command(name="distil")
-@RUN
+@PACKED_RUN
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),

@@ -14,7 +14,7 @@ import msgspec
 
 from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines, quarter_lines, what_if_lines
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import RUN, with_log_options
+from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.display.console import echo
 from actors.display.starting import step_shown
@@ -30,7 +30,7 @@ SHOWN_AFTER_S = 2.0
 
 
 @click.command(cls=SectionedCommand, sections={"Another answer": ("--what-if", "--ticks", "--ask"), **LOG})
-@RUN
+@PACKED_RUN
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
 @click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")

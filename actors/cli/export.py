@@ -13,7 +13,7 @@ import click
 from rich.live import Live
 from rich.table import Table
 
-from actors.cli.options import Directory
+from actors.cli.options import Directory, PackedOrDirectory
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
@@ -26,7 +26,7 @@ SHOWN_AFTER_S = 0.5
 
 
 @click.command(name="export")
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=Directory())
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="Format of the files.")
 @click.option(
     "--out",

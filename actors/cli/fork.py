@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import PREPARE, QUIET, RUN, TICKS, out_option, set_option, with_log_options
+from actors.cli.options import PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 
 
 @click.command(cls=SectionedCommand, sections=LOG)
-@RUN
+@PACKED_RUN
 @click.option("--at", "tick", type=click.IntRange(min=1), required=True, metavar="TICK", help="Ticks in common.")
 @set_option("feed.algorithm=chronological")
 @click.option(

@@ -11,6 +11,7 @@ import click
 from actors.factory.shipped import FILE_NAME, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
+from actors.runs.pack import SUFFIX
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -29,7 +30,39 @@ class Directory(click.Path):
         """Return the path."""
         if value == "":
             self.fail("expected a directory, got an empty text", param, ctx)
+        if not self.file_okay and str(value).endswith(SUFFIX) and Path(value).is_file():
+            self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class PackedOrDirectory(Directory):
+    """The path of a directory that is only read, or of a file of `prism pack`, which is unpacked while it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.file_okay = True
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the directory; for a packed one a temporary directory, which the end of the command removes."""
+        path = super().convert(value, param, ctx)
+        if not path.is_file() or ctx is None:
+            return path
+        if path.suffix != SUFFIX:
+            self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)
+        from actors.runs.unpack import unpacked  # noqa: PLC0415  # most commands are given a directory
+
+        directory = ctx.with_resource(unpacked(path))
+        _packed[directory] = path
+        return directory
+
+
+def shown(path: Path) -> Path:
+    """Return a run's path as it was given: of a packed run its file."""
+    return _packed.get(path, path)
+
+
+_packed: dict[Path, Path] = {}
+"""`{temporary directory: the packed run that is in it}`."""
 
 
 def out_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -53,6 +86,7 @@ TICKS = click.option(
     help="Run until N ticks are done, whole rounds or not; the same as --set simulation.ticks=N.",
 )
 RUN = click.argument("path", metavar="RUN", type=Directory())
+PACKED_RUN = click.argument("path", metavar="RUN", type=PackedOrDirectory())
 CONFIG = click.argument("config", metavar="[CONFIG]", required=False, type=click.Path(path_type=Path))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import PREPARE, QUIET, RUN, out_option, set_option, with_log_options
+from actors.cli.options import PACKED_RUN, PREPARE, QUIET, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.display.console import echo
 from actors.logs.output import say
@@ -19,7 +19,7 @@ from actors.runs.repair import repair as branch_off
 
 
 @click.command(cls=SectionedCommand, sections=LOG)
-@RUN
+@PACKED_RUN
 @set_option("oracle.on_outage=wait")
 @out_option("runs/RUN-repaired-001")
 @PREPARE

@@ -9,7 +9,7 @@ import anyio
 import click
 
 from actors.cli.help_sections import LOG, SectionedCommand
-from actors.cli.options import QUIET, RUN, with_log_options
+from actors.cli.options import PACKED_RUN, QUIET, shown, with_log_options
 from actors.cli.run_command import with_progress
 from actors.display.console import echo
 from actors.runs.directory import RunDirectory
@@ -17,7 +17,7 @@ from actors.runs.replay import replay as run_again
 
 
 @click.command(cls=SectionedCommand, sections=LOG)
-@RUN
+@PACKED_RUN
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
 @QUIET
 @with_log_options
@@ -33,4 +33,4 @@ def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
     if quiet:
         echo(digest)
     else:
-        echo(f"{path}: {simulation.engine.tick:,} ticks replayed, every one as recorded; digest {digest}")
+        echo(f"{shown(path)}: {simulation.engine.tick:,} ticks replayed, every one as recorded; digest {digest}")

@@ -11,7 +11,7 @@ import click
 import msgspec
 from rich.progress import BarColumn, Progress, TextColumn
 
-from actors.cli.options import Directory
+from actors.cli.options import PackedOrDirectory
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
@@ -29,7 +29,7 @@ NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
 
 
 @click.command()
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=Directory())
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
-from actors.cli.options import Directory
+from actors.cli.options import PackedOrDirectory
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
 from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed
@@ -27,7 +27,7 @@ NOT_SAID = "-"
 
 
 @click.command(name="validate-world")
-@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=Directory())
+@click.argument("paths", metavar="RUN...", nargs=-1, required=True, type=PackedOrDirectory())
 @click.option(
     "--against",
     "files",

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import click
 
-from actors.cli.options import RUN
+from actors.cli.options import PACKED_RUN, shown
 from actors.cli.run_command import with_progress
 from actors.display.console import echo
 from actors.runs.directory import RunDirectory
@@ -22,7 +22,7 @@ EXIT_DAMAGED = 1
 
 
 @click.command()
-@RUN
+@PACKED_RUN
 @click.option("--quick", is_flag=True, help="Check CRCs and hashes only, and run nothing again.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def verify(path: Path, *, quick: bool, quiet: bool) -> None:
@@ -43,7 +43,6 @@ def verify(path: Path, *, quick: bool, quiet: bool) -> None:
     else:
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked), quiet=quiet))
     for finding in checked.findings:
-        file = finding.file if finding.is_input else path / finding.file
-        echo(f"{file}: {finding.word}: {finding.detail}")
+        echo(f"{shown(path) / finding.file}: {finding.word}: {finding.detail}")
     if not checked.is_good:
         sys.exit(EXIT_DAMAGED)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.options import Directory
+from actors.cli.options import PackedOrDirectory
 from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
@@ -28,7 +28,7 @@ hold runs of other people."""
 
 
 @click.command()
-@click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=Directory())
+@click.argument("root", metavar="[RUN_OR_DIR]", default="runs", type=PackedOrDirectory())
 @click.option(
     "--host", default=HOST, show_default=True, help="Address to listen on; others than this machine need a token."
 )

@@ -133,9 +133,9 @@ def _is_begun(path: Path) -> bool:
 
 def _refuse_changed_inputs(task: Task) -> None:
     """Discard a run whose input files are not those of its key: they have changed since the plan was made."""
-    used = RunDirectory(task.path).manifest().inputs
+    used = {*RunDirectory(task.path).manifest().inputs.values()}
     for name, planned in task.inputs.items():
-        if used.get(name, planned) != planned:
+        if planned not in used:
             _discard(task.path)
             raise RunDirectoryError(f"{task.path}: {name} has changed since the plan was made, so the run is discarded")
 

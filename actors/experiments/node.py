@@ -21,7 +21,8 @@ from actors.experiments.machine import Load, LoadMeter, resident_bytes
 from actors.experiments.parcels import Parcel, pack, piece
 from actors.experiments.reach import no_way_to
 from actors.experiments.shared_oracle import asks_model
-from actors.factory.input_files import Kept, inputs_placed, inputs_shared
+from actors.factory.input_files import Kept, inputs_shared
+from actors.factory.kept_inputs import note_files, plain_name
 from actors.gateway.place import GatewayPlace
 from actors.runs.code import code_sha256
 from actors.runs.manifest import OWN_PACKAGE
@@ -107,8 +108,8 @@ def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returne
         return Returned(Done(problem), node)
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem), node)
-    placed = _place(order.inputs, fetch, home / _INPUTS)
-    with _counted(home, node), inputs_placed(placed), inputs_shared(_KEPT):
+    note_files(_place(order.inputs, fetch, home / _INPUTS))
+    with _counted(home, node), inputs_shared(_KEPT):
         done = work(Task(order.config, path, order.inputs, order.gateway))
     if order.path is not None or not path.is_dir():
         return Returned(done, node)
@@ -188,7 +189,7 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
         if not path.exists():
             content = fetch(digest)
             if sha256(content).hexdigest() != digest:
-                raise OSError(f"the input file {name} was damaged on its way")
+                raise OSError(f"the input file {plain_name(name)} was damaged on its way")
             draft = directory / f".{digest}.{os.getpid()}.tmp"
             draft.write_bytes(content)
             draft.replace(path)

@@ -32,6 +32,7 @@ from actors.experiments.reach import is_there, network_here
 from actors.experiments.standing import Progress
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.gateway.place import GatewayPlace
+from actors.runs.inputs import with_kept_files
 from prism.errors import PrismError
 
 LOAD_EVERY_S = 5.0
@@ -111,10 +112,11 @@ class OnRay(AbstractContextManager["OnRay"]):
             except (PrismError, OSError) as error:
                 call.batch.end(cell, Done(" ".join(str(error).split())))
                 continue
+            config, kept = with_kept_files(cell.config, cell.inputs)
             order = Order(
                 cell.key,
-                cell.config,
-                cell.inputs,
+                config,
+                {name: cell.inputs[source] for name, source in kept.items()},
                 path,
                 sort_here(),
                 call.experiment,

@@ -17,6 +17,7 @@ from actors.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain, code_of, is_own
 from actors.factory.input_files import input_paths, locate_input
+from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
 from prism.config import LENGTH_MAX, Config
 from prism.config.document import read_document
@@ -129,7 +130,8 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
     found = []
     for seed in seeds:
         seeded = replace(config, simulation=replace(config.simulation, seed=seed))
-        found.append(Cell(condition=condition, seed=seed, key=_key(seeded, fixed), config=seeded, inputs=inputs))
+        key = _hash([_named_by_content(seeded, inputs), fixed])
+        found.append(Cell(condition=condition, seed=seed, key=key, config=seeded, inputs=inputs))
     return found
 
 
@@ -180,11 +182,12 @@ def _inputs(config: Config) -> dict[str, str]:
 def _fixed(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
     """Return the hashes of the inputs and the code of a configuration."""
     manifest = manifest_of(config, {}, code_of(config))
-    return {"inputs": inputs, "code": manifest.code, "domain": manifest.domain_code, "packages": manifest.packages}
-
-
-def _key(config: Config, fixed: Mapping[str, Any]) -> str:
-    return _hash([_settings(config), fixed])
+    return {
+        "inputs": sorted(inputs.values()),
+        "code": manifest.code,
+        "domain": manifest.domain_code,
+        "packages": manifest.packages,
+    }
 
 
 def settings_hash(config: Config) -> str:
@@ -200,7 +203,8 @@ def meaning_of(cell: Cell) -> str:
     """
     unseeded = replace(cell.config, simulation=replace(cell.config.simulation, seed=Config().simulation.seed))
     code = manifest_of(cell.config, {}, code_of(cell.config)).domain_code
-    return _hash([_other_than(_settings(unseeded), _settings(Config())), cell.inputs, code])
+    settings = _named_by_content(unseeded, cell.inputs)
+    return _hash([_other_than(settings, _settings(Config())), sorted(cell.inputs.values()), code])
 
 
 def _other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,6 +222,12 @@ def _other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dic
 
 def _settings(config: Config) -> dict[str, Any]:
     return {name: part for name, part in msgspec.to_builtins(config).items() if name not in NOT_PART}
+
+
+def _named_by_content(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings without a path of this machine: files are named by their content, and code is hashed."""
+    unplaced = replace(config, simulation=replace(config.simulation, domain_path=None))
+    return _settings(with_kept_files(unplaced, inputs)[0])
 
 
 def _hash(named: object) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import write_file
@@ -63,7 +64,7 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
             content = {
                 "hash": plan.hash,
                 "cells_done": cells_done,
-                "experiment": plan.experiment,
+                "experiment": replace(plan.experiment, source=plan.path.name),
                 "own_code": plan.own_code,
                 "meanings": plan.meanings,
                 "cells": [(cell.condition, cell.seed, cell.key) for cell in plan.cells],

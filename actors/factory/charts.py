@@ -45,7 +45,7 @@ def load_chart(config: Config) -> LoadedChart:
         raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
     source, text = _read(name)
     definition = read_chart(text.replace("\r\n", "\n"), name)
-    functions = _Functions(locate_input(name).parent)
+    functions = _Functions(config.simulation.domain_path, locate_input(name).parent)
     words = social_vocabulary(config.population.attributes, functions.find)
     return LoadedChart(social_behaviour(definition, words), {name: source.sha256}, tuple(functions.files))
 
@@ -90,11 +90,13 @@ class _Functions:
     """The Python functions that a chart names, and the files that they come from.
 
     Args:
+        directory: `simulation.domain_path`.
         beside: the directory of the chart's file, in which modules are looked for, too.
     """
 
-    def __init__(self, beside: Path) -> None:
+    def __init__(self, directory: str | None, beside: Path) -> None:
         self.files: dict[Path, None] = {}
+        self._directory = directory
         self._beside = beside
 
     def find(self, name: str) -> Any:
@@ -104,7 +106,7 @@ class _Functions:
             StatechartError: it cannot be imported, or is no function that answers at once.
         """
         try:
-            code = find_domain_code(SimulationConfig(domain=name), self._beside)
+            code = find_domain_code(SimulationConfig(domain=name, domain_path=self._directory), self._beside)
         except ConfigError as error:
             raise StatechartError(f"{name}: {error.problem}") from error
         if not callable(code.value) or is_deferred(code.value):

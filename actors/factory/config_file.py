@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.domains import is_own, located
-from actors.factory.input_files import input_paths, locate_input, no_such_file, with_inputs_beside
+from actors.factory.input_files import input_paths, kept_inputs, locate_input, no_such_file, with_inputs_beside
+from actors.factory.kept_inputs import note_places
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config
@@ -89,6 +90,8 @@ def _load(
     """Return a configuration with the places of its settings; those of a domain of its own are checked by its type."""
     load = partial(load_placed_config, text, source, environment=environment, overrides=overrides)
     placed = load()
+    if beside is not None:
+        note_places(kept_inputs(placed.config), beside)
     if not is_own(placed.config):
         return placed
     try:

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from actors.factory.kept_code import KeptCodeError, note_import, paths_of, place_in, use_kept_code, with_siblings
+from actors.factory.kept_inputs import sources_of
 from prism.config import SimulationConfig
 from prism.config.checks import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError
@@ -53,7 +55,8 @@ def domain_error(problem: str) -> ConfigError:
 def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -> DomainCode:
     """Import the module of a domain, which runs its code, and return what the configuration names.
 
-    Python's path comes first, then `simulation.domain_path`, then `beside`, then the working directory.
+    Code that a run has kept comes first, if `simulation.domain_path` names it. Otherwise Python's path does, then
+    `simulation.domain_path`, then `beside`, then the working directory.
 
     Args:
         beside: the directory of the configuration's file; None without a file.
@@ -61,17 +64,26 @@ def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -
     Raises:
         ConfigError: there is no such module or attribute, or importing it fails.
     """
-    places = [*_named_directory(simulation.domain_path, beside), *([] if beside is None else [beside]), Path.cwd()]
-    if simulation.domain_path is not None:
-        _add_to_path(places[0])
     reference = _reference_of(simulation.domain)
     module, _, attribute = reference.partition(":")
     top = module.partition(".")[0]
+    try:
+        kept = use_kept_code(simulation.domain_path)
+    except KeptCodeError as error:
+        raise domain_error(str(error)) from None
+    if kept is not None and place_in(kept, top).exists():
+        value = _attribute_of(_imported(module), module, attribute)
+        return DomainCode(reference, value, tuple(sorted(kept.iterdir())), kept)
+    places = [*_named_directory(simulation.domain_path, beside), *([] if beside is None else [beside]), Path.cwd()]
+    if simulation.domain_path is not None and kept is None:
+        _add_to_path(places[0])
     spec = _located(top, places)
     value = _attribute_of(_imported(module), module, attribute)
     files = _files_of(top, spec)
     directory = files[0].parent
-    return DomainCode(reference, value, files, None if _is_installed(directory) else directory)
+    if is_installed(directory):
+        return DomainCode(reference, value, files, None)
+    return DomainCode(reference, value, with_siblings(*files), directory)
 
 
 def raised(error: BaseException, files: tuple[Path, ...] = ()) -> str:
@@ -140,12 +152,14 @@ def _located(top: str, places: list[Path]) -> ModuleSpec:
 
 def _refuse_namesake(top: str, spec: ModuleSpec, places: list[Path]) -> None:
     """Refuse a module that another configuration has brought, where this one has its own of the same name."""
-    found = {path.parent for path in _paths_of(spec)}
+    found = {path.parent for path in paths_of(spec)}
     if not found & _added:
         return
     for place in places:
         other = PathFinder.find_spec(top, [str(place)])
         if other is not None and (directory := place.resolve()) not in found:
+            if sources_of(paths_of(other)) == sources_of(paths_of(spec)):
+                return
             first = ", ".join(map(str, sorted(found)))
             raise domain_error(
                 f"the module {top!r} is that of {first} in this process, and there is another in {directory}; "
@@ -165,7 +179,9 @@ def _add_to_path(directory: Path) -> None:
 
 def _imported(module: str) -> Any:
     try:
-        return importlib.import_module(module)
+        imported = importlib.import_module(module)
+        note_import(module.partition(".")[0])
+        return imported
     except PrismError:
         raise
     except ModuleNotFoundError as error:
@@ -187,24 +203,18 @@ def _attribute_of(module: Any, name: str, path: str) -> Any:
     return value
 
 
-def _paths_of(spec: ModuleSpec) -> list[Path]:
-    """Return the directories of a package, or the file of a module, as far as there are any."""
-    named = [spec.origin] if spec.submodule_search_locations is None else list(spec.submodule_search_locations)
-    return [Path(name).resolve() for name in named if name is not None and Path(name).exists()]
-
-
 def _files_of(top: str, spec: ModuleSpec) -> tuple[Path, ...]:
     """Return the places of the source of a top-level module.
 
     Raises:
         ConfigError: it has none, so that a change of it could not be noticed.
     """
-    paths = _paths_of(spec)
+    paths = paths_of(spec)
     if not paths or any(path.is_file() and path.suffix != ".py" for path in paths):
         raise domain_error(f"the module {top!r} has no Python source in a file, by which a resume could know it again")
     return tuple(paths)
 
 
-def _is_installed(directory: Path) -> bool:
+def is_installed(directory: Path) -> bool:
     """Return whether a directory is one of this Python: another Python has its own."""
     return directory.name in {"site-packages", "dist-packages"} or str(directory) in sysconfig.get_paths().values()

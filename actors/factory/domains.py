@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from actors.core.extras import not_installed
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.input_files import fitting_memory, load_population, read_input
+from actors.factory.kept_inputs import is_kept
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
@@ -88,20 +89,25 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
 
 
 class _HashedInputs:
-    """The input files that a domain of its own reads, with the SHA-256 of each."""
+    """The input files that a domain of its own reads, with the SHA-256 of each.
 
-    def __init__(self) -> None:
+    Args:
+        kept: `{file as the domain calls it: the one that the run keeps}`.
+    """
+
+    def __init__(self, kept: Mapping[str, str]) -> None:
         self.hashes: dict[str, str] = {}
+        self._kept = kept
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, unpacked if its name ends in .gz."""
-        source = read_input(path)
+        source = read_input(self._kept.get(path, path))
         self.hashes[source.name] = source.sha256
         return source.data
 
 
 def _own(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
-    own, inputs = find_own_domain(config.simulation), _HashedInputs()
+    own, inputs = find_own_domain(config.simulation), _HashedInputs(config.simulation.domain_inputs)
     on_step(f"building {own.code.reference}")
     return BuiltDomain(build_own_domain(own, config, inputs), inputs.hashes, own.code.files)
 
@@ -190,5 +196,9 @@ def settled(config: Config) -> Config:
 
 def located(config: Config, own: OwnDomain) -> Config:
     """Return a configuration that names the directory in which its domain was found."""
-    path = None if own.code.directory is None else str(own.code.directory)
-    return replace(config, simulation=replace(config.simulation, domain_path=path))
+    directory, simulation = own.code.directory, config.simulation
+    if directory is not None and is_kept(simulation.domain_path):
+        return config
+    if directory is None:
+        return replace(config, simulation=replace(simulation, domain_path=None))
+    return replace(config, simulation=replace(simulation, domain=own.code.reference, domain_path=str(directory)))

@@ -7,11 +7,10 @@ import hashlib
 import io
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
 from actors.factory.graph_files import parse_graph
+from actors.factory.kept_inputs import is_kept, kept_sha256, place_of
 from actors.factory.shipped import find_shipped
 from prism.config import Config
 from prism.config.model import PopulationConfig
@@ -39,13 +39,15 @@ UNPACK_FREE_BYTES = 64 * 1024**2
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
+BRING_ALONG = "bring along the whole directory of the run, or one file of it, which `prism pack` makes"
+"""The remedy where a run lacks an input that it keeps."""
+
 KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 """The input files whose content is kept by a process that makes many runs, and their bytes, unpacked."""
 
 Kept = OrderedDict[tuple[object, ...], tuple[int, Any]]
 """`{file's hash and how it is read: (bytes, content)}`, the latest used last."""
 _kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
-_placed: ContextVar[Mapping[str, Path]] = ContextVar("placed", default=MappingProxyType({}))
 T = TypeVar("T")
 
 
@@ -162,16 +164,6 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
         _kept.reset(token)
 
 
-@contextmanager
-def inputs_placed(places: Mapping[str, Path]) -> Iterator[None]:
-    """Read input files from other places in the block: `{file, as the user wrote it: where its content is here}`."""
-    token = _placed.set(places)
-    try:
-        yield
-    finally:
-        _placed.reset(token)
-
-
 def _shared(source: Input, make: Callable[[], T], *how: object) -> T:
     """Return what is made of a file: what was made of the same content before, if that is kept.
 
@@ -207,9 +199,9 @@ def fitting_memory(name: str) -> Iterator[None]:
 
 
 def locate_input(name: str) -> Path:
-    """Return where a file is: from the directory in which the program was started, or among those that PRISM ships."""
-    if (placed := _placed.get().get(name)) is not None:
-        return placed
+    """Return where a file is: in the run that keeps it, else from the current directory, or among PRISM's own."""
+    if is_kept(name):
+        return place_of(name)
     path = Path(name)
     return path if path.exists() else find_shipped(name) or path
 
@@ -217,32 +209,73 @@ def locate_input(name: str) -> Path:
 def with_inputs_beside(config: Config, directory: Path) -> Config:
     """Return the configuration with the paths of input files that are not where they say, but beside it in `directory`.
 
-    A run knows its input files by these paths: where it is resumed, they are looked up from there alone.
+    What a run keeps is called as the run calls it.
     """
 
-    def find(name: str | None) -> str | None:
-        if name is None or Path(name).exists() or not (directory / name).exists():
-            return name
-        return str(directory / name)
+    def find(name: str) -> str:
+        is_here = is_kept(name) or Path(name).exists() or not (directory / name).exists()
+        return name if is_here else str(directory / name)
 
-    population, initial, sharing = config.population, config.economy.initial, config.oracle.sharing
-    graph = replace(population.graph, path=find(population.graph.path))
-    activity = population.activity
+    return with_inputs(config, find, lambda name: name)
+
+
+def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callable[[str], str]) -> Config:
+    """Return the configuration with other names of its input files.
+
+    Args:
+        rename: returns the new name of a file that a setting names.
+        rename_own: returns that of a text in the settings of a domain of its own, any of which may name a file.
+    """
+
+    def new(name: str | None) -> str | None:
+        return None if name is None else rename(name)
+
+    simulation, population, initial = config.simulation, config.population, config.economy.initial
+    graph, activity, sharing = population.graph, population.activity, config.oracle.sharing
     if isinstance(activity.hours, str):
-        activity = replace(activity, hours=find(activity.hours))
+        activity = replace(activity, hours=rename(activity.hours))
+    tape = new(config.oracle.tape_path) if replays_tape(config) else config.oracle.tape_path
+    read = {name: rename_own(place) for name, place in simulation.domain_inputs.items()}
     return replace(
         config,
+        simulation=replace(simulation, domain_inputs=read),
         population=replace(
             population,
-            profiles=find(population.profiles),
-            margins=tuple(str(find(name)) for name in population.margins),
-            graph=graph,
+            profiles=new(population.profiles),
+            margins=tuple(map(rename, population.margins)),
+            graph=replace(graph, path=new(graph.path)),
             activity=activity,
         ),
-        statechart=replace(config.statechart, file=find(config.statechart.file)),
-        oracle=replace(config.oracle, sharing=replace(sharing, distilled=find(sharing.distilled))),
-        economy=replace(config.economy, initial=replace(initial, path=find(initial.path))),
+        statechart=replace(config.statechart, file=new(config.statechart.file)),
+        oracle=replace(config.oracle, sharing=replace(sharing, distilled=new(sharing.distilled)), tape_path=tape),
+        economy=replace(config.economy, initial=replace(initial, path=new(initial.path))),
+        domain=_with_texts(config.domain, rename_own),
     )
+
+
+def _with_texts(value: Any, rename: Callable[[str], str]) -> Any:
+    """Return a value of JSON with other texts in it."""
+    if isinstance(value, str):
+        return rename(value)
+    if isinstance(value, dict):
+        return {name: _with_texts(inner, rename) for name, inner in value.items()}
+    return [_with_texts(inner, rename) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value of JSON, but for the names in it."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from texts_in(inner)
+
+
+def kept_inputs(config: Config) -> list[str]:
+    """Return the names of the kept inputs that a configuration names, files and code."""
+    simulation = config.simulation
+    names = [*input_paths(config).values(), *simulation.domain_inputs.values(), *texts_in(config.domain)]
+    others = [simulation.domain_path, config.oracle.tape_path]
+    return [*dict.fromkeys(name for name in [*names, *others] if name is not None and is_kept(name))]
 
 
 def input_paths(config: Config) -> dict[str, str]:
@@ -263,8 +296,15 @@ def input_paths(config: Config) -> dict[str, str]:
     return {key: name for key, name in named.items() if name is not None}
 
 
+def replays_tape(config: Config) -> bool:
+    """Return whether a run takes its answers from a tape, which is then one of its inputs."""
+    return config.oracle.backend != "choice" and config.oracle.tape == "replay"
+
+
 def no_such_file(name: str) -> str:
     """Return the problem with an input file that is missing: where it was looked for."""
+    if is_kept(name):
+        return f"is missing: it was looked for in {place_of(name).parent}; {BRING_ALONG}"
     return f"no such file in {locate_input(name).absolute().parent}"
 
 
@@ -286,8 +326,11 @@ def _read(name: str, bytes_max: int) -> bytes:
 def _contents(name: str, bytes_max: int) -> Input:
     """Return the contents of a file. Raises: InputError, TooLargeError."""
     raw = _read(name, bytes_max)
+    digest, kept = hashlib.sha256(raw).hexdigest(), kept_sha256(name)
+    if kept not in {None, digest}:
+        raise InputError(name, f"is not what the run has kept: its SHA-256 is {digest[:12]}; {BRING_ALONG}")
     data = _unpack(raw, name, bytes_max) if _is_packed(name, raw) else raw
-    return Input(name=name, data=data, sha256=hashlib.sha256(raw).hexdigest())
+    return Input(name=name, data=data, sha256=digest)
 
 
 def _is_packed(name: str, raw: bytes) -> bool:

@@ -12,6 +12,7 @@ import anyio
 import structlog
 from msgspec.structs import replace
 
+from actors.factory.input_files import locate_input
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool
 from prism.agents import Question
@@ -100,7 +101,7 @@ def check_oracle(config: Config) -> None:
         address_of(_at(config, address).llm, os.environ)
     if config.oracle.tape_path is None:
         return
-    path = Path(config.oracle.tape_path)
+    path = locate_input(config.oracle.tape_path)
     if config.oracle.tape == "replay":
         with closing(Tape(path, "replay")) as tape:
             tape.required_header()
@@ -199,7 +200,7 @@ def tape_path(config: Config, directory: Path | None) -> Path:
         ConfigError: the configuration names none, and there is no directory for it.
     """
     if config.oracle.tape_path is not None:
-        return Path(config.oracle.tape_path)
+        return locate_input(config.oracle.tape_path)
     if directory is None:
         problem = "a run in memory has no directory for its tape: expected a file, got null"
         raise ConfigError("run", problem, key="oracle.tape_path")

@@ -56,7 +56,11 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     is_cut = bool(theirs) and least > 1 and all(len(shapes) >= FEW for shapes in comparable)
     kept = comparable if is_cut else found
     note = _real_note(least, len(theirs), kept if is_cut else None)
-    return [_shape(groups, kept, theirs, shape, note) for shape in _SHAPES if any(kept)]
+    return [
+        _shape(groups, kept, theirs, shape, note)
+        for shape in _SHAPES
+        if any(_values(shape[0], shapes) for shapes in kept)
+    ]
 
 
 def _real_note(least: int, count_real: int, kept: Sequence[Sequence[TreeShape]] | None) -> str:
@@ -91,7 +95,7 @@ def _shape(
     ]
     curves += [(REAL, real, TEXT, (0, (1.5, 1.2)))] if real else []
     for who, shapes, shade, dashes in curves:
-        values = np.sort(np.array([getattr(shape, name) for shape in shapes if shape.size > 1 or name == "size"]))
+        values = np.sort(np.array(_values(name, shapes)))
         if not len(values):
             continue
         x, above = _tail(values)
@@ -114,6 +118,11 @@ def _shape(
     if real:
         key = (*(key or (("", color_of(0), "the run"),)), ("", "var(--text)", f"{REAL}, dotted"))
     return Chart(title, drawn, reading, table, key=key)
+
+
+def _values(name: str, shapes: Sequence[TreeShape]) -> list[float]:
+    """Return the sizes, depths or viralities of cascades; only those with a reaction have a depth and a virality."""
+    return [getattr(shape, name) for shape in shapes if shape.size > 1 or name == "size"]
 
 
 def _reading(name: str, row: Sequence[str], shapes: Sequence[TreeShape]) -> str:

@@ -28,7 +28,7 @@ from actors.pages.experiment_charts import (
 from actors.pages.html import Element, Node, tag
 from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
-from actors.pages.words import count, listed, plural
+from actors.pages.words import count, listed, place_of, plural
 from prism.experiment import Comparison, SeveralCompared
 
 SEEDS_SHOWN = 12
@@ -347,7 +347,7 @@ def _json(value: object) -> str:
 
 def _again(record: ExperimentRecord) -> Section:
     experiment = record.plan.experiment
-    source, out = shlex.quote(experiment.source), shlex.quote(str(record.path))
+    source, out = shlex.quote(experiment.source), place_of(record.path)
     lines = [
         f"prism experiment plan {source} --out {out}",
         f"prism experiment {source} --out {out}",

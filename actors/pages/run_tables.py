@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
+from actors.factory.kept_inputs import plain_name
 from actors.pages.card import Table
 from actors.pages.sharing_words import sharing_notice
-from actors.pages.words import NO_VALUE, count, listed, plural, share
+from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share
 from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
@@ -163,7 +164,7 @@ def _median(values: Sequence[float]) -> str:
 
 def commands(run: RunRecord) -> list[str]:
     """Return the commands that make a run again and check it."""
-    path = shlex.quote(str(run.path))
+    path = place_of(run.path)
     whole = [f"prism run {path}/config.yaml --out again", f"prism replay {path}", f"prism verify {path}"]
     if run.manifest.forks:
         fork = run.manifest.forks[-1]
@@ -204,7 +205,7 @@ def provenance(run: RunRecord) -> Table:
         ("PRISM's code, SHA-256", manifest.code),
     ]
     rows += [("the domain's own code, SHA-256", manifest.domain_code)] if manifest.domain_code else []
-    rows += [(f"input {name}, SHA-256", sha256) for name, sha256 in sorted(header.inputs.items())]
+    rows += [(f"input {plain_name(name)}, SHA-256", sha256) for name, sha256 in sorted(header.inputs.items())]
     rows += [("Python", manifest.python), ("platform", manifest.platform)]
     rows += [(package, version) for package, version in sorted(manifest.packages.items())]
     rows += [("oracle", manifest.oracle)] if manifest.oracle else []

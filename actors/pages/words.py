@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 NONE = "none"
 NO_VALUE = "\N{EN DASH}"
@@ -44,3 +46,8 @@ def listed(items: Sequence[str], most: int = 6) -> str:
     if len(items) > most:
         return f"{', '.join(shown)} and {len(items) - most:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def place_of(path: Path) -> str:
+    """Return a path for a shell, as a page may name it: from where the page was made, and else by its name alone."""
+    return shlex.quote(path.name if path.is_absolute() else str(path))

@@ -35,6 +35,9 @@ METRICS_SECTION = "metrics"
 FREE_SETTINGS = ("activation", "checkpoints_back", "log_max_mb", "logs_kept", "question", "segment_mb", "stop_within_s")
 """Settings of `run` that are not in the header either: how turns are taken, how much log is kept, what it is for."""
 
+PLACES = (("oracle", "tape_path"), ("llm", "ca_file"))
+"""Settings, each with its section, that are not in the header either: places on one machine."""
+
 NO_HEADER = "without its header a journal cannot be used"
 
 _HEADER_MAX = 1 << 26
@@ -48,7 +51,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         prism: the version that began the run.
         seed: the seed of every random draw.
         agents: the number of agents.
-        config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS` and `METRICS_SECTION`.
+        config: the settings by section, without `LENGTH_SETTINGS`, `FREE_SETTINGS`, `PLACES` and `METRICS_SECTION`.
         config_sha256: the SHA-256 of `config` as canonical JSON, hexadecimal.
         inputs: `{input file as the configuration names it: SHA-256}`.
     """
@@ -122,6 +125,8 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
         settings["simulation"].pop(name, None)
     for name in FREE_SETTINGS:
         settings["run"].pop(name, None)
+    for section, name in PLACES:
+        settings[section].pop(name, None)
     if not settings[INTERVENTIONS]:  # a run without any has the header that it always had
         del settings[INTERVENTIONS]
     canonical = msgspec.json.encode(settings, order="deterministic")

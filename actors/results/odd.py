@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from actors.factory.domains import build_domain, is_own
+from actors.factory.kept_inputs import plain_name
 from actors.factory.own_domain import find_own_domain
 from actors.results.odd_texts import ECONOMY, SOCIAL, DomainTexts
 from actors.results.run_groups import flat_settings
@@ -183,7 +184,11 @@ class _Model:
     def inputs(self) -> Iterator[Part]:
         inputs = self._run.course.header.inputs
         if inputs:
-            yield Grid("Input files", ("file", "SHA-256"), tuple(sorted(inputs.items())))
+            yield Grid(
+                "Input files",
+                ("file", "SHA-256"),
+                tuple(sorted((plain_name(name), sha256) for name, sha256 in inputs.items())),
+            )
         else:
             yield "No file is read: everything follows from the settings and the seed."
         done = self._config.interventions

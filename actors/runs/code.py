@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -12,6 +12,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import prism
+from actors.factory.kept_inputs import sources_below, sources_of
 from prism.config.document import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")
@@ -55,8 +56,8 @@ def own_code_sha256(places: tuple[Path, ...]) -> str:
     Args:
         places: the file of a module, or the directories of a package.
     """
-    sources = dict(source for place in places for source in _of_place(place))
-    return tree_sha256(sources) if sources else ""
+    sources = sources_of(places)
+    return tree_sha256(dict(sorted(sources.items()))) if sources else ""
 
 
 def tree_sha256(sources: Mapping[str, bytes]) -> str:
@@ -136,19 +137,9 @@ def _joined(values: Sequence[ast.expr]) -> list[ast.expr]:
 def _sources() -> Iterator[tuple[str, bytes]]:
     """Yield `(file name, source)` of the code that decides a run, in order of name within each part."""
     package, rooms = Path(prism.__path__[0]), Path(__file__).parents[1]
-    yield from _below(package, package.parent)
+    yield from sources_below(package, package.parent).items()
     for room in ROOMS:
-        yield from _below(rooms / room, rooms.parent)
-
-
-def _of_place(place: Path) -> Iterable[tuple[str, bytes]]:
-    """Return `(file name, source)` of a module, or of everything in a package."""
-    return _below(place, place.parent) if place.is_dir() else [(place.name, place.read_bytes())]
-
-
-def _below(directory: Path, root: Path) -> Iterable[tuple[str, bytes]]:
-    files = sorted(path for suffix in (".py", CHART_SUFFIX) for path in directory.rglob(f"*{suffix}"))
-    return ((path.relative_to(root).as_posix(), path.read_bytes()) for path in files)
+        yield from sources_below(rooms / room, rooms.parent).items()
 
 
 def _sha256_of(sources: Mapping[str, bytes]) -> str:

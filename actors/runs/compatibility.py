@@ -1,4 +1,4 @@
-"""The check before a resume: settings, input files and code now, against those that the run began with."""
+"""The check before a resume: settings and code now, against those that the run began with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 from actors.core.errors import ResumeRefusedError, RunDirectoryError
 from actors.factory.domains import BuiltDomain
-from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, Header
+from actors.persistence.journal import FREE_SETTINGS, LENGTH_SETTINGS, METRICS_SECTION, PLACES, Header
 from actors.runs.manifest import OWN_PACKAGE, Manifest, manifest_of
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -54,16 +54,11 @@ def refuse_unless_compatible(
         ResumeRefusedError: it may not be resumed; the message names every difference.
     """
     settings = list(unaccepted(header, manifest, config))
-    files = [
-        f"{name}: has changed since the run began (sha256 {sha256[:12]}, was {header.inputs[name][:12]})"
-        for name, sha256 in built.inputs.items()
-        if name in header.inputs and header.inputs[name] != sha256
-    ]
     harmless = [change for key, change in settings if is_safe(key)]
     risky = [key for key, _ in settings if not is_safe(key)]
-    if risky or files:
-        changes = [*(change for key, change in settings if key in risky), *files, *harmless]
-        is_past = bool(files) or any(key.startswith(PAST) for key in risky)
+    if risky:
+        changes = [*(change for key, change in settings if key in risky), *harmless]
+        is_past = any(key.startswith(PAST) for key in risky)
         raise ResumeRefusedError(path, changes, PUT_IT_BACK if is_past else BRANCH_OFF)
     if harmless and not accept_settings:
         raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --accept-settings.")
@@ -101,7 +96,7 @@ def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]
     now = dict(_flat(msgspec.to_builtins(config), ""))
     then = {INTERVENTIONS: [], **dict(_flat(header.config, ""))}  # a header without interventions has no key for them
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
-    free |= {f"run.{name}" for name in FREE_SETTINGS}
+    free |= {f"run.{name}" for name in FREE_SETTINGS} | {".".join(each) for each in PLACES}
     for key in sorted((now.keys() | then.keys()) - free):
         if not key.startswith(f"{METRICS_SECTION}.") and now.get(key) != then.get(key):
             yield key, f"{key} is {_as_json(now.get(key))}, was {_as_json(then.get(key))} when the run began"

@@ -11,23 +11,27 @@ from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.execute import Run
+from actors.runs.inputs import inputs_of, keep
 from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from prism.config import Config
 
 
 def create_run(directory: RunDirectory, config: Config, built: BuiltDomain) -> Run:
-    """Write the configuration, the manifest and the journal's header into an empty directory, and return the run.
+    """Write the inputs, the configuration, the manifest and the journal's header into a directory, and return the run.
 
     Raises:
-        RunDirectoryError: a file cannot be written.
+        RunDirectoryError: a file cannot be written, or an input has changed since it was read.
     """
+    inputs = inputs_of(config, built.inputs, built.code)
+    config = inputs.config
+    keep(directory, inputs)
     directory.write_config(config)
-    manifest = directory.with_seals(manifest_of(config, built.inputs, built.code), [CONFIG])
+    manifest = directory.with_seals(manifest_of(config, inputs.hashes, built.code), [CONFIG])
     directory.write_manifest(manifest)
     disk = RealDisk(directory.path, syncs=config.run.sync)
     with directory.writing():
         create_answers(disk)
-        create_journal(disk, header_of(config, built.inputs, built.domain.size, version(OWN_PACKAGE)))
+        create_journal(disk, header_of(config, inputs.hashes, built.domain.size, version(OWN_PACKAGE)))
     recovered = recover(disk)
     return Run(
         directory=directory,

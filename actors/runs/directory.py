@@ -15,6 +15,7 @@ import yaml
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
 from actors.core.files import read_regular, sha256_of
 from actors.core.ports import Address
+from actors.factory.kept_inputs import INPUTS
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, journal_size, read_header
@@ -48,7 +49,7 @@ CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 LOG, TAPE = "log.jsonl", "tape.sqlite"
 
 UNSTARTED_FILES = {
-    *(LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
+    *(INPUTS, LOCK, CONFIG, MANIFEST, ANSWERS, PHASE),
     *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
 }
 """The files of a run whose journal does not exist yet. Its lock is created first."""
@@ -210,6 +211,7 @@ class RunDirectory:
         for name in WRITTEN_BEFORE_FIRST_TICK:
             (self.path / name).unlink(missing_ok=True)
             (self.path / f".{name}.tmp").unlink(missing_ok=True)
+        shutil.rmtree(self.path / INPUTS, ignore_errors=True)
         with suppress(OSError):  # another file is in it, or it is the working directory
             self.path.rmdir()
 

@@ -33,8 +33,9 @@ from actors.persistence.oracle_log import (
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.runs.checkpointing import checkpoint_of
-from actors.runs.compatibility import PAST, changed_settings
+from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
 from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.manifest import OWN_PACKAGE, Fork, manifest_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.resume import read_resolved
@@ -44,6 +45,8 @@ from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.interventions import interventions_of, planned
 from prism.quoting import printable
+
+_SIMULATION = "simulation."
 
 
 class Branch(NamedTuple):
@@ -55,6 +58,7 @@ class Branch(NamedTuple):
         config: the settings from then on; `built`: the domain that they describe.
         answers: the parent's answers that it begins with.
         repaired: the parent's lost answers that it asks for again; 0 for a fork that repairs nothing.
+        code: `a.b=value` each: where code of its own is now, if not where the parent keeps it.
     """
 
     parent: RunDirectory
@@ -64,6 +68,7 @@ class Branch(NamedTuple):
     built: BuiltDomain
     answers: Iterable[LoggedAnswer]
     repaired: int = 0
+    code: Sequence[str] = ()
 
 
 async def fork(  # noqa: PLR0913  # one for each option of the command
@@ -98,7 +103,9 @@ async def fork(  # noqa: PLR0913  # one for each option of the command
     config = _config_of_fork(parent, tick, overrides, ticks)
     if added is not None:
         config = with_interventions(config, added, tick)
-    branch = Branch(parent, child, tick, config, build_domain(config), _answers_before(parent, tick))
+    code = [each for each in overrides if each.partition("=")[0].strip().removeprefix(_SIMULATION) in CODE_SETTINGS]
+    answers = _answers_before(parent, tick)
+    branch = Branch(parent, child, tick, config, build_domain(config), answers, code=code)
     return await branch_off(branch, on_begin)
 
 
@@ -116,27 +123,32 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
         JournalError: the parent has fewer ticks, or its replay differs.
     """
     parent, child, tick, config, built, *_ = branch
-    past = await _past(parent, tick, on_begin)
+    past = await _past(branch, on_begin)
     if config.simulation.length < tick:
         problem = f"it would end after {config.simulation.length:,} ticks, before the {tick:,} that it has in common"
         raise ForkRefusedError(parent.path, [problem], f"Ask for --ticks {tick} or more.")
-    _refuse_other_inputs(parent, built)
     _refuse_other_size(parent, past, built)
-    future = Simulation(config, built.domain, built.domain.oracle())
+    inputs = inputs_of(config, built.inputs, built.code)
+    future = Simulation(inputs.config, built.domain, built.domain.oracle())
     await copy_state(past, future)
-    child.write_config(config)
+    keep(child, inputs)
+    child.write_config(inputs.config)
     with child.writing():
-        await _write_past(branch, future)
+        await _write_past(branch, future, inputs.hashes)
         notes = _copy_rounds(parent, child, tick, config.simulation.ticks_per_round)
-    _write_manifest(branch, past)  # last: a directory without a manifest is no run
+    _write_manifest(branch, past, inputs.hashes)  # last: a directory without a manifest is no run
     return notes
 
 
-async def _past(parent: RunDirectory, tick: int, on_begin: Callable[[Simulation], None]) -> Simulation:
-    """Return the parent's simulation after this many ticks, which are compared with its journal."""
+async def _past(branch: Branch, on_begin: Callable[[Simulation], None]) -> Simulation:
+    """Return the parent's simulation after the ticks in common, which are compared with its journal.
+
+    Code in another place than the parent's own has to give the same past.
+    """
+    parent, tick = branch.parent, branch.tick
     if tick:
-        return await replay(parent, tick, on_begin, from_nearest=True)
-    config = read_resolved(parent.path / _config_until(parent, 0))
+        return await replay(parent, tick, on_begin, from_nearest=True, overrides=branch.code)
+    config = read_resolved(parent.path / _config_until(parent, 0), branch.code)
     return Simulation(config, build_domain(config).domain)
 
 
@@ -185,15 +197,6 @@ def _refuse_settings_set(parent: RunDirectory, tick: int, settings: Container[st
             raise ForkRefusedError(parent.path, [problem], f"Set it with --intervene, at tick {tick} or later.")
 
 
-def _refuse_other_inputs(parent: RunDirectory, built: BuiltDomain) -> None:
-    before = parent.manifest().inputs
-    changed = [
-        f"{name}: has changed since" for name, sha256 in built.inputs.items() if before.get(name, sha256) != sha256
-    ]
-    if changed:
-        raise ForkRefusedError(parent.path, changed, "Put it back.")
-
-
 def _refuse_other_size(parent: RunDirectory, past: Simulation, built: BuiltDomain) -> None:
     if (now := built.domain.size) != (before := past.domain.size):
         problem = f"it would have {now:,} agents, and its past has {before:,}"
@@ -205,7 +208,7 @@ def _config_until(parent: RunDirectory, tick: int) -> str:
     return next((fork.config for fork in parent.manifest().forks if fork.tick >= tick), CONFIG)
 
 
-def _write_manifest(branch: Branch, past: Simulation) -> None:
+def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) -> None:
     """Write the manifest, and the configurations that the parts of the past were run with."""
     parent, child, tick = branch.parent, branch.child, branch.tick
     name = f"config-until-{tick}.yaml"
@@ -214,19 +217,21 @@ def _write_manifest(branch: Branch, past: Simulation) -> None:
         shutil.copyfile(parent.path / before.config, child.path / before.config)
     shutil.copyfile(parent.path / _config_until(parent, tick), child.path / name)
     origin = Fork(
-        parent=printable(str(parent.path)),  # a name that is no UTF-8 cannot be written
+        parent=printable(parent.name),  # a name that is no UTF-8 cannot be written
         tick=tick,
         digest=past.engine.digest.hexdigest(),
         config=name,
         repaired=branch.repaired,
     )
-    manifest = manifest_of(past.config, branch.built.inputs, branch.built.code)
+    manifest = manifest_of(past.config, inputs, branch.built.code)
     forks = (*kept, origin)
+    for each in forks:
+        keep_those_of(parent, child, read_resolved(child.path / each.config))
     sealed = child.with_seals(manifest, [CONFIG, *(fork.config for fork in forks)])
     child.write_manifest(msgspec.structs.replace(sealed, forks=forks))
 
 
-async def _write_past(branch: Branch, future: Simulation) -> None:
+async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]) -> None:
     """Write the journal up to the fork, the answers that the new run begins with, and a checkpoint at the fork."""
     tick, built = branch.tick, branch.built
     source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
@@ -241,7 +246,7 @@ async def _write_past(branch: Branch, future: Simulation) -> None:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
         target.sync(ANSWERS)
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
-        create_journal(target, header_of(future.config, built.inputs, built.domain.size, version(OWN_PACKAGE)))
+        create_journal(target, header_of(future.config, inputs, built.domain.size, version(OWN_PACKAGE)))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
         journal.copy(islice(whole_ticks(source), tick))
         end = journal_size(target)

@@ -93,7 +93,7 @@ class Replay(Record):
         await self._on_frame(tick, frame)
 
 
-async def replay(
+async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is told
     directory: RunDirectory,
     until: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
@@ -101,12 +101,14 @@ async def replay(
     *,
     on_frame: OnFrame = ignore,
     from_nearest: bool = False,
+    overrides: Sequence[str] = (),
 ) -> Simulation:
     """Run every tick of a journal again, compare it, and return the simulation after the last.
 
     Args:
         until: stop after this many ticks.
         from_nearest: begin at the nearest checkpoint instead of tick 0, unless other code than this has run the ticks.
+        overrides: `a.b=value` each: settings in place of the run's, such as where its code is.
         on_begin: called with the simulation of each part before it runs.
         on_tick: called with it after each tick.
         on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
@@ -119,7 +121,7 @@ async def replay(
     """
     # One tick at least is done again, so that the world is as this code and these settings make it.
     before = until - 1 if from_nearest and until else 0
-    prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame)
+    prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
     try:
         simulation = await run_parts(
             prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick, start=prepared.start
@@ -148,7 +150,9 @@ class _Prepared(NamedTuple):
     start: Checkpoint | None
 
 
-def _prepare(directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame) -> _Prepared:
+def _prepare(
+    directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame, overrides: Sequence[str]
+) -> _Prepared:
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
     manifest = directory.manifest()
     disk = RealDisk(directory.path)
@@ -157,16 +161,17 @@ def _prepare(directory: RunDirectory, until: int | None, before: int, on_frame: 
     ticks = recorded.ticks if until is None else until
     if ticks > recorded.ticks:
         raise RunDirectoryError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
-    config = read_resolved(directory.path / CONFIG)
+    config = read_resolved(directory.path / CONFIG, overrides)
     # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
     # whether it gives the same result is what a replay is for.
     built = build_domain(config)
     now = refuse_unless_compatible(directory.path, recovered.header, manifest, config, built, accept_settings=True)
     if recovered.checkpoint is not None and changed_code(manifest, now):
-        return _prepare(directory, until, 0, on_frame)  # what other code has made is done again from the start
+        # What other code has made is done again from the start.
+        return _prepare(directory, until, 0, on_frame, overrides)
     record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end), on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
-    parts = [part for part in parts_of(directory, config, ticks) if part.until > begun]
+    parts = [part for part in parts_of(directory, config, ticks, overrides) if part.until > begun]
     return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)
 
 
@@ -214,10 +219,10 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     return simulation
 
 
-def parts_of(directory: RunDirectory, config: Config, ticks: int) -> list[Part]:
-    """Return the parts of a run up to a tick, in order."""
+def parts_of(directory: RunDirectory, config: Config, ticks: int, overrides: Sequence[str] = ()) -> list[Part]:
+    """Return the parts of a run up to a tick, in order; settings of all of them can be overridden."""
     forks = directory.manifest().forks
-    parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config)) for fork in forks]
+    parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config, overrides)) for fork in forks]
     parts.append(Part(ticks, config))
     return [
         part for before, part in zip([0, *(part.until for part in parts)], parts, strict=False) if part.until > before

@@ -13,6 +13,8 @@ from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.factory.domains import BuiltDomain, build_domain
+from actors.factory.input_files import kept_inputs
+from actors.factory.kept_inputs import note_places
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
@@ -20,6 +22,7 @@ from actors.persistence.recovery import Recovered, recover
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
 from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
 from actors.runs.execute import Run
+from actors.runs.inputs import Inputs, inputs_of, keep
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
 from prism.config import LENGTH_MAX, Config, load_config
@@ -53,6 +56,7 @@ class ResumePlan(NamedTuple):
         rows: its rows in `rounds.csv`.
         covered: the latest tick from which it may start; None for any.
         cut_damage: cut off damage that no crash explains.
+        inputs: what the resumed run is to keep.
     """
 
     directory: RunDirectory
@@ -63,6 +67,7 @@ class ResumePlan(NamedTuple):
     rows: Coverage
     covered: int | None
     cut_damage: bool
+    inputs: Inputs
 
     def recover(self, disk: RealDisk, *, repair: bool) -> Recovered:
         """Return the run from the latest checkpoint before which every round has its row.
@@ -114,6 +119,8 @@ def plan_resume(
     config = read_resolved(path / CONFIG, [*overrides, *length])
     disk = RealDisk(path, syncs=config.run.sync)
     built = build(config)
+    inputs = inputs_of(config, built.inputs, built.code)
+    config = inputs.config
     header, _ = read_header(disk)
     manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
     if accepted.settings:
@@ -123,7 +130,7 @@ def plan_resume(
     rows = Coverage(disk, config.simulation.ticks_per_round)
     # A fork's past cannot be run again with the fork's settings, so its rows are kept as they are.
     covered = None if manifest.forks else rows.ticks
-    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage)
+    plan = ResumePlan(directory, config, built.domain, before, manifest, rows, covered, accepted.damage, inputs)
     _refuse_other_code(plan, disk)
     return plan
 
@@ -151,6 +158,7 @@ def resume_run(plan: ResumePlan) -> ResumedRun:
         JournalError: its files cannot be used or repaired.
     """
     disk = RealDisk(plan.directory.path, syncs=plan.config.run.sync)
+    keep(plan.directory, plan.inputs)
     damaged = _damaged(plan.directory, plan.before)
     recovered = plan.recover(disk, repair=True)
     disk.close()
@@ -258,7 +266,7 @@ def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
 
 
 def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """Read a run's own configuration, without the settings of the environment.
+    """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
 
     Raises:
         ConfigError: it is missing, or is not what PRISM wrote.
@@ -269,4 +277,6 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    return load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    config = load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    note_places(kept_inputs(config), path.parent)
+    return config

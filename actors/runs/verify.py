@@ -7,14 +7,13 @@ nothing: `actors.runs.recompute` compares what only a replay can give.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from actors.core.errors import JournalError, RunDirectoryError
-from actors.core.files import sha256_of
 from actors.core.frames import ORIGIN, digest_of
-from actors.factory.input_files import locate_input
+from actors.factory.input_files import kept_inputs
+from actors.factory.kept_inputs import problem_of_kept
 from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
@@ -34,7 +33,7 @@ class Finding(NamedTuple):
     """The result of checking one file.
 
     Args:
-        file: its name in the run's directory; for an input file, its path.
+        file: its name in the run's directory.
         detail: the file's content or its fault, in words.
         is_checked: False if nothing can be said of it.
     """
@@ -42,7 +41,6 @@ class Finding(NamedTuple):
     file: str
     is_good: bool
     detail: str
-    is_input: bool = False
     is_checked: bool = True
 
     @property
@@ -103,7 +101,7 @@ def verify_run(directory: RunDirectory) -> Verification:
         findings.append(Finding(SUMMARY, False, "cannot be read"))
     if manifest is not None:
         findings = [*_sealed(directory, manifest, findings)]
-    findings += _inputs(checked.header)
+    findings += [] if manifest is None else _inputs(directory, manifest)
     return checked._replace(findings=findings)
 
 
@@ -173,20 +171,18 @@ def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None
         yield Finding(MANIFEST, True, "seed and input files of the journal's header")
 
 
-def _inputs(header: Header | None) -> Iterator[Finding]:
-    """Check that the input files are those that the run began with."""
-    for name, was in (header.inputs if header is not None else {}).items():
+def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
+    """Check that the run has the inputs that its configurations name, as they were when it began."""
+    names = dict.fromkeys(manifest.inputs)
+    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+        with suppress(ConfigError):  # that it cannot be read, another finding says
+            names |= dict.fromkeys(kept_inputs(read_resolved(directory.path / file)))
+    for name in names:
         try:
-            sha256 = sha256_of(locate_input(name))
+            problem = problem_of_kept(directory.path, name)
         except OSError as error:
-            detail = f"cannot be read: {error.strerror}; looked up from {Path.cwd()}"
-            yield Finding(name, False, detail, is_input=True)
-            continue
-        if sha256 != was:
-            detail = f"has changed since the run began (sha256 {sha256[:12]}, was {was[:12]})"
-            yield Finding(name, False, detail, is_input=True)
-        else:
-            yield Finding(name, True, f"sha256 {sha256[:12]}, as when the run began", is_input=True)
+            problem = f"cannot be read: {error.strerror}"
+        yield Finding(name, not problem, problem or "as when the run began")
 
 
 class _Journal(NamedTuple):

@@ -42,10 +42,17 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
     domain_path: Annotated[
         str | None,
         Meta(
-            description="directory with the code of a domain of your own; none: on Python's path, else beside the "
-            "configuration, else in the working directory"
+            description="directory with the code of a domain of your own, or of a chart's functions; none: on Python's "
+            "path, else beside the configuration or the chart, else in the working directory"
         ),
     ] = None
+    domain_inputs: Annotated[
+        dict[str, str],
+        Meta(
+            description="files in place of those that a domain of your own asks for, by the names that it asks for; a "
+            "run names here what it has kept of them"
+        ),
+    ] = msgspec.field(default_factory=dict)
     seed: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="every random draw follows from it: the same seed gives the same run")
     ] = 42

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise, product
+from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -218,14 +219,18 @@ class Margins:
             yield f"{head}, off by {100 * off:.2f} points at most: {'; '.join(shown[:ROWS_SHOWN])}{others}"
 
     def records(self, size: int, seed: int) -> dict[str, Any]:
-        """Return the shares that each table asks for beside those that come out, as `summary.json` has them."""
-        return {
-            table.source: [
+        """Return the shares that each table asks for beside those that come out, as `summary.json` has them.
+
+        Tables are called by the names of their files alone: where these lie changes no result.
+        """
+        found: dict[str, Any] = {}
+        for table, outcomes in self.outcomes(size, seed):
+            name = PurePath(table.source).name
+            found[name if name not in found else f"{name} ({len(found) + 1})"] = [
                 {"row": each.row, "asked": round(each.asked, 6), "came_out": round(each.came_out, 6)}
                 for each in outcomes
             ]
-            for table, outcomes in self.outcomes(size, seed)
-        }
+        return found
 
     def _axes_but(self, table: MarginTable) -> tuple[int, ...]:
         return tuple(axis for axis, name in enumerate(self.names) if name not in table.names)

@@ -68,7 +68,7 @@ def test_a_run_shows_what_was_negotiated_and_replays_without_a_server(
     assert digests[0] == digests[1]
     doctor = rows(prism("doctor", config, *replay).out)
     assert doctor["asked: token_field"] == "max_completion_tokens (negotiated)"
-    for file in (path for run in ("run", "again") for path in (tmp_path / run).iterdir()):
+    for file in (path for run in ("run", "again") for path in (tmp_path / run).rglob("*.*")):
         assert SECRET.encode() not in file.read_bytes(), file
     assert SECRET not in ended.out + ended.err
 

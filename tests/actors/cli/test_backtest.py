@@ -33,6 +33,7 @@ def test_a_backtest_writes_its_table_series_scores_and_plot(prism: Prism) -> Non
         "backtest.csv",
         "backtest.png",
         "config.yaml",
+        "inputs",
         "manifest.json",
         "scores.csv",
     ]
@@ -44,8 +45,10 @@ def test_a_backtest_writes_its_table_series_scores_and_plot(prism: Prism) -> Non
 
 def test_equal_backtests_are_equal_bytes(prism: Prism) -> None:
     assert prism("backtest", "c.yaml", "--out", "one").code == prism("backtest", "c.yaml", "--out", "two").code == 0
-    for path in Path("one").iterdir():
-        assert path.read_bytes() == Path("two", path.name).read_bytes(), path
+    files = [path.relative_to("one") for path in Path("one").rglob("*") if path.is_file()]
+    assert len(files) == 6
+    for path in files:
+        assert Path("one", path).read_bytes() == Path("two", path).read_bytes(), path
 
 
 def test_without_matplotlib_a_line_says_how_to_get_it(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:

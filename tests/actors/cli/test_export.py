@@ -133,10 +133,12 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
     settings = "simulation: {rounds: 1, ticks_per_round: 6}\npopulation: {graph: {path: ties.txt}}\n"
     (tmp_path / "study.yaml").write_text(settings)
     assert prism("run", "study.yaml", "--quiet", "--out", "run").code == 0
-    (tmp_path / "ties.txt").unlink()
+    (kept,) = (tmp_path / "run" / "inputs").glob("*/ties.txt")
+    kept.unlink()
     ended = prism("export", "run", "--to", "csv")
     assert ended.code == 3
-    assert ended.err.startswith("prism: run: ties.txt: ")
+    assert ended.err.startswith(f"prism: run: {kept.relative_to(tmp_path / 'run')}: is missing: ")
+    assert "; bring along the whole directory of the run, or one file of it, which `prism pack` makes" in ended.err
     assert ended.err.endswith("; --tables without agents, edges, questions and judgements needs no input files\n")
     assert prism("export", "run", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0
 

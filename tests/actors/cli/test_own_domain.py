@@ -94,46 +94,66 @@ def test_the_doctor_asks_the_oracle_the_first_question_of_the_run(study: Study, 
 def test_the_settings_of_a_run_are_all_in_its_configuration(begun: Study, own: Prism) -> None:
     kept = Path("run", "config.yaml").read_text()
     assert "domain:\n  lights: 3\n" in kept
-    assert f"  domain_path: {begun.path}\n" in kept
+    assert "  domain_path: inputs/" in kept
+    assert str(begun.path.parent) not in kept
 
 
 def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study, own: Prism) -> None:
-    begun.file.write_text(f'"""Some lights."""\n\n{CROSSING}')
-    assert own("resume", "run", "--ticks", "20").code == 0
     begun.file.write_text(f"{CROSSING}\nX = 1\n")
-    refused = own("resume", "run", "--ticks", "25")
+    assert own("resume", "run", "--ticks", "20").code == 0  # with the code that it has kept
+    edited = ("--set", f"simulation.domain_path={begun.path}")
+    refused = own("resume", "run", "--ticks", "25", *edited)
     assert (refused.code, CHANGED in refused.err) == (2, True)
     assert own("replay", "run").code == 0
-    good(own("fork", "run", "-q", "--at", "20", "--ticks", "25", "--out", "fork"))
+    good(own("fork", "run", "-q", "--at", "20", "--ticks", "25", "--out", "fork", *edited))
     before, after = (json.loads(Path(each, MANIFEST).read_text())["domain_code"] for each in ("run", "fork"))
     assert before != after
 
 
-def test_code_with_another_result_is_refused_and_named_in_a_replay(begun: Study, own: Prism) -> None:
+def test_code_with_another_result_is_refused_in_a_fork_that_names_it(begun: Study, own: Prism) -> None:
     begun.file.write_text(OTHER)
-    refused = own("resume", "run", "--ticks", "20")
-    assert refused.code == 2
-    assert CHANGED in refused.err
-    replayed = own("replay", "run")
-    assert replayed.code == 1
-    assert CHANGED in replayed.err
-    assert "not worked out again, because the code has changed" in own("verify", "run").out
+    forked = own("fork", "run", "--at", "12", "--out", "fork", "--set", f"simulation.domain_path={begun.path}")
+    assert forked.code == 1
+    assert CHANGED in forked.err
 
 
-def test_a_domain_that_is_gone_is_one_line_that_says_what_to_do(
-    begun: Study, own: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def kept_code(study: Study) -> Path:
+    (kept,) = Path("run", "inputs").glob(f"*/{study.module}.py")
+    return kept
+
+
+def test_kept_code_that_was_edited_is_not_run(begun: Study, own: Prism) -> None:
+    kept = kept_code(begun)
+    kept.chmod(0o644)
+    kept.write_text(f"{CROSSING}\nX = 1\n")
+    for command in (("resume", "run", "--ticks", "20"), ("replay", "run")):
+        ended = own(*command)
+        assert ended.code == 3
+        assert "is not the code that the run has kept: its SHA-256 is another" in ended.err
+    assert f"{kept.parent}: BAD: is not what the run has kept (sha256 " in own("verify", "run").out
+
+
+def test_a_file_that_was_put_beside_kept_code_keeps_it_from_running(begun: Study, own: Prism) -> None:
+    (kept_code(begun).parent / "json.so").write_bytes(b"")
+    ended = own("replay", "run")
+    assert (ended.code, ended.out) == (3, "")
+    assert "is not the code that the run has kept: json.so" in ended.err
+
+
+def test_a_run_goes_on_when_its_sources_are_gone(begun: Study, own: Prism, tmp_path: Path) -> None:
     begun.path.rename(tmp_path / "moved")
+    assert own("verify", "run").code == 0
+    assert own("resume", "run", "--ticks", "20").code == 0
+    assert own("replay", "run").code == 0
+
+
+def test_kept_code_that_is_gone_is_one_line_that_says_so(begun: Study, own: Prism) -> None:
+    kept = kept_code(begun)
+    kept.unlink()
+    kept.parent.rmdir()
     ended = own("resume", "run", "--ticks", "20")
     assert ended.code == 3
-    assert ended.err.startswith(f"prism: run: simulation.domain: no module '{begun.module}' on Python's path or in ")
-    assert ended.err.endswith("; install it, or name its directory in simulation.domain_path or PYTHONPATH\n")
-    assert own("verify", "run").code == 0
-    moved = f"simulation.domain_path={tmp_path / 'moved'}"
-    assert own("resume", "run", "--ticks", "20", "--set", moved).code == 0
-    with path_restored():
-        monkeypatch.syspath_prepend(tmp_path / "moved")
-        assert own("replay", "run").code == 0
+    assert ended.err.endswith(": no such directory; the run has kept its code there\n")
 
 
 def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_agents(begun: Study, own: Prism) -> None:
@@ -146,4 +166,5 @@ def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_age
 
 def test_a_new_setting_of_the_domain_is_no_change_for_a_fork(begun: Study, own: Prism) -> None:
     begun.file.write_text(CROSSING.replace("] = 3\n", "] = 3\n    cars: int = 5\n"))
-    good(own("fork", "run", "-q", "--at", "15", "--ticks", "20", "--out", "fork"))
+    edited = f"simulation.domain_path={begun.path}"
+    good(own("fork", "run", "-q", "--at", "15", "--ticks", "20", "--out", "fork", "--set", edited))

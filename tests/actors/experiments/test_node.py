@@ -15,6 +15,7 @@ from actors.experiments.cells import Done, Task, cell_path, work
 from actors.experiments.node import Order, Sort, discard, load_here, piece_of, run_order, sort_here
 from actors.experiments.parcels import Arrival, Parcel, pack
 from actors.experiments.plan import Cell, make_plan
+from actors.runs.inputs import with_kept_files
 from actors.runs.result import read_result
 from tests.actors.experiments.files import write_experiment
 
@@ -36,7 +37,9 @@ def cell_with_graph(directory: Path) -> Cell:
 
 
 def order(cell: Cell, path: str | None = None, sort: Sort | None = None) -> Order:
-    return Order(cell.key, cell.config, cell.inputs, path, sort or sort_here(), "e")
+    config, kept = with_kept_files(cell.config, cell.inputs)
+    inputs = {name: cell.inputs[source] for name, source in kept.items()}
+    return Order(cell.key, config, inputs, path, sort or sort_here(), "e")
 
 
 def fetched(*_: str) -> bytes:

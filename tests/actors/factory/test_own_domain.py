@@ -303,8 +303,10 @@ def test_a_namesake_of_a_module_that_is_imported_already_is_refused(study: Study
     build_domain(read_config(study.config, environment={}))
     other = Study(path=tmp_path / "other", module=study.module)
     other.path.mkdir()
-    other.file.write_text(CROSSING)
     other.write_config()
+    other.file.write_text(CROSSING)
+    assert build_domain(read_config(other.config, environment={})).domain.size == 3  # the same code is the same domain
+    other.file.write_text(f"{CROSSING}\nX = 1\n")
     assert "; run it in a process of its own" in refusal(other)
 
 
@@ -324,7 +326,7 @@ def test_an_installed_domain_is_found_by_its_name(study: Study, monkeypatch: pyt
     monkeypatch.syspath_prepend(study.path)
     study.write_config("domain: {lights: 2}\n", domain="lights")
     config = read_config(study.config, environment={})
-    assert (config.simulation.domain, config.simulation.domain_path) == ("lights", str(study.path))
+    assert (config.simulation.domain, config.simulation.domain_path) == (f"{study.module}:build", str(study.path))
     assert build_domain(config).domain.size == 2
     assert "expected social, economy, lights, or module:function" in refusal(study, "simulation.domain=light")
     assert refusal(study, "simulation.domain=light").endswith("; did you mean lights?")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from actors.factory.input_files import inputs_placed, inputs_shared, load_population, locate_input
+from actors.factory.input_files import inputs_shared, load_population
+from actors.factory.kept_inputs import kept_name, note_files
 from actors.runs.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config
@@ -60,9 +62,8 @@ def test_a_graph_is_parsed_once_until_its_content_changes(tmp_path: Path, monkey
 
 def test_an_input_file_may_be_elsewhere_under_its_own_name(tmp_path: Path) -> None:
     (tmp_path / "0123").write_text(RING)
-    config = PopulationConfig(graph=type(Config().population.graph)(path="not/here.txt"))
-    with inputs_placed({"not/here.txt": tmp_path / "0123"}):
-        population, hashes = load_population(config, 1)
+    name = kept_name(sha256(RING.encode()).hexdigest(), "not/here.txt")
+    note_files({name: tmp_path / "0123"})
+    population, hashes = load_population(PopulationConfig(graph=GraphConfig(path=name)), 1)
     assert population.size == 60
-    assert [*hashes] == ["not/here.txt"]
-    assert locate_input("not/here.txt") == Path("not/here.txt")
+    assert hashes == {name: sha256(RING.encode()).hexdigest()}

@@ -1,0 +1,193 @@
+"""The inputs of a run, kept in its directory, so that it can be done again anywhere, whatever becomes of the sources.
+
+Each file is `inputs/SHA-256/NAME`, and the code of its own is the directory `inputs/SHA-256`. A large file that another
+run beside this one keeps is not copied again: the two are hard links of one file on the disk. They cannot be written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import CHUNK_BYTES, opened, sha256_of
+from actors.factory.domain_code import is_installed
+from actors.factory.domains import is_own
+from actors.factory.input_files import kept_inputs, locate_input, replays_tape, texts_in, with_inputs
+from actors.factory.kept_inputs import INPUTS, is_kept, kept_name, kept_sha256, note_places, sources_of, sources_sha256
+from actors.persistence.disk import RealDisk, write_whole
+from actors.runs.code import own_code_sha256, tree_sha256
+from actors.runs.directory import RunDirectory
+from prism.config import Config
+
+LARGE_BYTES = 64 * 1024
+"""The bytes from which a file is looked for in other runs before it is copied."""
+BESIDE_MAX = 1_000
+"""The most runs beside this one in which it is looked for."""
+_READ_ONLY = 0o444
+
+
+class Inputs(NamedTuple):
+    """The inputs of a run, as it keeps them.
+
+    Args:
+        config: the run's configuration, which names what is kept.
+        files: `{name of a kept file: as it was called}`.
+        code: `{name: content}` of the code of its own, but not of installed packages; empty without any.
+    """
+
+    config: Config
+    files: Mapping[str, str]
+    code: Mapping[str, bytes]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """`{name of a kept file: SHA-256}`."""
+        return {name: str(kept_sha256(name)) for name in self.files}
+
+
+def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = ()) -> Inputs:
+    """Return the inputs that a run is to keep. Nothing is written.
+
+    Args:
+        read: `{input file, as it was called: SHA-256}`; `code`: the places of the code of its own, also as it was read.
+
+    Raises:
+        RunDirectoryError: its code has been edited since this process imported it.
+    """
+    tape = config.oracle.tape_path
+    if tape is not None and replays_tape(config) and locate_input(tape).is_file():
+        read = {**read, tape: sha256_of(locate_input(tape))}
+    new, files = with_kept_files(config, read)
+    sources = _sources_of(code)
+    if sources:
+        place = f"{INPUTS}/{sources_sha256(sources)}"
+        new = replace(new, simulation=replace(new.simulation, domain_path=place))
+    return Inputs(new, files, sources)
+
+
+def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, dict[str, str]]:
+    """Return a configuration that calls its files as a run does that keeps them, and `{that name: as it was called}`.
+
+    Args:
+        read: `{input file, as it was called: SHA-256}`.
+    """
+    kept = {name: name if is_kept(name) else kept_name(digest, name) for name, digest in read.items()}
+    new = with_inputs(config, lambda name: kept.get(name, name), lambda name: kept.get(name, name))
+    if is_own(config):  # a file that no setting names: the domain's code does
+        texts = {*texts_in(config.domain), *config.simulation.domain_inputs.values()}
+        asked = {name: place for name, place in kept.items() if not is_kept(name) and name not in texts}
+        simulation = replace(new.simulation, domain_inputs={**new.simulation.domain_inputs, **asked})
+        new = replace(new, simulation=simulation)
+    return new, {place: name for name, place in kept.items()}
+
+
+def keep(directory: RunDirectory, inputs: Inputs) -> None:
+    """Write inputs into a run's directory, as far as they are not there, and note that they are.
+
+    Each file is written whole or not at all; what a killed process has left is written again.
+
+    Raises:
+        RunDirectoryError: a file has changed since it was read, or cannot be written.
+        DiskFailedError: the disk is full or broken.
+    """
+    with directory.writing():
+        for name, source in inputs.files.items():
+            _keep_file(directory.path, name, source)
+        if inputs.code:
+            place = directory.path / str(inputs.config.simulation.domain_path)
+            for name, content in inputs.code.items():
+                _write(place / name, iter([content]))
+    note_places(kept_inputs(inputs.config), directory.path)
+
+
+def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> None:
+    """Keep in a run what a configuration of the run that it branched off from names.
+
+    Raises:
+        RunDirectoryError: something cannot be read or written.
+        DiskFailedError: the disk is full or broken.
+    """
+    with child.writing():
+        for name in kept_inputs(config):
+            place = parent.path / name
+            for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+                if not path.is_dir():
+                    _link_or_copy(path, child.path / path.relative_to(parent.path))
+
+
+def _sources_of(code: tuple[Path, ...]) -> dict[str, bytes]:
+    """Return the code as it was imported, without what is installed."""
+    if code and tree_sha256(dict(sorted(sources_of(code).items()))) != own_code_sha256(code):
+        names = ", ".join(map(str, code))
+        raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
+    return sources_of(place for place in code if not is_installed(place.parent))
+
+
+def _keep_file(directory: Path, name: str, source: str) -> None:
+    target, digest, found = directory / name, str(kept_sha256(name)), locate_input(source)
+    if target.exists() and sha256_of(target) == digest:
+        return
+    if is_kept(source) or found.parent.name == digest:
+        _link_or_copy(found, target)
+    elif found.stat().st_size >= LARGE_BYTES and (twin := _twin(directory, name, digest)) is not None:
+        _link_or_copy(twin, target)
+    elif _write(target, _chunks(found)) != digest:
+        target.unlink()
+        raise RunDirectoryError(f"{source}: has changed while the run was started; start it again")
+
+
+def _twin(directory: Path, name: str, digest: str) -> Path | None:
+    """Return the file of this name in a run beside this one, or in what holds them all; None if there is none."""
+    above = directory.resolve().parent
+    for other in islice(_around(above), BESIDE_MAX):
+        if (found := other / name).is_file() and sha256_of(found) == digest:
+            return found
+    return None
+
+
+def _around(directory: Path) -> Iterator[Path]:
+    with os.scandir(directory) as entries:
+        yield from (Path(entry) for entry in entries if entry.is_dir())
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Make a file another name of a kept one, or a copy where the disk or its owner allows no link."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        _write(target, _chunks(source))
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with opened(path) as descriptor:
+        while chunk := os.read(descriptor, CHUNK_BYTES):
+            yield chunk
+
+
+def _write(path: Path, chunks: Iterator[bytes]) -> str:
+    """Write a file whole or not at all, and let nobody write to it; return its SHA-256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest, disk = sha256(), RealDisk(path.parent)
+
+    def hashed() -> Iterator[bytes]:
+        for chunk in chunks:
+            digest.update(chunk)
+            yield chunk
+
+    try:
+        write_whole(disk, path.name, hashed())
+    finally:
+        disk.close()
+    path.chmod(_READ_ONLY)
+    return digest.hexdigest()

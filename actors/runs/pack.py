@@ -1,0 +1,280 @@
+"""One file of a run, an experiment or a calibration, to send or to archive: a `.prism` file.
+
+It is a zip file with `pack.json`, which names every file with its length and SHA-256, and one member for each content,
+called by its SHA-256. So a content that many cells share is in it once, and no name in the archive says where anything
+is written: `pack.json` does, and its names are checked. Logs, locks, drafts and strange files are left out, and so are
+settings that hold on one machine alone. Equal runs make equal packs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from fnmatch import fnmatch
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any, Final, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import msgspec
+import yaml
+
+from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
+from actors.core.files import CHUNK_BYTES, opened, remove_abandoned, sha256_of
+from actors.factory.input_files import kept_inputs
+from actors.factory.kept_inputs import INPUTS
+from actors.persistence.journal import JOURNAL
+from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
+from actors.runs.lock import holder_of
+from actors.runs.manifest import OWN_PACKAGE, encode_manifest
+from actors.runs.resume import read_resolved
+from prism.config import Config
+from prism.credentials import VARIABLE, is_secret_name
+
+SUFFIX: Final = ".prism"
+CONTENTS: Final = "pack.json"
+FORMAT: Final = 1
+CELLS: Final = "cells"
+
+OF_A_RUN = (
+    *(CONFIG, "config-until-*.yaml", MANIFEST, JOURNAL, "journal-*.seg", "checkpoint-*.bin", "oracle.log"),
+    *("rounds.csv", "summary.json", "tape.sqlite", "shadow.json", "shadow.sqlite"),
+    *("backtest.csv", "scores.csv", "backtest.png"),
+)
+"""The files of a run, or of a backtest, that are packed, besides its inputs."""
+OF_A_STUDY = (
+    *("plans/*.json", "results.csv", "results.parquet", "outcome.json", "tape.jsonl"),
+    *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*"),
+)
+"""The files of an experiment or a calibration that are packed, besides its cells."""
+SECRET_LENGTH_MIN: Final = 8
+"""The least characters of a secret that is looked for: a shorter one is found anywhere."""
+_TEXTS = (".yaml", ".json", ".csv", ".md")
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The time of every member, the earliest that a zip file can say: so equal contents make equal files."""
+
+
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
+    """One file in a pack: the length and the SHA-256 of its content."""
+
+    bytes: int
+    sha256: str
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of a pack, as its `pack.json` says.
+
+    Args:
+        kind: a run, or a study, which has runs as its cells.
+        name: of the directory that was packed.
+        files: `{name from that directory, with slashes: its content}`.
+    """
+
+    format: int = FORMAT
+    prism: str
+    kind: str
+    name: str
+    files: dict[str, Packed]
+
+
+class Written(NamedTuple):
+    """A pack that was written.
+
+    Args:
+        files: in it; `bytes`: of these; `packed_bytes`: of the pack.
+        paths: `file: text` of what looks like a path of this machine in it.
+    """
+
+    files: int
+    bytes: int
+    packed_bytes: int
+    paths: tuple[str, ...]
+
+
+def pack(path: Path, out: Path) -> Written:
+    """Write a run, an experiment or a calibration into one file, whole or not at all.
+
+    Raises:
+        RunDirectoryError: there is nothing to pack, a process works on it, a secret is in it, or a file is in the way.
+        DiskFailedError: the disk is full or broken.
+    """
+    files, kind = _files_of(path)
+    if out.exists() or out.is_symlink():
+        raise RunDirectoryError(f"{out}: exists already; name another file with --out")
+    secrets = _secrets_of(path, files)
+    replaced: dict[str, bytes] = {}
+    for directory in [name.removesuffix(MANIFEST) for name in files if name.endswith(MANIFEST)]:
+        replaced |= {directory + name: content for name, content in _unplaced(path / directory).items()}
+    try:
+        remove_abandoned(out)
+        descriptor, draft = mkstemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                packed = _write(file, path, kind, {name: replaced.get(name) for name in files}, secrets)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(draft).chmod(0o644)
+            Path(draft).replace(out)
+        except BaseException:
+            with suppress(OSError):
+                Path(draft).unlink()
+            raise
+    except OSError as error:
+        raise run_directory_error(error, f"{error.filename or out}: cannot be packed") from None
+    paths = tuple(_paths_in(path, files, replaced))
+    return Written(len(packed), sum(each.bytes for each in packed.values()), out.stat().st_size, paths)
+
+
+def _files_of(path: Path) -> tuple[list[str], str]:
+    """Return the names of the files to be packed, in order, and the kind of what they are."""
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path}: no such directory")
+    if (holder := holder_of(path)) is not None:
+        raise RunLockedError(path, holder)
+    if (path / MANIFEST).exists():
+        RunDirectory(path).manifest()
+        return _names(path, OF_A_RUN) + _kept_in(path), "run"
+    cells = sorted((path / CELLS).glob("*")) if (path / CELLS).is_dir() else []
+    if not cells:
+        raise RunDirectoryError(
+            f"{path}: is no run, no experiment and no calibration: it has no {MANIFEST}, no {CELLS}"
+        )
+    names = _names(path, OF_A_STUDY)
+    for cell in cells:
+        if (holder := holder_of(cell)) is not None:
+            raise RunLockedError(cell, holder)
+        if (cell / MANIFEST).exists():
+            of_cell = [*_names(cell, OF_A_RUN), *_kept_in(cell)]
+            names += [f"{CELLS}/{cell.name}/{name}" for name in of_cell]
+    return names, "study"
+
+
+def _names(directory: Path, patterns: tuple[str, ...]) -> list[str]:
+    found = (path for pattern in patterns for path in directory.glob(pattern))
+    return sorted(
+        path.relative_to(directory).as_posix() for path in found if path.is_file() and not path.name.startswith(".")
+    )
+
+
+def _kept_in(directory: Path) -> list[str]:
+    """Return the names of the inputs that a run keeps, files and code, and nothing else that lies beside them."""
+    manifest, found = RunDirectory(directory).manifest(), dict[str, None]()
+    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+        for name in kept_inputs(read_resolved(directory / file)):
+            place = directory / name
+            sources = [*place.rglob("*.py"), *place.rglob("*.yaml")] if place.is_dir() else [place]
+            found |= dict.fromkeys(each.relative_to(directory).as_posix() for each in sorted(sources))
+    return [*found]
+
+
+def _unplaced(directory: Path) -> dict[str, bytes]:
+    """Return `{file: content}` of a run's files that name what only this machine has, without it."""
+    run = RunDirectory(directory)
+    manifest, replaced = run.manifest(), {}
+    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+        config = read_resolved(directory / file)
+        if (unplaced := _without_places(config)) != config:
+            text = yaml.safe_dump(msgspec.to_builtins(unplaced), sort_keys=False, allow_unicode=True)
+            replaced[file] = text.encode()
+    if not replaced:
+        return {}
+    sealed = {name: sha256(content).hexdigest() for name, content in replaced.items()}
+    resealed = msgspec.structs.replace(manifest, sealed={**manifest.sealed, **sealed})
+    return {**replaced, MANIFEST: encode_manifest(resealed)}
+
+
+def _without_places(config: Config) -> Config:
+    """Return a configuration without certificates, logins and recorded tapes, which are files of one machine."""
+    replace = msgspec.structs.replace
+    metrics = replace(config.metrics, tls_cert=None, tls_key=None, username=None)
+    oracle = config.oracle
+    if oracle.tape == "record":
+        oracle = replace(oracle, tape_path=None)
+    return replace(config, metrics=metrics, oracle=oracle, llm=replace(config.llm, ca_file=None))
+
+
+def _secrets_of(path: Path, files: list[str]) -> dict[str, bytes]:
+    """Return `{environment variable: its value}` of secrets: settings name them, or their own names say so."""
+    names = {name for name in os.environ if is_secret_name(name)}
+    for file in files:
+        if not fnmatch(file.rpartition("/")[2], "config*.yaml"):
+            continue
+        llm = read_resolved(path / file).llm
+        names.add(llm.api_key_env)
+        for text in [*llm.request.headers.values(), *llm.request.query.values()]:
+            names |= {found[1] or found[2] for found in VARIABLE.finditer(text)}
+    values = {name: os.environ.get(name, "") for name in sorted(names)}
+    return {name: value.encode() for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
+
+
+def _write(
+    file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Mapping[str, bytes]
+) -> dict[str, Packed]:
+    """Write the zip file, and return what is in it."""
+    packed: dict[str, Packed] = {}
+    for name, content in files.items():
+        place = path / name
+        if content is None:
+            packed[name] = Packed(bytes=place.stat().st_size, sha256=sha256_of(place))
+        else:
+            packed[name] = Packed(bytes=len(content), sha256=sha256(content).hexdigest())
+    contents = Contents(prism=version(OWN_PACKAGE), kind=kind, name=path.resolve().name, files=packed)
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(_member(CONTENTS), msgspec.json.format(msgspec.json.encode(contents), indent=1))
+        done = set[str]()
+        for name, each in packed.items():
+            if each.sha256 in done:
+                continue
+            done.add(each.sha256)
+            kept = files[name]
+            chunks = _chunks(path / name) if kept is None else iter([kept])
+            with archive.open(_member(each.sha256), "w", force_zip64=True) as member:
+                written = _copy(chunks, member, path / name, secrets)
+            if written != each:
+                raise RunDirectoryError(f"{path / name}: has changed while it was packed; pack it again")
+    return packed
+
+
+def _member(name: str) -> ZipInfo:
+    member = ZipInfo(name, _LONG_AGO)
+    member.compress_type = ZIP_DEFLATED
+    member.external_attr = 0o644 << 16
+    return member
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with opened(path) as descriptor:
+        while chunk := os.read(descriptor, CHUNK_BYTES):
+            yield chunk
+
+
+def _copy(chunks: Iterator[bytes], member: Any, path: Path, secrets: Mapping[str, bytes]) -> Packed:
+    """Write a content, unless a secret is in it."""
+    digest, size, tail = sha256(), 0, b""
+    longest = max(map(len, secrets.values()), default=1)
+    for chunk in chunks:
+        seen = tail + chunk
+        for variable, value in secrets.items():
+            if value in seen:
+                problem = f"has the value of ${variable} in it, so it is not packed"
+                raise RunDirectoryError(f"{path}: {problem}; if it is no secret, unset ${variable}")
+        tail = seen[-(longest - 1) :] if longest > 1 else b""
+        digest.update(chunk)
+        size += len(chunk)
+        member.write(chunk)
+    return Packed(bytes=size, sha256=digest.hexdigest())
+
+
+def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield `file: text` of what looks like a path below this user's home, or in this directory, in packed texts."""
+    here = {str(Path.home()), str(Path.cwd()), str(path.resolve().parent)} - {"/"}
+    pattern = re.compile("|".join(rf"{re.escape(each)}/[^\s\"',]*" for each in sorted(here, reverse=True)).encode())
+    for name in files:
+        if name.endswith(_TEXTS) and INPUTS not in name.split("/"):
+            content = replaced[name] if name in replaced else (path / name).read_bytes()
+            if (found := pattern.search(content)) is not None:
+                yield f"{name}: {found[0].decode(errors='replace')}"

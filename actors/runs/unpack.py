@@ -1,0 +1,204 @@
+"""The unpacking of a `.prism` file: every length, hash and name is checked before anything is in its place.
+
+A pack may come from anybody. Nothing in it says where to write but its `pack.json`, whose names must stay inside of
+the directory; nothing is written beyond the lengths that it states; and these must be in proportion to the pack.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Final
+from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError  # noqa: N812  # its own name says nothing
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError, run_directory_error
+from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove_abandoned
+from actors.factory.kept_inputs import INPUTS
+from actors.runs.directory import RECORD_BYTES_MAX
+from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed
+
+RATIO_MAX: Final = 200
+"""The most times that the files of a pack may be longer than the pack. Journals reach 10 to 30."""
+FREE_BYTES: Final = 64 * 1024**2
+"""Bytes that a pack may have at any ratio."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DAMAGED = (BadZipFile, ZlibError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
+"""The errors of the library for a file that is no whole zip file, or of a kind that PRISM does not write."""
+
+
+def unpack(file: Path, out: Path | None = None) -> tuple[Path, Contents]:
+    """Unpack a file into a new directory, whole or not at all; return it and what was in the file.
+
+    Args:
+        out: the directory; by default one of the packed name, in the current directory.
+
+    Raises:
+        RunDirectoryError: the file is no whole pack, or the directory exists or cannot be made.
+        DiskFailedError: the disk is full or broken.
+    """
+    with _opened(file) as (archive, contents):
+        target = Path(contents.name) if out is None else out
+        if target.exists() or target.is_symlink():
+            raise RunDirectoryError(f"{target}: exists already; name another directory with --out")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(target)
+            draft = Path(mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+            try:
+                with opened_as_it_is(draft) as descriptor:
+                    hold(descriptor)
+                    _extract(file, archive, contents, draft)
+                draft.chmod(0o755)
+                draft.rename(target)
+            except BaseException:
+                shutil.rmtree(draft, ignore_errors=True)
+                raise
+        except OSError as error:
+            raise run_directory_error(error, f"{target}: cannot be unpacked") from None
+    return target, contents
+
+
+@contextmanager
+def unpacked(file: Path) -> Iterator[Path]:
+    """Yield a directory with what is in a file, which is removed at the end of the block.
+
+    Raises:
+        RunDirectoryError: the file is no whole pack, or there is no place for it.
+        DiskFailedError: the disk is full or broken.
+    """
+    with TemporaryDirectory(prefix="prism-") as place:
+        name = file.name.removesuffix(SUFFIX)
+        yield unpack(file, Path(place, name))[0]
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[tuple[ZipFile, Contents]]:
+    """Open a pack, and check what it says of itself."""
+    try:
+        with opened(file) as descriptor, os.fdopen(os.dup(descriptor), "rb") as stream:
+            try:
+                with ZipFile(stream) as archive:
+                    yield archive, _contents(file, archive, os.fstat(descriptor).st_size)
+            except _DAMAGED as error:
+                raise _refusal(file, f"is damaged or cut off: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        raise run_directory_error(error, f"{file}: cannot be read") from None
+
+
+def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
+    members = [member.filename for member in archive.infolist()]
+    if CONTENTS not in members:
+        raise _refusal(file, f"has no {CONTENTS}, so it is not what `prism pack` writes")
+    try:
+        contents = msgspec.json.decode(_read(archive, CONTENTS), type=Contents)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _refusal(file, f"{CONTENTS}: {error}") from None
+    if contents.format != FORMAT:
+        raise _refusal(file, f"has format {contents.format}, and this version of PRISM reads {FORMAT}")
+    for name in (contents.name, *contents.files):
+        if not _is_inside(name) or (name == contents.name and "/" in name):
+            raise _refusal(file, f"names {name!r}, which is no file inside of its directory")
+    if (strange := _strange(contents, members)) is not None:
+        raise _refusal(file, strange)
+    total = _written_bytes(contents)
+    if total > max(FREE_BYTES, RATIO_MAX * size):
+        raise _refusal(file, f"unpacks to {total:,} bytes, more than {RATIO_MAX} times its own {size:,}")
+    return contents
+
+
+def _read(archive: ZipFile, name: str) -> bytes:
+    with archive.open(name) as member:
+        content = member.read(RECORD_BYTES_MAX + 1)
+    if len(content) > RECORD_BYTES_MAX:
+        raise BadZipFile(f"{name} is longer than {RECORD_BYTES_MAX:,} bytes")
+    return content
+
+
+def _is_inside(name: str) -> bool:
+    """Return whether a name is one of a file inside of a directory, on every system."""
+    path = PurePosixPath(name)
+    return (
+        name == str(path)
+        and name.isprintable()
+        and not path.is_absolute()
+        and not {"..", "."} & {*path.parts}
+        and not any(each in name for each in '\\:*?"<>|')
+        and bool(path.parts)
+        and all(len(part.encode()) <= 255 for part in path.parts)
+    )
+
+
+def _strange(contents: Contents, members: list[str]) -> str | None:
+    """Return what does not fit together: names twice, a file below a file, contents without a file, or the reverse."""
+    for name, packed in contents.files.items():
+        if packed.bytes < 0 or not _SHA256.fullmatch(packed.sha256):
+            return f"{name}: has no length or no SHA-256"
+        if any(str(above) in contents.files for above in PurePosixPath(name).parents):
+            return f"{name}: is inside of a file"
+    if len(members) != len({*members}):
+        return "has two members of one name"
+    expected = {CONTENTS, *(packed.sha256 for packed in contents.files.values())}
+    if different := sorted(expected.symmetric_difference(members)):
+        return f"{different[0]}: is in the pack or in its {CONTENTS}, but not in both"
+    return None
+
+
+def _is_shared(name: str) -> bool:
+    """Return whether a file is an input that a run keeps: of equal ones only the first takes space."""
+    return INPUTS in PurePosixPath(name).parts[:-1]
+
+
+def _written_bytes(contents: Contents) -> int:
+    kept = {packed.sha256: packed.bytes for name, packed in contents.files.items() if _is_shared(name)}
+    return sum(kept.values()) + sum(each.bytes for name, each in contents.files.items() if not _is_shared(name))
+
+
+def _extract(file: Path, archive: ZipFile, contents: Contents, out: Path) -> None:
+    free, total = shutil.disk_usage(out).free, _written_bytes(contents)
+    if total > free:
+        raise _refusal(file, f"unpacks to {total:,} bytes, and {out.parent} has {free:,} left")
+    kept: dict[str, Path] = {}
+    for name, packed in contents.files.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if packed.sha256 in kept and _is_shared(name):
+            _link(kept[packed.sha256], path)
+            continue
+        _extract_one(file, archive, name, packed, path)
+        if _is_shared(name):
+            path.chmod(0o444)
+            kept[packed.sha256] = path
+
+
+def _link(first: Path, path: Path) -> None:
+    try:
+        os.link(first, path)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(first, path)
+        path.chmod(0o444)
+
+
+def _extract_one(file: Path, archive: ZipFile, name: str, packed: Packed, path: Path) -> None:
+    digest, size = sha256(), 0
+    with archive.open(packed.sha256) as member, path.open("xb") as target:
+        while chunk := member.read(min(CHUNK_BYTES, packed.bytes - size + 1)):
+            size += len(chunk)
+            if size > packed.bytes:
+                break
+            digest.update(chunk)
+            target.write(chunk)
+    if (size, digest.hexdigest()) != (packed.bytes, packed.sha256):
+        raise _refusal(file, f"{name}: is not what was packed: its length or its SHA-256 is another")
+
+
+def _refusal(file: Path, problem: str) -> RunDirectoryError:
+    return RunDirectoryError(f"{file}: {problem}; nothing was unpacked")

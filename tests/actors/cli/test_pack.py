@@ -1,0 +1,254 @@
+"""`prism pack` and `prism unpack`: one file of a run, and what is refused of a stranger's."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from actors.runs.directory import CONFIG, LOG
+from actors.runs.lock import locked
+from tests.command import Prism, prism_alone
+
+pytestmark = pytest.mark.long
+
+TIES = "".join(f"{one} {(one + each) % 30}\n" for one in range(30) for each in (1, 2, 5))
+STUDY = "simulation: {rounds: 2, ticks_per_round: 12}\npopulation: {graph: {path: ties.txt}}\n"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let a task read files here: nothing else is under way that it could hold up."""
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Return the pack of a run with a graph."""
+    place = tmp_path_factory.mktemp("packed")
+    (place / "ties.txt").write_text(TIES)
+    (place / "c.yaml").write_text(STUDY)
+    assert prism_alone("run", str(place / "c.yaml"), "-q", "--out", str(place / "feed")).code == 0
+    assert prism_alone("pack", str(place / "feed"), "--out", str(place / "feed.prism")).code == 0
+    return (place / "feed.prism").read_bytes()
+
+
+@pytest.fixture
+def feed(packed: bytes, tmp_path: Path) -> Path:
+    (tmp_path / "feed.prism").write_bytes(packed)
+    return tmp_path / "feed.prism"
+
+
+def contents(file: Path) -> tuple[dict[str, object], dict[str, bytes]]:
+    with ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop("pack.json")), members
+
+
+def write(file: Path, said: dict[str, object], members: dict[str, bytes]) -> None:
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("pack.json", json.dumps(said))
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_what_is_unpacked_is_what_was_packed(feed: Path, prism: Prism) -> None:
+    ended = prism("unpack", "feed.prism")
+    assert (ended.code, ended.out.startswith("feed: 8 files, each as it was packed by PRISM ")) == (0, True)
+    assert prism("verify", "feed").code == 0
+    assert prism("pack", "feed", "--out", "again.prism").code == 0
+    assert feed.read_bytes() == Path("again.prism").read_bytes()
+
+
+def test_logs_locks_and_strange_files_are_left_out(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism")
+    for name in (LOG, ".env", "notes.txt", "inputs/strange.txt"):
+        Path("feed", name).write_text("sk-proj-123456789")
+    assert prism("pack", "feed", "--out", "again.prism").code == 0
+    assert feed.read_bytes() == Path("again.prism").read_bytes()
+
+
+def test_a_packed_run_is_replayed_and_verified_as_it_is_and_leaves_nothing(
+    feed: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    assert prism("replay", "feed.prism").out.startswith("feed.prism: 24 ticks replayed, every one as recorded; digest ")
+    assert "feed.prism/journal.prism: ok: 24 ticks" in prism("verify", "feed.prism").out
+    assert [*place.iterdir()] == []
+
+
+def test_a_command_that_writes_to_a_run_says_that_it_must_be_unpacked(feed: Path, prism: Prism) -> None:
+    for command in ("resume", "shadow", "pack"):
+        ended = prism(command, "feed.prism")
+        assert ended.code == 2
+        assert "feed.prism is a packed run; make its directory first with: prism unpack feed.prism" in ended.err
+
+
+def test_a_file_or_directory_that_is_there_is_not_replaced(feed: Path, prism: Prism) -> None:
+    before = feed.read_bytes()
+    prism("unpack", "feed.prism")
+    assert "feed: exists already; name another directory with --out" in prism("unpack", "feed.prism").err
+    assert "feed.prism: exists already; name another file with --out" in prism("pack", "feed").err
+    assert feed.read_bytes() == before
+
+
+def test_a_run_under_way_is_not_packed(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism")
+    with locked(Path("feed")):
+        ended = prism("pack", "feed", "--out", "now.prism")
+    assert (ended.code, f"feed: is in use by process {os.getpid()} on " in ended.err) == (2, True)
+    assert not Path("now.prism").exists()
+
+
+@pytest.mark.parametrize("variable", ["PRISM_LLM_API_KEY", "OPENAI_API_KEY"])
+def test_the_value_of_a_key_is_never_packed(
+    variable: str, feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "a-key-in-an-answer")
+    prism("unpack", "feed.prism")
+    with Path("feed", "summary.json").open("a") as summary:
+        summary.write("\n a-key-in-an-answer\n")
+    ended = prism("pack", "feed", "--out", "leak.prism")
+    assert ended.code == 2
+    assert ended.err == (
+        f"prism: feed/summary.json: has the value of ${variable} in it, so it is not packed; "
+        f"if it is no secret, unset ${variable}\n"
+    )
+    assert [path.name for path in Path().iterdir() if "leak" in path.name] == []
+
+
+def test_settings_of_one_machine_are_left_out_and_the_run_is_still_whole(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("")
+    mine = ("--set", f"llm.ca_file={tmp_path / 'ca.pem'}", "--set", "metrics.username=ada")
+    assert prism("run", "small.yaml", "-q", "--out", "run", *mine).code == 0
+    assert "ada" in Path("run", CONFIG).read_text()
+    assert prism("pack", "run").err == ""
+    assert prism("unpack", "run.prism", "--out", "there").code == 0
+    for path in Path("there").rglob("*"):
+        assert path.is_dir() or str(tmp_path).encode() not in path.read_bytes()
+    assert "username: null" in Path("there", CONFIG).read_text()
+    assert prism("verify", "there").code == 0
+
+
+def test_a_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism, tmp_path: Path) -> None:
+    prism("unpack", "feed.prism")
+    with Path("feed", CONFIG).open("a") as config:
+        config.write(f"# {tmp_path}/notes\n")
+    assert f"names a place of this machine: config.yaml: {tmp_path}/notes\n" in prism("pack", "feed", "--out", "n").err
+
+
+Edit = Callable[[dict[str, object], dict[str, bytes]], None]
+
+
+def rename(name: str) -> Edit:
+    def edit(said: dict[str, object], _: dict[str, bytes]) -> None:
+        files = said["files"]
+        assert isinstance(files, dict)
+        files[name] = files.pop("rounds.csv")
+
+    return edit
+
+
+def resize(size: int) -> Edit:
+    def edit(said: dict[str, object], _: dict[str, bytes]) -> None:
+        said["files"]["rounds.csv"]["bytes"] = size  # type: ignore[index]
+
+    return edit
+
+
+def exchange(said: dict[str, object], members: dict[str, bytes]) -> None:
+    digest = said["files"]["rounds.csv"]["sha256"]  # type: ignore[index]
+    members[digest] = members[digest][::-1]
+
+
+def bomb(said: dict[str, object], members: dict[str, bytes]) -> None:
+    zeros = bytes(80_000_000)
+    digest = sha256(zeros).hexdigest()
+    said["files"]["zeros"] = {"bytes": len(zeros), "sha256": digest}  # type: ignore[index]
+    members[digest] = zeros
+
+
+def lose(said: dict[str, object], members: dict[str, bytes]) -> None:
+    del members[said["files"]["rounds.csv"]["sha256"]]  # type: ignore[index]
+
+
+def add(_: dict[str, object], members: dict[str, bytes]) -> None:
+    members["../../evil.sh"] = b"rm"
+
+
+def set_name(said: dict[str, object], _: dict[str, bytes]) -> None:
+    said["name"] = "../feed"
+
+
+def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
+    said["format"] = 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (rename("../rounds.csv"), "names '../rounds.csv', which is no file inside of its directory"),
+        (rename("/etc/rounds.csv"), "names '/etc/rounds.csv', which is no file inside of its directory"),
+        (rename("a/../../b"), "names 'a/../../b', which is no file inside of its directory"),
+        (rename("..\\rounds.csv"), "which is no file inside of its directory"),
+        (rename("config.yaml/x"), "config.yaml/x: is inside of a file"),
+        (set_name, "names '../feed', which is no file inside of its directory"),
+        (set_format, "has format 2, and this version of PRISM reads 1"),
+        (resize(3), "rounds.csv: is not what was packed: its length or its SHA-256 is another"),
+        (exchange, "rounds.csv: is not what was packed: its length or its SHA-256 is another"),
+        (resize(1 << 50), "unpacks to 1,125,899,9"),
+        (bomb, "more than 200 times its own"),
+        (lose, "is in the pack or in its pack.json, but not in both"),
+        (add, "../../evil.sh: is in the pack or in its pack.json, but not in both"),
+    ],
+)
+def test_a_pack_that_was_tampered_with_is_one_line_and_leaves_nothing(
+    edit: Edit, told: str, feed: Path, prism: Prism, tmp_path: Path
+) -> None:
+    said, members = contents(feed)
+    edit(said, members)
+    write(feed, said, members)
+    before = sorted(tmp_path.rglob("*"))
+    ended = prism("unpack", "feed.prism", "--out", "inner/feed")
+    assert ended.code == 2
+    assert ended.err.startswith("prism: feed.prism: ")
+    assert told in ended.err
+    assert ended.err.endswith("; nothing was unpacked\n")
+    assert ended.err.count("\n") == 1
+    assert [path for path in sorted(tmp_path.rglob("*")) if path != tmp_path / "inner"] == before
+
+
+@pytest.mark.parametrize("length", [0, 10, 1_000, -1, -30])
+def test_a_pack_that_is_cut_off_is_one_line(length: int, packed: bytes, feed: Path, prism: Prism) -> None:
+    feed.write_bytes(packed[:length])
+    ended = prism("unpack", "feed.prism")
+    assert ended.code == 2
+    assert ended.err.startswith("prism: feed.prism: is damaged or cut off: ")
+    assert ended.err.count("\n") == 1
+    assert not Path("feed").exists()
+
+
+@pytest.mark.parametrize("bit", range(3, 4000, 401))
+def test_a_flipped_bit_is_found(bit: int, packed: bytes, feed: Path, prism: Prism) -> None:
+    flipped = bytearray(packed)
+    flipped[bit * len(packed) // 4001] ^= 0x10
+    feed.write_bytes(flipped)
+    ended = prism("unpack", "feed.prism")
+    # A bit in a header that says nothing of a content, such as a time, changes nothing.
+    assert ended.code == 2 or prism("verify", "feed").code == 0
+    assert ended.code == 0 or ended.err.count("\n") == 1
+
+
+def test_what_is_no_run_is_not_packed(prism: Prism, tmp_path: Path) -> None:
+    assert "no such directory" in prism("pack", "nothing").err
+    (tmp_path / "mine").mkdir()
+    assert "mine: is no run, no experiment and no calibration" in prism("pack", "mine").err
+    ended = prism("replay", "small.yaml")
+    assert "small.yaml is a file; expected a run's directory, or a file of `prism pack`" in ended.err
+    assert "small.yaml: is damaged or cut off: File is not a zip file" in prism("unpack", "small.yaml").err

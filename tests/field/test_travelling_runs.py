@@ -1,0 +1,240 @@
+"""A run travels: its sources are deleted, it is moved, packed and unpacked, and every command goes on as before.
+
+Every command is a process of its own, as on a reviewer's machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.runs.directory import CONFIG, MANIFEST
+from tests.command import short_of_room
+from tests.paths import ROOT
+
+CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        description: Read on without a reaction
+        role: browse
+        after: {ticks: 5, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: sharing, when: "moods:is_moved"}
+          - {trigger: sees_post, target: reading}
+          - {trigger: timeout, target: away}
+      writing:
+        effect: post
+        after: {ticks: 2, trigger: compose_done}
+        transitions:
+          - {trigger: compose_done, target: reading}
+      sharing:
+        description: Share this post
+        effect: reshare
+        after: {ticks: 1, trigger: action_done}
+        transitions:
+          - {trigger: action_done, target: reading}
+"""
+MOODS = "from tempers import LIMIT\n\n\ndef is_moved(agent, context):\n    return len(agent.persona.name) > LIMIT\n"
+STUDY = """
+simulation: {rounds: 3, seed: 7}
+population:
+  graph: {path: friends.csv}
+  profiles: people.csv
+  topics: [music, sport]
+  posts_per_session: 0.5
+  activity: {hours: hours.csv}
+statechart: {file: chart.yaml}
+"""
+
+
+def write_study(directory: Path) -> Path:
+    directory.mkdir()
+    ties = "".join(f"{one},{(one * 7 + each) % 40}\n" for one in range(40) for each in range(1, 6))
+    (directory / "friends.csv").write_text(f"source,target\n{ties}")
+    people = "".join(f"{each},Person {each},music;sport\n" for each in range(40))
+    (directory / "people.csv").write_text(f"id,name,interests\n{people}")
+    hours = ",".join(f"h{hour:02d}" for hour in range(24)), ",".join(str(1 + hour % 3) for hour in range(24))
+    (directory / "hours.csv").write_text("\n".join(hours))
+    (directory / "chart.yaml").write_text(CHART)
+    (directory / "moods.py").write_text(MOODS)
+    (directory / "tempers.py").write_text("LIMIT = 8\n")
+    (directory / "study.yaml").write_text(STUDY)
+    return directory / "study.yaml"
+
+
+def prism(*arguments: str | Path, cwd: Path = Path("/")) -> str:
+    """Return what a command prints, which must succeed."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PRISM_LOG_FORMAT": "text"}
+    command = [sys.executable, "-P", "-m", "actors.cli", *map(str, arguments)]
+    ended = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Return a directory that every user may enter."""
+    path = Path(tempfile.mkdtemp(prefix="prism-travels-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="module")
+def digest(place: Path) -> str:
+    """Return the digest of a run of the study in `there/run`, which is packed in `run.prism`; its sources are gone."""
+    config = write_study(place / "study")
+    printed = prism("run", config, "--out", place / "run", "-q").strip()
+    shutil.rmtree(place / "study")
+    (place / "there").mkdir()
+    (place / "run").rename(place / "there" / "run")
+    prism("pack", place / "there" / "run", "--out", place / "run.prism")
+    return printed
+
+
+@pytest.fixture(scope="module", params=["moved", "unpacked", "packed"])
+def run(request: pytest.FixtureRequest, place: Path, digest: str) -> Path:
+    if request.param == "unpacked":
+        prism("unpack", place / "run.prism", "--out", place / "elsewhere" / "run")
+        return place / "elsewhere" / "run"
+    return place / "run.prism" if request.param == "packed" else place / "there" / "run"
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_every_command_that_reads_a_run_works_without_its_sources(run: Path, place: Path, digest: str) -> None:
+    out = Path(tempfile.mkdtemp(dir=place))
+    assert digest in prism("replay", run)
+    assert "BAD" not in prism("verify", run)
+    assert "Person 3" in prism("explain", run, "--agent", "3")
+    assert "sharing" in prism("chart", "--run", run)
+    prism("export", run, "--to", "csv", "--out", out / "tables")
+    assert "Person 3" in (out / "tables" / "agents.csv").read_text()
+    prism("report", run, "--out", out / "report.html")
+    assert str(place) not in (out / "report.html").read_text()
+    fork = prism("fork", run, "--at", "48", "--out", out / "fork", "-q").strip()
+    assert fork == digest, "nothing is other than in the run"
+    assert digest in prism("replay", out / "fork")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_run_goes_on_elsewhere_as_it_would_have_where_it_began(place: Path, digest: str, tmp_path: Path) -> None:
+    whole = prism("run", write_study(tmp_path / "study"), "--ticks", "96", "--out", tmp_path / "whole", "-q")
+    prism("unpack", place / "run.prism", "--out", tmp_path / "run")
+    assert prism("resume", tmp_path / "run", "--ticks", "96", "-q") == whole
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_its_configuration_runs_again_from_any_directory(place: Path, digest: str, tmp_path: Path) -> None:
+    assert prism("run", place / "there" / "run" / CONFIG, "--out", tmp_path / "again", "-q").strip() == digest
+
+
+AS_NOBODY = """
+import os, sys
+from pathlib import Path
+import anyio
+from actors.runs.directory import RunDirectory
+from actors.runs.replay import replay
+
+for user in (0, 65534):  # the first replay imports all that the second one needs, which may not read our Python
+    os.setuid(user)
+    print(os.getuid(), anyio.run(replay, RunDirectory(Path(sys.argv[1]))).engine.digest.hexdigest())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.skipif(os.getuid() != 0, reason="another user can only be had as root")
+def test_another_user_replays_a_run_that_may_not_be_written(place: Path, digest: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", AS_NOBODY, place / "there" / "run"],
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.splitlines() == [f"0 {digest}", f"65534 {digest}"]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.network
+def test_the_view_draws_the_chart_of_a_packed_run(place: Path, digest: str) -> None:
+    command = [sys.executable, "-P", "-m", "actors.cli", "view", str(place / "run.prism"), "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd="/", env=environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = re.search(r"http://\S+", server.stdout.readline())
+            assert address is not None
+            with urllib.request.urlopen(f"{address[0].rstrip('/')}/api/runs") as page:
+                assert digest in page.read().decode()
+            with urllib.request.urlopen(f"{address[0].rstrip('/')}/api/runs/run") as page:
+                assert "sharing" in page.read().decode()
+        finally:
+            server.send_signal(signal.SIGINT)
+
+
+@pytest.mark.process
+def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: Path) -> None:
+    config = write_study(tmp_path / "study")
+    ended = short_of_room(700, "run", str(config), "--out", str(tmp_path / "run"), "-q", cwd=tmp_path)
+    assert ended.returncode == 1
+    assert re.search(r"run/inputs/[0-9a-f]{64}/.people.csv.tmp: cannot be written: File too large", ended.stderr), (
+        ended.stderr
+    )
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from actors.persistence.disk import RealDisk
+renamed = RealDisk.rename
+
+def rename(disk, name, to):
+    renamed(disk, name, to)
+    if to == "friends.csv":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+RealDisk.rename = rename
+from actors.runs.api import run
+run("study.yaml", out="run")
+"""
+
+
+@pytest.mark.process
+def test_a_run_that_is_killed_while_its_inputs_are_kept_can_be_started_again(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study").parent
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run([sys.executable, "-P", "-c", KILLED], cwd=study, env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert [*(study / "run").glob("inputs/*/friends.csv")]
+    assert not (study / "run" / MANIFEST).exists()
+    digest = prism("run", "study.yaml", "--out", "run", "-q", cwd=study).strip()
+    assert digest in prism("replay", "run", cwd=study)
