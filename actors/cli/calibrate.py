@@ -29,6 +29,7 @@ from actors.display.words import duration
 from actors.experiments.cells import count_done
 from actors.experiments.driver import Where, opened
 from actors.experiments.machine import processors
+from actors.experiments.measures import keep_own
 from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
@@ -97,6 +98,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         _shown(made, quiet=quiet) as told,
         opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway)) as executor,
     ):
+        keep_own(place, made.own.values())
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:

@@ -23,7 +23,7 @@ from actors.experiments.batches import run_batches
 from actors.experiments.cells import CELLS, Done, cell_path, count_done
 from actors.experiments.driver import Where, cells_to_do, opened
 from actors.experiments.endpoint import ExperimentCollector, served
-from actors.experiments.measures import measured
+from actors.experiments.measures import keep_own, measured
 from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_within, write_outcome
 from actors.experiments.plan import Cell, Plan, make_plan
 from actors.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
@@ -148,6 +148,7 @@ def _execute(
 ) -> tuple[Outcome, dict[str, str], Plan]:
     """Run the cells, and return the outcome, `{cell: problem}`, and the plan with the seeds that were run."""
     left = cells_to_do(made, out)
+    keep_own(out, made.own.values())
     record_plan(out, made, count_done(out))
     known = len({cell.key for cell in made.cells}) - len(left)
     display = ExperimentDisplay(known, quiet=quiet)

@@ -7,7 +7,7 @@ import math
 import numbers
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of
 from actors.factory.domain_code import raised
 from actors.runs.directory import RunDirectory
+from actors.runs.inputs import keep_files
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.errors import SettingError
 
@@ -56,11 +57,28 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
 
 def code_of_own(own: OwnMeasure) -> str:
     """Return the SHA-256 of the file of a measure's module; empty if it has none that can be read."""
-    file = getattr(sys.modules.get(getattr(own, "__module__", "")), "__file__", None)
+    file = _file_of(own)
     try:
-        return sha256_of(Path(file)) if file else ""
+        return sha256_of(file) if file else ""
     except OSError:
         return ""
+
+
+def keep_own(out: Path, own: Iterable[OwnMeasure]) -> None:
+    """Keep the modules of measures of one's own in the directory of their experiment, whose plans have their hashes.
+
+    Raises:
+        RunDirectoryError: one cannot be read or written.
+        DiskFailedError: the disk is full or broken.
+    """
+    files = (file for each in own if (file := _file_of(each)) is not None)
+    keep_files(RunDirectory(out), dict.fromkeys(files))
+
+
+def _file_of(own: OwnMeasure) -> Path | None:
+    """Return the file of a measure's module; None if it has none."""
+    file = getattr(sys.modules.get(getattr(own, "__module__", "")), "__file__", None)
+    return Path(file) if file else None
 
 
 def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:

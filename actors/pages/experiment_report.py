@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from actors.experiments.cells import CELLS
 from actors.experiments.courses import Courses, read_courses
 from actors.experiments.record import CellState, ExperimentRecord, PlannedCondition
 from actors.pages.card import Table, table_of
@@ -365,7 +366,7 @@ def _again(record: ExperimentRecord) -> Section:
     ]
     if record.cells:
         first = record.cells[0]
-        facts.append((f"run of {first.condition}, seed {first.seed}", str(record.cell_path(first))))
+        facts.append((f"run of {first.condition}, seed {first.seed}", f"{CELLS}/{first.key}"))
     table = table_of(Table(("", ""), facts, frozenset({0, 1})), "What it was made of", is_shown=True)
     return Section(
         "again",

@@ -7,7 +7,7 @@ run beside this one keeps is not copied again: the two are hard links of one fil
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -105,6 +105,18 @@ def keep(directory: RunDirectory, inputs: Inputs) -> None:
             for name, content in inputs.code.items():
                 _write(place / name, iter([content]))
     note_places(kept_inputs(inputs.config), directory.path)
+
+
+def keep_files(directory: RunDirectory, files: Iterable[Path]) -> None:
+    """Keep files of an experiment, such as the modules of its measures, in its directory.
+
+    Raises:
+        RunDirectoryError: a file cannot be read or written.
+        DiskFailedError: the disk is full or broken.
+    """
+    with directory.writing():
+        for file in files:
+            _keep_file(directory.path, kept_name(sha256_of(file), file.name), str(file))
 
 
 def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> None:

@@ -48,7 +48,7 @@ OF_A_RUN = (
 """The files of a run, or of a backtest, that are packed, besides its inputs."""
 OF_A_STUDY = (
     *("plans/*.json", "results.csv", "results.parquet", "outcome.json", "tape.jsonl"),
-    *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*"),
+    *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*/*.py"),
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""
 SECRET_LENGTH_MIN: Final = 8

@@ -238,3 +238,45 @@ def test_a_run_that_is_killed_while_its_inputs_are_kept_can_be_started_again(tmp
     assert not (study / "run" / MANIFEST).exists()
     digest = prism("run", "study.yaml", "--out", "run", "-q", cwd=study).strip()
     assert digest in prism("replay", "run", cwd=study)
+
+
+EXPERIMENT = """
+question: Do people share more of what interests them?
+base: study.yaml
+seeds: [1, 2]
+design:
+  conditions:
+    interest: {feed.algorithm: interest}
+    chronological: {feed.algorithm: chronological}
+measures: {posts: "mine:posts"}
+hypotheses:
+  - {measure: posts, contrast: [interest, chronological]}
+"""
+MEASURE = """
+import json
+
+
+def posts(path):
+    return json.loads((path / "summary.json").read_text())["posts"]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_an_experiment_is_packed_with_its_cells_and_measures_and_names_no_place(tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study").parent
+    (study / "mine.py").write_text(MEASURE)
+    (study / "feed.yaml").write_text(EXPERIMENT)
+    prism("experiment", "feed.yaml", "--out", "out", "--jobs", "1", "-q", cwd=study)
+    (study / "out").rename(tmp_path / "out")
+    shutil.rmtree(study)
+    prism("pack", tmp_path / "out", "--out", tmp_path / "out.prism")
+    prism("unpack", tmp_path / "out.prism", "--out", tmp_path / "there")
+    cell, other, *_ = (tmp_path / "there" / "cells").iterdir()
+    assert "BAD" not in prism("verify", cell)
+    assert "every one as recorded" in prism("replay", other)
+    (measure,) = (tmp_path / "there" / "inputs").glob("*/mine.py")
+    assert measure.read_text() == MEASURE
+    prism("report", tmp_path / "out.prism", "--out", tmp_path / "report.html")
+    for path in [tmp_path / "report.html", *(tmp_path / "there").rglob("*.*")]:
+        assert path.is_dir() or str(tmp_path).encode() not in path.read_bytes(), path
