@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 
 from actors.core.files import sha256_of
+from prism.wording import counted
 
 INPUTS = "inputs"
 _KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
@@ -67,6 +68,15 @@ def problem_of_kept(directory: Path, name: str) -> str:
         return "is missing"
     found = sources_sha256(sources_below(place, place)) if place.is_dir() else sha256_of(place)
     return "" if found == kept_sha256(name) else f"is not what the run has kept (sha256 {found[:12]})"
+
+
+def size_of_kept(directory: Path, name: str) -> str:
+    """Return the size of a kept input in words, and whether other runs have the same file on the disk."""
+    place = directory / name
+    files = [path for path in place.rglob("*") if path.is_file()] if place.is_dir() else [place]
+    others = max((path.stat().st_nlink - 1 for path in files), default=0)
+    shared = f", one file with {counted(others, 'other')}" if others else ""
+    return f"{sum(path.stat().st_size for path in files):,} bytes{shared}"
 
 
 def sources_below(directory: Path, root: Path) -> dict[str, bytes]:

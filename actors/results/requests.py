@@ -226,11 +226,12 @@ _decisions_unlogged = _Mute("prism")
 
 
 def _tapes_of(run: OpenRun) -> list[Path]:
-    """Return the tapes that there are, of the run and of the runs that it branched off."""
+    """Return the tapes that there are, of the run and of those beside it that it branched off."""
     if run.config.oracle.backend == "choice":
         return []
     paths = [tape_path(run.config, run.directory.path), run.directory.path / TAPE]
-    paths += [Path(fork.parent) / TAPE for fork in reversed(run.manifest.forks)]
+    beside = run.directory.path.resolve().parent
+    paths += [beside / Path(fork.parent).name / TAPE for fork in reversed(run.manifest.forks)]
     return [path for path in dict.fromkeys(paths) if path.is_file()]
 
 

@@ -62,7 +62,7 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
         RunDirectoryError: its code has been edited since this process imported it.
     """
     tape = config.oracle.tape_path
-    if tape is not None and replays_tape(config) and locate_input(tape).is_file():
+    if tape is not None and replays_tape(config) and _is_whole_tape(locate_input(tape)):
         read = {**read, tape: sha256_of(locate_input(tape))}
     new, files = with_kept_files(config, read)
     sources = _sources_of(code)
@@ -86,6 +86,11 @@ def with_kept_files(config: Config, read: Mapping[str, str]) -> tuple[Config, di
         simulation = replace(new.simulation, domain_inputs={**new.simulation.domain_inputs, **asked})
         new = replace(new, simulation=simulation)
     return new, {place: name for name, place in kept.items()}
+
+
+def _is_whole_tape(tape: Path) -> bool:
+    """Return whether a tape is one file: while somebody records to it, or after a crash, answers are in another."""
+    return tape.is_file() and not tape.with_name(f"{tape.name}-wal").exists()
 
 
 def keep(directory: RunDirectory, inputs: Inputs) -> None:

@@ -22,7 +22,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     """The branching of a run from another.
 
     Args:
-        parent: the other run's name.
+        parent: the other run's name: that of its directory.
         tick: ticks that the two have in common.
         digest: the digest after those ticks.
         config: the file with the settings that they were run with.

@@ -24,7 +24,7 @@ import msgspec
 import yaml
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
-from actors.core.files import CHUNK_BYTES, opened, remove_abandoned, sha256_of
+from actors.core.files import CHUNK_BYTES, hold, opened, remove_abandoned, sha256_of
 from actors.factory.input_files import kept_inputs
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.journal import JOURNAL
@@ -114,6 +114,7 @@ def pack(path: Path, out: Path) -> Written:
         descriptor, draft = mkstemp(prefix=f".{out.name}.", suffix=".tmp", dir=out.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                hold(descriptor)
                 packed = _write(file, path, kind, {name: replaced.get(name) for name in files}, secrets)
                 file.flush()
                 os.fsync(file.fileno())

@@ -23,6 +23,7 @@ import msgspec
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove_abandoned
 from actors.factory.kept_inputs import INPUTS
+from actors.persistence.journal import JOURNAL
 from actors.runs.directory import RECORD_BYTES_MAX
 from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed
 
@@ -89,6 +90,8 @@ def _opened(file: Path) -> Iterator[tuple[ZipFile, Contents]]:
                 with ZipFile(stream) as archive:
                     yield archive, _contents(file, archive, os.fstat(descriptor).st_size)
             except _DAMAGED as error:
+                if file.name == JOURNAL:
+                    raise _refusal(file, f"is the journal of a run; name its directory, {file.parent}") from None
                 raise _refusal(file, f"is damaged or cut off: {' '.join(str(error).split())}") from None
     except OSError as error:
         raise run_directory_error(error, f"{file}: cannot be read") from None

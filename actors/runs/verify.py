@@ -13,7 +13,7 @@ from typing import NamedTuple
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.core.frames import ORIGIN, digest_of
 from actors.factory.input_files import kept_inputs
-from actors.factory.kept_inputs import problem_of_kept
+from actors.factory.kept_inputs import problem_of_kept, size_of_kept
 from actors.persistence.checkpoint import Position, checkpoint_names, read_checkpoint
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_tail, scan_journal
@@ -182,7 +182,7 @@ def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
             problem = problem_of_kept(directory.path, name)
         except OSError as error:
             problem = f"cannot be read: {error.strerror}"
-        yield Finding(name, not problem, problem or "as when the run began")
+        yield Finding(name, not problem, problem or f"{size_of_kept(directory.path, name)}, as when the run began")
 
 
 class _Journal(NamedTuple):

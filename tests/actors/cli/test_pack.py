@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pytest
 
 from actors.runs.directory import CONFIG, LOG
 from actors.runs.lock import locked
-from tests.command import Prism, prism_alone
+from tests.command import Prism, prism_alone, short_of_room
 
 pytestmark = pytest.mark.long
 
@@ -243,6 +243,37 @@ def test_a_flipped_bit_is_found(bit: int, packed: bytes, feed: Path, prism: Pris
     # A bit in a header that says nothing of a content, such as a time, changes nothing.
     assert ended.code == 2 or prism("verify", "feed").code == 0
     assert ended.code == 0 or ended.err.count("\n") == 1
+
+
+def test_a_link_in_a_pack_is_a_plain_file(feed: Path, prism: Prism) -> None:
+    said, members = contents(feed)
+    with ZipFile(feed, "w") as archive:
+        archive.writestr("pack.json", json.dumps(said))
+        for name, content in members.items():
+            member = ZipInfo(name)
+            member.external_attr = 0o120777 << 16
+            archive.writestr(member, content)
+    assert prism("unpack", "feed.prism").code == 0
+    assert [path for path in Path("feed").rglob("*") if path.is_symlink()] == []
+
+
+def test_the_journal_of_a_run_is_told_from_a_pack(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism")
+    ended = prism("replay", "feed/journal.prism")
+    assert (ended.code, ended.out) == (2, "")
+    assert "feed/journal.prism: is the journal of a run; name its directory, feed; nothing was unpacked\n" in ended.err
+    assert "is a packed run" not in prism("resume", "feed/journal.prism").err
+
+
+@pytest.mark.process
+def test_a_full_disk_leaves_no_part_of_a_pack(feed: Path, prism: Prism, tmp_path: Path) -> None:
+    prism("unpack", "feed.prism")
+    ended = short_of_room(5_000, "pack", "feed", "--out", "full.prism", cwd=tmp_path)
+    assert (ended.returncode, ended.stderr) == (1, "prism: full.prism: cannot be packed: File too large\n")
+    ended = short_of_room(5_000, "unpack", "feed.prism", "--out", "full", cwd=tmp_path)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("cannot be unpacked: File too large\n")
+    assert [path.name for path in tmp_path.iterdir() if "full" in path.name] == []
 
 
 def test_what_is_no_run_is_not_packed(prism: Prism, tmp_path: Path) -> None:

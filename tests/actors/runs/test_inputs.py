@@ -119,6 +119,15 @@ def test_a_file_that_changes_before_it_is_kept_is_refused() -> None:
     assert [path for path in Path("run").rglob("*") if path.is_file()] == []
 
 
+def test_a_tape_to_replay_is_kept_once_it_is_whole() -> None:
+    Path("tape.sqlite").write_text("answers")
+    config = configured(**{"oracle.backend": "ollama", "oracle.tape": "replay", "oracle.tape_path": "tape.sqlite"})
+    name = f"inputs/{sha256(b'answers').hexdigest()}/tape.sqlite"
+    assert inputs_of(config, {}).config.oracle.tape_path == name
+    Path("tape.sqlite-wal").touch()
+    assert inputs_of(config, {}).config.oracle.tape_path == "tape.sqlite"
+
+
 def test_a_lost_input_is_one_line_that_says_what_to_bring(tmp_path: Path) -> None:
     Path("ties.csv").write_text(TIES)
     started("run", **{"population.graph.path": "ties.csv"})
