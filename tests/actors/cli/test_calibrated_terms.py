@@ -186,12 +186,11 @@ def test_the_table_of_hours_is_an_input_file_and_its_figures_count(prism: Prism,
     hashed = sha256(table.read_bytes()).hexdigest()
     assert f"hours.csv: ok: sha256 {hashed}" in prism("validate", str(path)).out
     run = ran(prism, tmp_path, population=people)
-    assert json.loads((run / "manifest.json").read_bytes())["inputs"] == {str(table): hashed}
+    assert json.loads((run / "manifest.json").read_bytes())["inputs"] == {f"inputs/{hashed}/{table.name}": hashed}
     # The same figures in the configuration: the header differs, the ticks do not.
     assert read_run(run)[1] == read_run(ran(prism, tmp_path, "figures"))[1]
     table.write_text(table.read_text() + rows[0] + "\n")
-    refused = prism("resume", str(run), "--ticks", "80")
-    assert (refused.code, "hours.csv: has changed since the run began" in refused.err) == (2, True)
+    assert prism("resume", str(run), "--ticks", "80").code == 0, "it goes on with the table that it has kept"
 
 
 def test_a_table_that_is_wrong_is_refused_before_the_run(prism: Prism, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) 
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, env=environment)
     told = rows(prism("runs").out)["runs/fork"]
     assert told[:3] == ["crashed", "yes", "9"]
-    assert told[-3:] == ["fork", "of", "runs/done"]
+    assert told[-3:] == ["fork", "of", "done"]
 
 
 def test_an_empty_directory_has_no_runs(prism: Prism, tmp_path: Path) -> None:
