@@ -5,11 +5,16 @@ from typing import TYPE_CHECKING
 from prism.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from actors.core.errors import ActorError, JournalError, RunDirectoryError, RunningLoopError
+    from actors.core.errors import (
+        ActorError,
+        JournalError,
+        RunDirectoryError,
+        RunningLoopError,
+        UntrustedCodeError,
+    )
     from actors.core.ports import Observer
     from actors.factory.config_file import read_config
-    from actors.factory.domains import build_domain
-    from actors.runs.api import resume, resume_async, run, run_async
+    from actors.runs.api import build_domain, resume, resume_async, run, run_async
     from actors.runs.result import RunResult, read_result
     from actors.runs.summary import Summary
     from actors.runtime.simulation import Progress, Simulation
@@ -24,6 +29,7 @@ __all__ = [
     "RunningLoopError",
     "Simulation",
     "Summary",
+    "UntrustedCodeError",
     "build_domain",
     "read_config",
     "read_result",
@@ -37,11 +43,16 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "actors.core.errors": ("ActorError", "JournalError", "RunDirectoryError", "RunningLoopError"),
+            "actors.core.errors": (
+                "ActorError",
+                "JournalError",
+                "RunDirectoryError",
+                "RunningLoopError",
+                "UntrustedCodeError",
+            ),
             "actors.core.ports": ("Observer",),
             "actors.factory.config_file": ("read_config",),
-            "actors.factory.domains": ("build_domain",),
-            "actors.runs.api": ("resume", "resume_async", "run", "run_async"),
+            "actors.runs.api": ("build_domain", "resume", "resume_async", "run", "run_async"),
             "actors.runs.result": ("RunResult", "read_result"),
             "actors.runs.summary": ("Summary",),
             "actors.runtime.simulation": ("Progress", "Simulation"),

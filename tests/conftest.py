@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
@@ -57,6 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker in tiers.MARKERS:
         config.addinivalue_line("markers", marker)
     os.environ.setdefault("PRISM_JIT", "0")  # kernels as plain Python, also for coverage; tests of compiled ones say so
+    state = tempfile.TemporaryDirectory(prefix="prism-state-")
+    config.add_cleanup(state.cleanup)
+    os.environ["XDG_STATE_HOME"] = state.name  # the code that tests run is not known to the user who runs them
     os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
     is_full = config.getoption("--full")
     hypothesis.settings.load_profile("full" if is_full else "everyday")

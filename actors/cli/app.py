@@ -11,7 +11,15 @@ from click.exceptions import NoArgsIsHelpError
 
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
-from actors.core.errors import InterruptedRunError, MetricsAddressError, PlaceError, RunDirectoryError, ViewAddressError
+from actors.core.errors import (
+    InterruptedRunError,
+    MetricsAddressError,
+    PlaceError,
+    RunDirectoryError,
+    UntrustedCodeError,
+    ViewAddressError,
+)
+from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
@@ -117,6 +125,7 @@ def main() -> None:
         code = _code()
     finally:
         output.reset()
+        known_code.trusts = False
     end.leave(code)
 
 
@@ -189,7 +198,7 @@ def exit_code(error: PrismError) -> int:
     """Return the exit code of an error."""
     if isinstance(error, ConfigError):
         return EXIT_CONFIG
-    if isinstance(error, RunDirectoryError | MetricsAddressError | PlaceError | ViewAddressError):
+    if isinstance(error, RunDirectoryError | MetricsAddressError | PlaceError | UntrustedCodeError | ViewAddressError):
         return EXIT_USAGE
     if isinstance(error, OracleFailedError) and error.failure == "spent":
         return EXIT_SPENT

@@ -10,6 +10,7 @@ import click
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
+from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_file
 from actors.display.console import echo, echo_file
@@ -39,6 +40,7 @@ RUN_PATH = PackedOrDirectory()
 @click.option(
     "--run", "drawn_run", type=RUN_PATH, metavar="RUN", help="Draw what this run did: counts and dwell times."
 )
+@TRUST
 @click.option("--lint", "lints", is_flag=True, help="Check the chart; exit code 4 if there is a fault.")
 @click.option("--coverage", type=RUN_PATH, metavar="RUN", help="List the rows, with how often this run took each.")
 def chart(  # noqa: PLR0913  # an argument for each option

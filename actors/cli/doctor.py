@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from rich.table import Table
 
 from actors.cli.forecast import rows as forecast_rows
+from actors.cli.trust import TRUST
 from actors.display.console import SafeConsole
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import is_own
@@ -49,6 +50,7 @@ PACKAGES = ("prism-sim", "anyio", "click", "igraph", "msgspec", "numpy", "ollama
     multiple=True,
     help="Override one setting, as in --set oracle.backend=ollama. May be repeated; the last one wins.",
 )
+@TRUST
 def doctor(config: Path | None, overrides: tuple[str, ...]) -> None:
     """Show what is installed, and whether the oracle answers.
 

@@ -16,6 +16,7 @@ from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
@@ -45,6 +46,7 @@ SHOWN_AFTER_S = 2.0
 )
 @click.option("--ticks", type=click.IntRange(min=1), metavar="K", help="Compare K ticks after it.  [default: a round]")
 @click.option("--ask", is_flag=True, help="Let the model answer questions of the other future, which may cost money.")
+@TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every text as it is.")
 @with_log_options
 def explain(  # noqa: PLR0913  # one for each option
@@ -73,11 +75,11 @@ def explain(  # noqa: PLR0913  # one for each option
     RUN is the run's directory. Turns are worked out again from the nearest checkpoint, and compared with the journal:
     no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
-    _refuse_misfits(agent, tick, post, quarter, is_ranged=first is not None or last is not None)
-    if first is not None and last is not None and first > last:
-        raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
+    _refuse_misfits(agent, tick, post, quarter, (first, last))
     if change is None and (ticks is not None or ask):
         raise click.UsageError("--ticks and --ask go with --what-if")
+    if agent is None or tick is not None:  # all but the path of an agent, which the journal has
+        ask_to_run_code(path)
     show = partial(_show, as_json=as_json)
     if change is not None:
         if agent is None or tick is None:
@@ -96,9 +98,16 @@ def explain(  # noqa: PLR0913  # one for each option
 
 
 def _refuse_misfits(
-    agent: str | None, tick: int | None, post: int | None, quarter: int | None, *, is_ranged: bool
+    agent: str | None,
+    tick: int | None,
+    post: int | None,
+    quarter: int | None,
+    ticks: tuple[int | None, int | None],
 ) -> None:
     """Refuse options that do not go together.
+
+    Args:
+        ticks: the first and the last of a path.
 
     Raises:
         UsageError: saying what was expected.
@@ -110,8 +119,11 @@ def _refuse_misfits(
         raise click.UsageError(f"expected one of --agent, --post and --quarter, got {got}")
     if tick is not None and agent is None:
         raise click.UsageError("--tick goes with --agent")
-    if is_ranged and (agent is None or tick is not None):
+    first, last = ticks
+    if ticks != (None, None) and (agent is None or tick is not None):
         raise click.UsageError("--first and --last choose from the path of an agent, without --tick")
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"expected a tick from --first {first} on, got {last}", param_hint="'--last'")
 
 
 def _answer(change: str) -> str:

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.table import Table
 
 from actors.cli.options import Directory, PackedOrDirectory
+from actors.cli.trust import TRUST
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
@@ -38,6 +39,7 @@ SHOWN_AFTER_S = 0.5
     "--tables", metavar="NAME,...", default="", help="The tables to write.  [default: all that the runs have]"
 )
 @click.option("--force", is_flag=True, help="Replace an export that is there.")
+@TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def export_command(
     paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool

@@ -11,6 +11,7 @@ import click
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 
@@ -28,6 +29,7 @@ from actors.runs.fork import fork as branch_off
 @TICKS
 @out_option("runs/PARENT-at-TICK-001")
 @PREPARE
+@TRUST
 @QUIET
 @with_log_options
 def fork(  # noqa: PLR0913  # one for each option
@@ -56,6 +58,7 @@ def fork(  # noqa: PLR0913  # one for each option
     """
     parent = RunDirectory(path)
     parent.manifest()
+    ask_to_run_code(path, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     branch_and_report(
         child, partial(branch_off, parent, child, tick, overrides, ticks, added=intervene), prepare=prepare, quiet=quiet

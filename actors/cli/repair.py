@@ -11,6 +11,7 @@ import click
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, PREPARE, QUIET, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.logs.output import say
 from actors.runs.directory import RunDirectory
@@ -23,6 +24,7 @@ from actors.runs.repair import repair as branch_off
 @set_option("oracle.on_outage=wait")
 @out_option("runs/RUN-repaired-001")
 @PREPARE
+@TRUST
 @QUIET
 @with_log_options
 def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: bool, quiet: bool) -> None:
@@ -44,6 +46,7 @@ def repair(path: Path, overrides: Sequence[str], out: Path | None, *, prepare: b
     if not losses.total:
         echo(f"{path}: {_nothing_lost(path, losses)}")
         return
+    ask_to_run_code(path, overrides)
     plan = plan_repair(parent, losses, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-repaired")
     if not quiet:

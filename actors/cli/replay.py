@@ -11,6 +11,7 @@ import click
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, QUIET, shown, with_log_options
 from actors.cli.run_command import with_progress
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay as run_again
@@ -19,6 +20,7 @@ from actors.runs.replay import replay as run_again
 @click.command(cls=SectionedCommand, sections=LOG)
 @PACKED_RUN
 @click.option("--ticks", type=click.IntRange(min=1), metavar="N", help="Replay only the first N ticks.")
+@TRUST
 @QUIET
 @with_log_options
 def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
@@ -28,6 +30,7 @@ def replay(path: Path, ticks: int | None, *, quiet: bool) -> None:
     again. Nothing is written. The first difference ends it with exit code 1 and one line that names the tick, the agent
     and the field.
     """
+    ask_to_run_code(path)
     simulation = anyio.run(partial(with_progress, partial(run_again, RunDirectory(path), ticks), quiet=quiet))
     digest = simulation.engine.digest.hexdigest()
     if quiet:

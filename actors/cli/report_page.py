@@ -12,6 +12,7 @@ import msgspec
 from rich.progress import BarColumn, Progress, TextColumn
 
 from actors.cli.options import PackedOrDirectory
+from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
@@ -46,6 +47,7 @@ NO_PLOTS = not_installed("prism report draws with matplotlib", "plots")
     help="A CSV file of real figures, as prism validate-world takes (also .gz); may be given more than once.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
+@TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress, only where the file is.")
 def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force: bool, quiet: bool) -> None:
     """Write one HTML file about runs: pictures and tables.

@@ -13,6 +13,7 @@ from actors.cli.building import build_with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import QUIET, RUN, TICKS, set_option, with_log_options
 from actors.cli.run_command import run_and_report
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.logs.output import say
@@ -31,6 +32,7 @@ READING = "reading the journal"
 @set_option("metrics.enabled=true")
 @click.option("--accept-settings", is_flag=True, help="Go on with changed settings, if they cannot change the past.")
 @click.option("--cut-damage", is_flag=True, help="Cut off damage that no crash explains, and run the rest again.")
+@TRUST
 @QUIET
 @with_log_options
 def resume(  # one for each option
@@ -52,6 +54,7 @@ def resume(  # one for each option
     It refuses, and names the differences, if settings, input files or code are not those that the run began with.
     """
     RunDirectory(path).manifest()
+    ask_to_run_code(path, overrides)
     accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):
         build = partial(build_with_progress, quiet=quiet)

@@ -11,6 +11,7 @@ from actors.cli.building import build_with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_log_options, with_settings
 from actors.cli.run_command import run_and_report
+from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
 from actors.factory.checks import understood_by
 from actors.factory.config_file import read_config
@@ -26,6 +27,7 @@ from prism.errors import OracleUnavailableError
 @with_settings
 @TICKS
 @OUT
+@TRUST
 @QUIET
 @with_log_options
 def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: Path | None, *, quiet: bool) -> None:

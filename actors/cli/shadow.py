@@ -14,6 +14,7 @@ from actors.cli.divergence import shadow_table
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole, echo
 from actors.runs.directory import RunDirectory
 from actors.runs.lock import locked
@@ -39,6 +40,7 @@ def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:
     help="Ask about this share of the turns that a rule settled; above 0, at most 1.",
 )
 @set_option("oracle.backend=ollama")
+@TRUST
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON, and show no progress.")
 @with_log_options
 def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_json: bool) -> None:
@@ -58,6 +60,7 @@ def shadow_command(path: Path, share: float, overrides: Sequence[str], *, as_jso
     """
     directory = RunDirectory(path)
     directory.manifest()
+    ask_to_run_code(path, overrides)
     with locked(path):
         found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
     if as_json:

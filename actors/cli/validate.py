@@ -10,6 +10,7 @@ import click
 from actors.cli.building import build_with_progress
 from actors.cli.deliberation import deliberation
 from actors.cli.options import choose_config, with_settings
+from actors.cli.trust import TRUST
 from actors.display.console import echo
 from actors.factory.checks import Checked, check_domain, lines_of_domain, understood_by
 from actors.factory.config_file import read_config
@@ -20,6 +21,7 @@ from prism.config import Config
 
 @click.command()
 @with_settings
+@TRUST
 @click.option(
     "--build", is_flag=True, help="Read large files and make the people too: seconds for each million of them."
 )

@@ -11,6 +11,7 @@ import click
 
 from actors.cli.options import PACKED_RUN, shown
 from actors.cli.run_command import with_progress
+from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import echo
 from actors.runs.directory import RunDirectory
 from actors.runs.recompute import recompute, without_replay
@@ -24,6 +25,7 @@ EXIT_DAMAGED = 1
 @click.command()
 @PACKED_RUN
 @click.option("--quick", is_flag=True, help="Check CRCs and hashes only, and run nothing again.")
+@TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def verify(path: Path, *, quick: bool, quiet: bool) -> None:
     """Check every file of a run, and that the files agree.
@@ -41,6 +43,7 @@ def verify(path: Path, *, quick: bool, quiet: bool) -> None:
     if quick:
         checked = without_replay(checked, NOT_DONE)
     else:
+        ask_to_run_code(path)
         checked = anyio.run(partial(with_progress, partial(recompute, directory, checked), quiet=quiet))
     for finding in checked.findings:
         echo(f"{shown(path) / finding.file}: {finding.word}: {finding.detail}")

@@ -13,6 +13,7 @@ PrismError
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
+    +-- UntrustedCodeError     code of somebody's own that nobody has asked to run  (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
     +-- ViewAddressError       an address of `prism view` that cannot be listened on (exit 2)
@@ -28,7 +29,7 @@ PrismError
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -40,6 +41,9 @@ E = TypeVar("E", bound=BaseException)
 
 RESUME, REPEAT = "continue with `prism resume`", "run the same command again"
 """The remedy of a run once its disk is repaired, and that of a run that another command makes again."""
+
+CODE_FILES_TOLD = 4
+"""The most files of code that one error names."""
 
 
 def first_error(group: BaseExceptionGroup[BaseException], kind: type[E]) -> E | None:
@@ -77,6 +81,26 @@ class ActorError(PrismError):
 
 class PlaceError(ActorError):
     """A place that cannot run the cells of an experiment: Ray is missing, or no cluster is there, or none with room."""
+
+
+class UntrustedCodeError(ActorError):
+    """Code of somebody's own would be run, and this user has not asked for it.
+
+    Args:
+        files: `{file: SHA-256}`.
+        is_changed: whether this user has run other code of the same name.
+    """
+
+    def __init__(self, files: Mapping[Path, str], *, is_changed: bool = False) -> None:
+        self.files = dict(files)
+        self.is_changed = is_changed
+        listed = [f"{file} (sha256 {sha256[:12]})" for file, sha256 in self.files.items()]
+        more = f" and {len(listed) - CODE_FILES_TOLD:,} more" if len(listed) > CODE_FILES_TOLD else ""
+        which = "is not the code that you have run here before" if is_changed else "you have not run here before"
+        super().__init__(
+            f"not run: {', '.join(listed[:CODE_FILES_TOLD])}{more}: code that {which}; "
+            "read it, and allow it with --trust"
+        )
 
 
 class MailboxClosedError(ActorError):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
 from actors.experiments.plan import Cell, settings_hash
 from actors.factory.domain_code import raised
+from actors.factory.domains import entrust
 from actors.gateway.place import GatewayPlace
 from actors.runs.api import resume, run
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
@@ -112,6 +113,7 @@ def _gateway(task: Task) -> Gateway | None:
 
 def _executed(task: Task) -> RunResult:
     path = task.path
+    entrust(task.config)  # its user has planned it, maybe on another machine
     if _is_begun(path):
         return resume(path)
     if path.exists():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.factory.domain_code import find_domain_code
+from actors.factory.domain_code import LocatedCode, find_domain_code, locate_code, refuse_unknown
 from actors.factory.input_files import Input, locate_input, read_input
 from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.errors import ConfigError, InputError, StatechartError
@@ -23,31 +25,69 @@ class LoadedChart(NamedTuple):
 
     Args:
         inputs: `{chart file, as the user wrote it: SHA-256}`; empty for the default chart.
-        code: the files of the Python functions that the chart names.
+        functions: the Python functions that the chart names, as `module:name`.
+        code: the files that they were imported from; none of a chart to look at.
     """
 
     behaviour: Behaviour[Any]
     inputs: dict[str, str]
+    functions: tuple[str, ...] = ()
     code: tuple[Path, ...] = ()
 
 
 def load_chart(config: Config) -> LoadedChart:
-    """Return the behaviour of people.
+    """Return the behaviour of people, ready to run: the functions that it names are imported.
+
+    Raises:
+        ConfigError: the file is no chart that the world can run.
+        InputError: the file cannot be read.
+        UntrustedCodeError: its user has not asked for the functions.
+    """
+    looked = look_at_chart(config)
+    if not looked.functions:
+        return looked
+    refuse_unknown(_located(config, looked.functions))
+    functions = _Functions(config.simulation.domain_path, _beside(config))
+    behaviour = _behaviour(config, functions.find)[0]
+    return looked._replace(behaviour=behaviour, code=tuple(functions.files))
+
+
+def look_at_chart(config: Config) -> LoadedChart:
+    """Return the behaviour of people to look at: functions stand in it by their names, and are not imported.
 
     Raises:
         ConfigError: the file is no chart that the world can run.
         InputError: the file cannot be read.
     """
+    named = _Named()
+    behaviour, inputs = _behaviour(config, named.find)
+    return LoadedChart(behaviour, inputs, tuple(named.names))
+
+
+def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviour[Any], dict[str, str]]:
+    """Return the behaviour of people, and `{chart file: SHA-256}`.
+
+    Args:
+        function: returns the function `module:name`.
+    """
     name = config.statechart.file
     if name is None:
-        return LoadedChart(SOCIAL_BEHAVIOUR, {})
+        return SOCIAL_BEHAVIOUR, {}
     if not name.endswith(SUFFIXES):
         raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
     source, text = _read(name)
-    definition = read_chart(text.replace("\r\n", "\n"), name)
-    functions = _Functions(config.simulation.domain_path, locate_input(name).parent)
-    words = social_vocabulary(config.population.attributes, functions.find)
-    return LoadedChart(social_behaviour(definition, words), {name: source.sha256}, tuple(functions.files))
+    words = social_vocabulary(config.population.attributes, function)
+    return social_behaviour(read_chart(text.replace("\r\n", "\n"), name), words), {name: source.sha256}
+
+
+def code_of_chart(config: Config) -> list[LocatedCode]:
+    """Return the code of the functions that people's chart names, as far as it is to be found; nothing of it is run.
+
+    Raises:
+        ConfigError: the file is no chart.
+        InputError: the file cannot be read.
+    """
+    return _located(config, look_at_chart(config).functions)
 
 
 def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
@@ -84,6 +124,37 @@ def _read(name: str) -> tuple[Input, str]:
         return source, source.data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(name, f"is not UTF-8 text (byte {error.start})") from None
+
+
+def _beside(config: Config) -> Path:
+    """Return the directory of the chart's file, in which modules are looked for, too."""
+    return locate_input(config.statechart.file or "").parent
+
+
+def _located(config: Config, functions: tuple[str, ...]) -> list[LocatedCode]:
+    """Return the code of functions. What is not to be found is left out: to import it gives the error with its line."""
+    found, beside = list[LocatedCode](), _beside(config)
+    for name in functions:
+        with suppress(ConfigError):
+            found.append(locate_code(SimulationConfig(domain=name, domain_path=config.simulation.domain_path), beside))
+    return found
+
+
+class _Named:
+    """The Python functions that a chart names, none of which is imported."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+
+    def find(self, name: str) -> Any:
+        """Return a function that stands for `module:name`, and cannot be called."""
+        self.names[name] = None
+
+        def stand_in(_: object, __: object) -> None:
+            raise StatechartError(f"{name}: is only looked at, and not run")
+
+        stand_in.__name__ = name
+        return stand_in
 
 
 class _Functions:

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from actors.core.files import NotRegularError, opened, read_descriptor
-from actors.factory.domains import is_own, located
+from actors.factory.domains import entrust, is_own, located
 from actors.factory.input_files import input_paths, kept_inputs, locate_input, no_such_file, with_inputs_beside
 from actors.factory.kept_inputs import note_places
 from actors.factory.own_domain import find_own_domain
@@ -24,6 +24,7 @@ from prism.social.sharing import question_fields
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX
 """The most bytes that are read of a configuration: a character takes 4 at most."""
+_MANIFEST = "manifest.json"
 _OWN_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
@@ -35,7 +36,8 @@ def read_config(
 ) -> Config:
     """Return the configuration in a YAML file, with the settings of the environment and the overrides on top.
 
-    The module of a domain of its own is imported, which runs its code. Input files that are not where it says, but
+    The module of a domain of its own is imported, which runs its code: who names a configuration asks for that. Only
+    the configuration in a run's directory is not taken for its user's own. Input files that are not where it says, but
     beside it, are named with its directory in what is returned. A missing one is refused here, where it is known which
     line names it.
 
@@ -48,6 +50,7 @@ def read_config(
         ConfigError: there is no such file, or a setting is wrong; also a field of an archetype of people's questions,
             which a run would refuse later, where nobody knows any more which line names it.
         InputError: a file that a setting names is missing.
+        UntrustedCodeError: it is that of a run, and names code that its user has not asked for.
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
@@ -56,6 +59,8 @@ def read_config(
     wrong = [*_archetype_errors(placed), *_missing_inputs(placed, config)]
     if wrong:
         raise together(wrong)
+    if not _is_of_run(file.parent):
+        entrust(config, file.parent)
     return config
 
 
@@ -94,6 +99,8 @@ def _load(
         note_places(kept_inputs(placed.config), beside)
     if not is_own(placed.config):
         return placed
+    if beside is None or not _is_of_run(beside):
+        entrust(placed.config, beside)
     try:
         own = find_own_domain(placed.config.simulation, beside)
     except ConfigError as error:
@@ -103,6 +110,11 @@ def _load(
         raise leaf.refuse(error.problem, str(error.key)) from error.__cause__
     placed = load(own=own.settings)
     return replace(placed, config=located(placed.config, own))
+
+
+def _is_of_run(directory: Path) -> bool:
+    """Return whether a directory is a run's, whose configuration may come from anybody."""
+    return (directory / _MANIFEST).exists()
 
 
 def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:

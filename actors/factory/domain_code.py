@@ -1,22 +1,36 @@
-"""The code of a domain of one's own: found by the name in a configuration, imported, and known by its files."""
+"""The code of a domain or a chart of one's own: found by the name in a configuration, known by its files, imported.
+
+It is imported only if its user has asked for it (`actors.factory.known_code`). To find it runs nothing of it.
+"""
 
 from __future__ import annotations
 
 import importlib
 import re
-import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.factory.kept_code import KeptCodeError, note_import, paths_of, place_in, use_kept_code, with_siblings
+from actors.core.errors import UntrustedCodeError
+from actors.factory.code_units import CodeUnit, spec_in, unit_in
+from actors.factory.kept_code import (
+    KeptCodeError,
+    kept_directory,
+    note_import,
+    paths_of,
+    place_in,
+    use_kept_code,
+    with_siblings,
+)
 from actors.factory.kept_inputs import sources_of
+from actors.factory.known_code import known_code
+from actors.factory.own_finder import add_to_path, added_directories
 from prism.config import SimulationConfig
 from prism.config.checks import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError
@@ -27,18 +41,43 @@ GROUP = "prism.domains"
 KEY = "simulation.domain"
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
-_added: set[Path] = set()
-"""The directories that were added to Python's path for a domain."""
+
+
+class LocatedCode(NamedTuple):
+    """Code that a configuration names: found, and not run.
+
+    Args:
+        reference: its place, as `module:attribute`.
+        files: the file of the module, or the directories of the package, at the top of the module's name, and the files
+            and directories beside it that it imports; of code that a run has kept, all of it.
+        directory: the directory in which Python finds it; None for an installed package, which needs no directory.
+        units: these modules and packages, the one at the top of the name first.
+        is_kept: whether a run has kept it.
+    """
+
+    reference: str
+    files: tuple[Path, ...]
+    directory: Path | None
+    units: tuple[CodeUnit, ...]
+    is_kept: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys by which it is known, each a hash and a name."""
+        return (f"{self.units[0].sha256} {self.reference}", *(unit.key for unit in self.units))
+
+    @property
+    def sources(self) -> dict[Path, str]:
+        """`{file: SHA-256}`."""
+        return {file: sha256 for unit in self.units for file, sha256 in unit.sources}
 
 
 class DomainCode(NamedTuple):
     """The object that a configuration names as its domain, and the code that it comes from.
 
     Args:
-        reference: its place, as `module:attribute`.
+        reference, files, directory: as of `LocatedCode`.
         value: the object, of any kind.
-        files: the file of the module, or the directories of the package, at the top of the module's name.
-        directory: the directory in which Python found it; None for an installed package, which needs no directory.
     """
 
     reference: str
@@ -55,6 +94,28 @@ def domain_error(problem: str) -> ConfigError:
 def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -> DomainCode:
     """Import the module of a domain, which runs its code, and return what the configuration names.
 
+    Args:
+        beside: as in `locate_code`.
+
+    Raises:
+        ConfigError: there is no such module or attribute, or importing it fails.
+        UntrustedCodeError: its user has not asked for it.
+    """
+    code = locate_code(simulation, beside)
+    refuse_unknown([code])
+    if code.is_kept and code.directory is not None:
+        try:
+            use_kept_code(code.directory)
+        except KeptCodeError as error:
+            raise domain_error(str(error)) from None
+    module, _, attribute = code.reference.partition(":")
+    value = _attribute_of(_imported(module), module, attribute)
+    return DomainCode(code.reference, value, code.files, code.directory)
+
+
+def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> LocatedCode:
+    """Return where the code is that a configuration names, and its hashes. Nothing of it is run.
+
     Code that a run has kept comes first, if `simulation.domain_path` names it. Otherwise Python's path does, then
     `simulation.domain_path`, then `beside`, then the working directory.
 
@@ -62,28 +123,66 @@ def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -
         beside: the directory of the configuration's file; None without a file.
 
     Raises:
-        ConfigError: there is no such module or attribute, or importing it fails.
+        ConfigError: there is no such module.
     """
     reference = _reference_of(simulation.domain)
-    module, _, attribute = reference.partition(":")
-    top = module.partition(".")[0]
+    top = reference.partition(":")[0].partition(".")[0]
     try:
-        kept = use_kept_code(simulation.domain_path)
+        kept = kept_directory(simulation.domain_path)
     except KeptCodeError as error:
         raise domain_error(str(error)) from None
-    if kept is not None and place_in(kept, top).exists():
-        value = _attribute_of(_imported(module), module, attribute)
-        return DomainCode(reference, value, tuple(sorted(kept.iterdir())), kept)
+    if kept is not None and (first := place_in(kept, top)).exists():
+        # Python will find everything in it before all else, so all of it has to be known.
+        files = tuple(sorted(kept.iterdir()))
+        return LocatedCode(reference, files, kept, _units([first, *files]), is_kept=True)
     places = [*_named_directory(simulation.domain_path, beside), *([] if beside is None else [beside]), Path.cwd()]
     if simulation.domain_path is not None and kept is None:
-        _add_to_path(places[0])
-    spec = _located(top, places)
-    value = _attribute_of(_imported(module), module, attribute)
-    files = _files_of(top, spec)
-    directory = files[0].parent
-    if is_installed(directory):
-        return DomainCode(reference, value, files, None)
-    return DomainCode(reference, value, with_siblings(*files), directory)
+        add_to_path(places[0])
+    files = _files_of(top, _located(top, places))
+    if is_installed(files[0].parent):
+        return LocatedCode(reference, files, None, _units(files))
+    found = with_siblings(*files)
+    return LocatedCode(reference, found, files[0].parent, _units(found))
+
+
+def _units(places: Iterable[Path]) -> tuple[CodeUnit, ...]:
+    """Return the modules and packages in some places."""
+    try:
+        return tuple(unit_in(place) for place in dict.fromkeys(places))
+    except OSError as error:
+        raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
+
+
+def allow(codes: Iterable[LocatedCode]) -> None:
+    """Let code be run here, now and later: its user has asked for it. So is what it imports from its directory."""
+    for code in codes:
+        known_code.add(code.keys)
+        if code.directory in added_directories:
+            added_directories[code.directory] = True
+
+
+def unknown_code(codes: Iterable[LocatedCode]) -> list[LocatedCode]:
+    """Return those that their user has not asked for."""
+    return [code for code in codes if not known_code.has(code.keys)]
+
+
+def refuse_unknown(codes: Iterable[LocatedCode]) -> None:
+    """Refuse to run code that its user has not asked for; with --trust, allow it.
+
+    Raises:
+        UntrustedCodeError: there is some.
+    """
+    unknown = unknown_code(codes)
+    if unknown and known_code.trusts:
+        allow(unknown)
+    elif unknown:
+        raise untrusted(unknown)
+
+
+def untrusted(unknown: Iterable[LocatedCode]) -> UntrustedCodeError:
+    """Return the error for code that its user has not asked for."""
+    files = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
+    return UntrustedCodeError(files, is_changed=any(known_code.has_other(code.reference) for code in unknown))
 
 
 def raised(error: BaseException, files: tuple[Path, ...] = ()) -> str:
@@ -134,12 +233,12 @@ def _located(top: str, places: list[Path]) -> ModuleSpec:
     """Return the specification of a top-level module; a directory that it is found in is added to Python's path."""
     if top == "__main__":
         raise domain_error("a domain in __main__ cannot be found again; write it to a module of its own")
-    spec = find_spec(top)
+    spec = _on_path(top)
     if spec is None:
-        place = next((place for place in places if PathFinder.find_spec(top, [str(place)])), None)
+        place = next((place for place in places if spec_in(place, top)), None)
         if place is not None:
-            _add_to_path(place)
-            spec = find_spec(top)
+            add_to_path(place)
+            spec = spec_in(place, top)
     if spec is None:
         looked = ", ".join(dict.fromkeys(str(place.absolute()) for place in places))
         raise domain_error(
@@ -150,13 +249,21 @@ def _located(top: str, places: list[Path]) -> ModuleSpec:
     return spec
 
 
+def _on_path(top: str) -> ModuleSpec | None:
+    """Return the specification of a module on Python's path, also of one that may not be run here."""
+    spec = find_spec(top)
+    if spec is None:
+        spec = next((found for each in added_directories if (found := spec_in(each, top)) is not None), None)
+    return spec
+
+
 def _refuse_namesake(top: str, spec: ModuleSpec, places: list[Path]) -> None:
     """Refuse a module that another configuration has brought, where this one has its own of the same name."""
     found = {path.parent for path in paths_of(spec)}
-    if not found & _added:
+    if not found & added_directories.keys():
         return
     for place in places:
-        other = PathFinder.find_spec(top, [str(place)])
+        other = spec_in(place, top)
         if other is not None and (directory := place.resolve()) not in found:
             if sources_of(paths_of(other)) == sources_of(paths_of(spec)):
                 return
@@ -167,14 +274,6 @@ def _refuse_namesake(top: str, spec: ModuleSpec, places: list[Path]) -> None:
             )
         if other is not None:
             return
-
-
-def _add_to_path(directory: Path) -> None:
-    """Let Python find modules in a directory, after all those that it finds already."""
-    resolved = directory.resolve()
-    if str(resolved) not in sys.path:
-        sys.path.append(str(resolved))
-        _added.add(resolved)
 
 
 def _imported(module: str) -> Any:

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from actors.core.extras import not_installed
-from actors.factory.charts import check_choices, load_chart
+from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
+from actors.factory.domain_code import LocatedCode, allow, locate_code
 from actors.factory.input_files import fitting_memory, load_population, read_input
 from actors.factory.kept_inputs import is_kept
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
-from prism.errors import ConfigError, InputError
+from prism.errors import ConfigError, InputError, PrismError
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.social.choice import ChoiceOracle
 from prism.social.population import ignore_step
@@ -38,10 +39,14 @@ class BuiltDomain(NamedTuple):
 
 
 def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
+    return _social_with(config, on_step, load_chart)
+
+
+def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[[Config], LoadedChart]) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
-    chart = load_chart(config)
+    chart = load(config)
     check_choices(config, chart.behaviour)
     embedded, read = distilled_oracle(config, chart.behaviour)
     on_step("preparing the world")
@@ -124,10 +129,47 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
     Raises:
         ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
         InputError: an input file cannot be used.
+        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
     """
     built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
     check_sharing(config, lambda: fields_of(config, built.domain))
     return built
+
+
+def look_at_domain(config: Config) -> BuiltDomain:
+    """Return the domain of a run to look at: of people's chart no function is imported, so it cannot be run.
+
+    A domain of one's own is its code, so it is built only if its user has asked for that.
+
+    Raises:
+        ConfigError, InputError, UntrustedCodeError: as of `build_domain`.
+    """
+    if config.simulation.domain == "social":
+        return _social_with(config, ignore_step, look_at_chart)
+    return build_domain(config)
+
+
+def own_code(config: Config, beside: Path | None = None) -> list[LocatedCode]:
+    """Return the code of somebody's own that a configuration names, as far as it is to be found. Nothing of it is run.
+
+    Args:
+        beside: the directory of the configuration's file; None without a file.
+    """
+    try:
+        if is_own(config):
+            return [locate_code(config.simulation, beside)]
+        return code_of_chart(config) if config.simulation.domain == "social" else []
+    except PrismError:  # whoever builds it is told
+        return []
+
+
+def entrust(config: Config, beside: Path | None = None) -> None:
+    """Let the code that a configuration names be run here, now and later: its user has named the configuration.
+
+    Args:
+        beside: as of `own_code`.
+    """
+    allow(own_code(config, beside))
 
 
 def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
@@ -148,16 +190,17 @@ def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
 
 
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
-    """Return the chart of a configuration: the behaviour where its domain has one, else the chart.
+    """Return the chart of a configuration to look at: the behaviour where its domain has one, else the chart.
 
-    A domain of one's own is built, because only it knows its chart.
+    Functions in it are not imported. A domain of one's own is built, because only it knows its chart.
 
     Raises:
         ConfigError: the domain or the chart cannot be used.
         InputError: an input file cannot be used.
+        UntrustedCodeError: the domain is code of somebody's own that its user has not asked for.
     """
     if config.simulation.domain == "social":
-        return load_chart(config).behaviour
+        return look_at_chart(config).behaviour
     if config.simulation.domain == "economy":
         from prism.economy.chart import ECONOMY_CHART  # noqa: PLC0415
 
@@ -171,15 +214,8 @@ def is_own(config: Config) -> bool:
 
 
 def code_of(config: Config) -> tuple[Path, ...]:
-    """Return the files and directories of the code of one's own, of a domain or a chart, without building it.
-
-    Raises:
-        ConfigError: it cannot be imported.
-        InputError: the chart cannot be read.
-    """
-    if is_own(config):
-        return find_own_domain(config.simulation).code.files
-    return load_chart(config).code if config.simulation.domain == "social" else ()
+    """Return the files and directories of the code of one's own, of a domain or a chart. Nothing of it is run."""
+    return tuple(dict.fromkeys(file for code in own_code(config) for file in code.files))
 
 
 def settled(config: Config) -> Config:

@@ -17,11 +17,11 @@ class KeptCodeError(Exception):
     """Kept code that cannot be used, in words."""
 
 
-def use_kept_code(name: str | None) -> Path | None:
-    """Let Python find the code that a run has kept before any other, and return its directory; None without any.
+def kept_directory(name: str | None) -> Path | None:
+    """Return the directory of the code that a run has kept; None without any. Nothing of it is run.
 
     Raises:
-        KeptCodeError: it is not what the run has kept, or this process runs other code of the same name already.
+        KeptCodeError: it is not what the run has kept.
     """
     if name is None or not is_kept(name):
         return None
@@ -29,6 +29,18 @@ def use_kept_code(name: str | None) -> Path | None:
     if not directory.is_dir():
         raise KeptCodeError(f"{directory}: no such directory; the run has kept its code there")
     _refuse_other_than_kept(directory, str(kept_sha256(name)))
+    return directory
+
+
+def use_kept_code(directory: Path) -> None:
+    """Let Python find the code that a run has kept before any other.
+
+    Args:
+        directory: as `kept_directory` returns it.
+
+    Raises:
+        KeptCodeError: this process runs other code of the same name already.
+    """
     for place in sorted(directory.iterdir()):
         _refuse_other_module(place)
     sys.dont_write_bytecode = True  # a compiled file there would be one more than the run has kept
@@ -36,7 +48,6 @@ def use_kept_code(name: str | None) -> Path | None:
         sys.path.remove(str(directory))
     sys.path.insert(0, str(directory))
     importlib.invalidate_caches()
-    return directory
 
 
 def _refuse_other_than_kept(directory: Path, expected: str) -> None:
@@ -99,12 +110,12 @@ _OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
 
 
 def _is_found_at(name: str, place: Path) -> bool:
-    """Return whether Python finds a module at the top in this place, and not in another."""
+    """Return whether Python would find a module at the top in this place, and not in another that comes before it."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
         return False
-    return spec is not None and place.resolve() in paths_of(spec)
+    return spec is None or place.resolve() in paths_of(spec)
 
 
 def _imports_of(place: Path) -> set[str]:

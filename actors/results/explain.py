@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import name_of_question
+from actors.factory.domains import look_at_domain
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, PathTurn
@@ -37,7 +38,7 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
         JournalError: the journal cannot be read.
         ConfigError, InputError: the run's configuration or an input file cannot be used.
     """
-    run = open_run(path)
+    run = open_run(path, look_at_domain)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
     whole = path_of(run, number)

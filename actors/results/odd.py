@@ -104,6 +104,8 @@ class _Model:
         yield (
             f"The run is to answer: {question}" if question else "The configuration states no question (run.question)."
         )
+        if self._name not in _SECTIONS and self._run.chart_problem:
+            yield f"What the domain's docstrings say is not shown: {self._run.chart_problem}"
         yield self._texts.purpose
         yield self._texts.patterns
 

@@ -34,8 +34,8 @@ class People(Protocol):
     """The agents of a run, as its domain tells of them."""
 
     @property
-    def initial(self) -> str:
-        """The state in which all begin."""
+    def initial(self) -> str | None:
+        """The state in which all begin; None if it is not known."""
 
     @property
     def population(self) -> Population | None:

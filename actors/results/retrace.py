@@ -19,7 +19,7 @@ from anyio import to_thread
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.frames import HEAD
 from actors.core.messages import Codec, Message, QuestionName, name_of_question
-from actors.factory.domains import build_domain
+from actors.factory.domains import BuiltDomain, build_domain
 from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
@@ -67,14 +67,18 @@ class OpenRun(NamedTuple):
     notes: tuple[str, ...]
 
 
-def open_run(path: Path) -> OpenRun:
+def open_run(path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> OpenRun:
     """Read what an explanation needs of a run. Blocks.
+
+    Args:
+        build: builds its domain; `look_at_domain` if nothing of it is run.
 
     Raises:
         RunDirectoryError: it is no run, or has no whole tick.
         ResumeRefusedError: settings or input files are not what the run was made of.
         JournalError: its journal cannot be read.
         ConfigError: its configuration cannot be used.
+        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
     """
     directory = RunDirectory(path)
     manifest = directory.manifest()
@@ -82,7 +86,7 @@ def open_run(path: Path) -> OpenRun:
     if not recovered.recorded.ticks:
         raise RunDirectoryError(f"{path}: has no whole tick yet, so there is nothing to explain")
     config = read_resolved(path / CONFIG)
-    built = build_domain(config)
+    built = build(config)
     now = refuse_unless_compatible(path, recovered.header, manifest, config, built, accept_settings=True)
     notes = tuple(note for note in recovered.notes if ": cut at byte" in note)
     ticks = recovered.recorded.ticks

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from actors.factory.charts import load_chart
-from actors.factory.domains import build_domain
+from actors.core.errors import UntrustedCodeError
+from actors.factory.charts import look_at_chart
+from actors.factory.domains import look_at_domain
 from actors.results.judgement_table import add_judgements
 from actors.results.movements import FinalStates, Transitions
 from actors.results.people import AgentRows, Edges
@@ -74,7 +76,7 @@ class RunTables:
             self._takers.append(Transitions(run, rows).take)
         if any(name in tables for name in ("posts", "engagements", "agents")):
             writes = run.domain == "social" and run.config.llm.writes
-            behaviour = load_chart(run.config).behaviour if writes else None
+            behaviour = look_at_chart(run.config).behaviour if writes else None
             self._posts = PostTables(run, tables, behaviour, self._directory)
             self._takers.append(self._posts.take)
         if (rows := tables.if_wanted("feeds")) is not None:
@@ -109,7 +111,8 @@ class RunTables:
             rows.add(*_run_row(run))
 
     def _add_judgements(self) -> None:
-        if _has(self._run, "judgements") and (rows := self._tables.if_wanted("judgements")) is not None:
+        rows = self._tables.if_wanted("judgements") if _has(self._run, "judgements") else None
+        if rows is not None and not self._domain.is_untrusted:
             add_judgements(self._run, rows, self._domain.domain)
 
 
@@ -132,15 +135,25 @@ class _Domain:
         if self._built is None:
             hint = "; --tables without agents, edges, questions and judgements needs no input files"
             try:
-                self._built = build_domain(self._run.config).domain
+                self._built = look_at_domain(self._run.config).domain
             except InputError as error:
                 raise ConfigError(str(self._run.path), f"{error}{hint}") from None
         return self._built
 
     @property
-    def initial(self) -> str:
-        """The state in which all agents begin."""
-        return str(self.domain.chart.initial.value)
+    def initial(self) -> str | None:
+        """The state in which all agents begin; None if only code that is not run could tell."""
+        return None if self.is_untrusted else str(self.domain.chart.initial.value)
+
+    @cached_property
+    def is_untrusted(self) -> bool:
+        """Whether the domain is not built, because it is code that this user has not asked for; then a note says so."""
+        try:
+            _ = self.domain
+        except UntrustedCodeError as error:
+            self._run.notes.append(f"there are no judgements, and no state of agents that never moved: {error}")
+            return True
+        return False
 
     @property
     def population(self) -> Population | None:

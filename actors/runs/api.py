@@ -21,8 +21,9 @@ from actors.core.threads import in_threads
 from actors.display.notebook import show_in_notebook
 from actors.display.progress import REFRESH_S, show_progress
 from actors.display.starting import GREETING, PREPARING, step_shown
+from actors.factory import domains
 from actors.factory.config_file import read_config
-from actors.factory.domains import BuiltDomain, build_domain, settled
+from actors.factory.domains import BuiltDomain, entrust, settled
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.runs.create import create_run
@@ -34,9 +35,11 @@ from actors.runs.result import RunResult, read_result
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from actors.runs.signals import StopOnInterrupt
+from actors.runs.trust import trust_run
 from actors.runtime.simulation import Progress
 from prism.config import Config
 from prism.errors import ConfigError, OracleUnavailableError
+from prism.social.population import ignore_step
 from prism.statechart import Oracle
 
 ConfigSource = Config | str | os.PathLike[str] | None
@@ -46,6 +49,20 @@ ShowProgress = bool | Callable[[Progress], object]
 """True for a display on the terminal or below the notebook's cell, or a function that is given the progress."""
 
 T = TypeVar("T")
+
+
+def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
+    """Return the domain of a configuration of the caller's own, with its input files read. The code it names is run.
+
+    Args:
+        on_step: called with the next step in words, where steps can take long.
+
+    Raises:
+        ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
+        InputError: an input file cannot be used.
+    """
+    entrust(config)
+    return domains.build_domain(config, on_step)
 
 
 def run(
@@ -83,7 +100,7 @@ def run(
     settings = _settings(config, ticks, observer)
     host = _host(progress, oracle, observer)
     with standard_error_protected():
-        return anyio.run(_run, settings, build_domain(settings), out, host)
+        return anyio.run(_run, settings, domains.build_domain(settings), out, host)
 
 
 async def run_async(
@@ -101,7 +118,7 @@ async def run_async(
     """
     settings = await to_thread.run_sync(_settings, config, ticks, observer)
     host = _host(progress, oracle, observer)
-    built = await to_thread.run_sync(build_domain, settings, abandon_on_cancel=True)
+    built = await to_thread.run_sync(domains.build_domain, settings, abandon_on_cancel=True)
     with standard_error_protected():
         return await _run(settings, built, out, host)
 
@@ -113,6 +130,7 @@ def resume(
     progress: ShowProgress = False,
     oracle: Oracle[Any] | None = None,
     observer: Observer | None = None,
+    trust: bool = False,
 ) -> RunResult:
     """Go on with the run in a directory where its files end, and return its result, as `prism resume` does.
 
@@ -122,9 +140,11 @@ def resume(
         path: the run's directory.
         ticks: the length of the whole run from now on; by default as it was.
         progress, oracle, observer: as for `run`. A run with an oracle of your own goes on with the same one.
+        trust: run the code that it names also if you have not run it here before.
 
     Raises:
         ConfigError: the run's configuration cannot be run any more.
+        UntrustedCodeError: it names code of somebody's own that you have not run here before.
         RunDirectoryError: it is no run, or may not go on.
         RunningLoopError: an event loop is running here already.
         OracleUnavailableError: there is no oracle to ask.
@@ -132,7 +152,7 @@ def resume(
     """
     _refuse_in_loop("resume")
     with standard_error_protected():
-        return anyio.run(_resume, Path(path), ticks, _host(progress, oracle, observer))
+        return anyio.run(partial(_resume, Path(path), ticks, _host(progress, oracle, observer), trust=trust))
 
 
 async def resume_async(
@@ -142,10 +162,11 @@ async def resume_async(
     progress: ShowProgress = False,
     oracle: Oracle[Any] | None = None,
     observer: Observer | None = None,
+    trust: bool = False,
 ) -> RunResult:
     """Go on with a run in the event loop that is running here: `resume` for notebooks."""
     with standard_error_protected():
-        return await _resume(Path(path), ticks, _host(progress, oracle, observer))
+        return await _resume(Path(path), ticks, _host(progress, oracle, observer), trust=trust)
 
 
 async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] | None, host: Host) -> RunResult:
@@ -164,7 +185,9 @@ async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] |
     raise AssertionError("the block returns or raises")
 
 
-async def _resume(path: Path, ticks: int | None, host: Host) -> RunResult:
+async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> RunResult:
+    if trust:
+        await to_thread.run_sync(trust_run, path)
     await to_thread.run_sync(RunDirectory(path).manifest)
     async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
@@ -193,6 +216,7 @@ def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None
     elif not isinstance(config, Config):
         raise TypeError(f"config: expected a Config, the path of a YAML file or None, got {type(config).__name__}")
     else:
+        entrust(config)
         config = settled(config)
     _refuse_two_observers(config, observer)
     if ticks is None:

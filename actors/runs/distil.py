@@ -8,7 +8,7 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_regular
-from actors.factory.charts import load_chart
+from actors.factory.charts import look_at_chart
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, read_judgements
 from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, SUMMARY, RunDirectory
@@ -38,7 +38,7 @@ def distil_run(path: Path) -> Distilled:
         raise RunDirectoryError(f"{path}: is a run of the domain {config.simulation.domain}: expected social")
     disk = RealDisk(path)
     judged = read_judgements(disk, disk.size(ANSWERS)) if ANSWERS in disk.names() else []
-    fields = archetypes_of(config, QuestionFields(config, load_chart(config).behaviour.chart)).fields
+    fields = archetypes_of(config, QuestionFields(config, look_at_chart(config).behaviour.chart)).fields
     model = "the embedded choice" if config.oracle.backend == "choice" else config.llm.model
     found = distil(judged, fields, model, _digest(path))
     if not found.questions:

@@ -189,7 +189,7 @@ def _measured_alone(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     Raises:
         ActorError: it failed.
     """
-    command = [sys.executable, "-m", "actors.runs.needs", str(segment_bytes), str(part)]
+    command = [sys.executable, "-P", "-m", "actors.runs.needs", str(segment_bytes), str(part)]
     # the command is this module's own
     ended = subprocess.run(command, input=msgspec.json.encode(config), capture_output=True, check=False)  # noqa: S603
     if ended.returncode:

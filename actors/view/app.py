@@ -73,6 +73,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
         problem: why the run, or the rest of it, cannot be shown; empty if it can.
+        chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
         live: the metrics of a run under way; None without any.
     """
 
@@ -84,6 +85,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     states: list[Style]
     arrows: list[tuple[str, str]]
+    chart_problem: str
     sources: dict[str, str]
     config: dict[str, Any]
     version: str
@@ -170,6 +172,7 @@ class Site:
             digest="" if record is None else record.digest,
             states=_styles(run),
             arrows=[] if run.chart is None else _arrows(run.chart),
+            chart_problem="" if run.opened is None else run.opened.chart_problem,
             sources=dict(SOURCES),
             config={} if record is None else record.header.config,
             version=version("prism-sim"),

@@ -28,12 +28,13 @@ class Opened(NamedTuple):
     """A configuration, and what follows from it.
 
     Args:
-        chart: None if it is not to be had.
+        chart: None if it is not to be had; `chart_problem`: the reason.
         network: the drawing of its people.
     """
 
     config: Config
     chart: Outline | None
+    chart_problem: str
     network: NetworkDrawing
 
 
@@ -100,7 +101,7 @@ class ViewedRun:
             self.opened = self.record = None
         if self.opened is None:
             config = read_resolved(self.path / CONFIG)
-            self.opened = Opened(config, _chart(config), NetworkDrawing(config))
+            self.opened = Opened(config, *_chart(config), NetworkDrawing(config))
         if self.record is None or journal_size(RealDisk(self.path)) < self.record.read_bytes:
             self.record = Record(self.path, _states(self.chart))
             self.problem = self._damage = ""
@@ -113,14 +114,14 @@ class ViewedRun:
             self.problem = self._damage = _words(error)
 
 
-def _chart(config: Config) -> Outline | None:
-    """Return the chart; None if it is not to be had: of a domain of one's own no code is run to look at a run."""
+def _chart(config: Config) -> tuple[Outline | None, str]:
+    """Return the chart, or the reason why it is not to be had: no code is run to look at a run."""
     if is_own(config):
-        return None
+        return None, "only the domain's own code knows it, and no code of a run is run to look at it"
     try:
-        return outline(chart_of(config))
-    except (ConfigError, ActorError):
-        return None
+        return outline(chart_of(config)), ""
+    except (ConfigError, ActorError) as error:
+        return None, shown(str(error))
 
 
 def _states(chart: Outline | None) -> list[str]:

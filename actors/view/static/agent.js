@@ -58,6 +58,7 @@ export function agentPanel(session) {
       body,
       shown.head,
       chartMap(session, found),
+      session.page.chart_problem ? note(`The chart's arrows are not shown: ${session.page.chart_problem}.`) : null,
       found.since > 0 ? note(`Searched from tick ${count(found.since)} on; what was before is not listed.`) : null,
       section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found), found.moves.at(-1)?.tick === found.tick ? workedOut(session, found, found.tick, `Work out again what led to tick ${count(found.tick)}`) : null], true),
       section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),

@@ -101,7 +101,7 @@ def test_the_settings_of_a_run_are_all_in_its_configuration(begun: Study, own: P
 def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study, own: Prism) -> None:
     begun.file.write_text(f"{CROSSING}\nX = 1\n")
     assert own("resume", "run", "--ticks", "20").code == 0  # with the code that it has kept
-    edited = ("--set", f"simulation.domain_path={begun.path}")
+    edited = ("--trust", "--set", f"simulation.domain_path={begun.path}")
     refused = own("resume", "run", "--ticks", "25", *edited)
     assert (refused.code, CHANGED in refused.err) == (2, True)
     assert own("replay", "run").code == 0
@@ -112,7 +112,9 @@ def test_other_code_is_found_by_its_hash_and_a_fork_goes_on_with_it(begun: Study
 
 def test_code_with_another_result_is_refused_in_a_fork_that_names_it(begun: Study, own: Prism) -> None:
     begun.file.write_text(OTHER)
-    forked = own("fork", "run", "--at", "12", "--out", "fork", "--set", f"simulation.domain_path={begun.path}")
+    forked = own(
+        "fork", "run", "--trust", "--at", "12", "--out", "fork", "--set", f"simulation.domain_path={begun.path}"
+    )
     assert forked.code == 1
     assert CHANGED in forked.err
 
@@ -167,4 +169,4 @@ def test_settings_of_the_domain_may_not_change_in_a_run_and_a_fork_keeps_its_age
 def test_a_new_setting_of_the_domain_is_no_change_for_a_fork(begun: Study, own: Prism) -> None:
     begun.file.write_text(CROSSING.replace("] = 3\n", "] = 3\n    cars: int = 5\n"))
     edited = f"simulation.domain_path={begun.path}"
-    good(own("fork", "run", "-q", "--at", "15", "--ticks", "20", "--out", "fork", "--set", edited))
+    good(own("fork", "run", "-q", "--trust", "--at", "15", "--ticks", "20", "--out", "fork", "--set", edited))

@@ -1,0 +1,65 @@
+"""The option --trust, and the question before code of somebody's own is run that this user has not run here before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from actors.factory.domain_code import LocatedCode, allow, untrusted
+from actors.factory.known_code import known_code
+from actors.logs.output import output, say
+from actors.runs.trust import unknown_code_of
+from prism.quoting import printable
+
+
+def _choose_trust(_: click.Context, __: click.Parameter, value: bool) -> None:
+    known_code.trusts = value
+
+
+TRUST = click.option(
+    "--trust",
+    is_flag=True,
+    expose_value=False,
+    callback=_choose_trust,
+    help="Run the code of the run's chart or domain, also if you have not run it here before: read it first.",
+)
+
+
+def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
+    """See to it that the code that the run in a directory names may be run: known, allowed by --trust, or by an answer.
+
+    Args:
+        overrides: `a.b=value` each: settings that the run is to have.
+
+    Raises:
+        UntrustedCodeError: it may not.
+    """
+    unknown = unknown_code_of(path, overrides)
+    if not unknown:
+        return
+    if known_code.trusts:
+        say(f"{path}: runs code as --trust says: {', '.join(_lines(unknown))}")
+    elif not _asks(path, unknown):
+        raise untrusted(unknown)
+    allow(unknown)
+
+
+def _asks(path: Path, unknown: Sequence[LocatedCode]) -> bool:
+    """Ask on a terminal, and return whether the answer is yes; False without one."""
+    if output.is_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    name = printable(str(path))
+    click.echo(f"{name}: this command runs Python code that you have not run here before:", err=True)
+    for line in _lines(unknown):
+        click.echo(f"  {line}", err=True)
+    click.echo("It could do anything that you can do on this machine. Read it first.", err=True)
+    return click.confirm("Run it?", default=False, err=True)
+
+
+def _lines(unknown: Sequence[LocatedCode]) -> list[str]:
+    """Return each file with its hash."""
+    sources = {file: sha256 for code in unknown for file, sha256 in code.sources.items()}
+    return [f"{printable(str(file))} (sha256 {sha256})" for file, sha256 in sources.items()]

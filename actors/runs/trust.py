@@ -1,0 +1,34 @@
+"""The code of somebody's own that a run names: what of it this user has not run here before, and how it is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from actors.factory.domain_code import LocatedCode, allow, unknown_code
+from actors.factory.domains import own_code
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.resume import read_resolved
+from prism.errors import PrismError
+
+
+def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCode]:
+    """Return the code that doing the run in a directory again would run, and that its user has not run here before.
+
+    Nothing of it is run. What cannot be read, or is not to be found, cannot be run: a run of it says why.
+
+    Args:
+        overrides: `a.b=value` each: settings that the run is to have.
+    """
+    try:
+        forks = RunDirectory(path).manifest().forks
+        configs = [read_resolved(path / CONFIG, overrides), *(read_resolved(path / fork.config) for fork in forks)]
+    except PrismError:
+        return []
+    found = {code.keys: code for config in configs for code in own_code(config)}
+    return unknown_code(found.values())
+
+
+def trust_run(path: Path, overrides: Sequence[str] = ()) -> None:
+    """Let the code that a run names be run here, now and later. The arguments are those of `unknown_code_of`."""
+    allow(unknown_code_of(path, overrides))

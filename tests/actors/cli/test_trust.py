@@ -1,0 +1,396 @@
+"""Code in a stranger's run: no command runs it unasked, and whoever made the run is not asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pty
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+from actors.cli.app import cli
+from actors.factory.kept_inputs import sources_of, sources_sha256
+from actors.runs.directory import CONFIG
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.long, pytest.mark.process]
+
+SENTINEL = "imported"
+IMPORTED = f"""
+import os
+from pathlib import Path
+
+Path(os.environ["{SENTINEL.upper()}"]).touch()
+"""
+DOMAIN = f"""{IMPORTED}
+from prism.config import Config
+from tests.domains import TrafficDomain
+
+
+def build(config: Config) -> TrafficDomain:
+    return TrafficDomain(3)
+"""
+FUNCTIONS = f"""{IMPORTED}
+
+def is_keen(agent, view):
+    return view.appeal > 0.5
+
+
+def note(agent, view):
+    pass
+"""
+CHART = """\
+initial: away
+states:
+  away:
+    role: offline
+    transitions: [{trigger: feed_ready, target: reading, do: "roads:note"}]
+  reading:
+    role: browse
+    transitions:
+      - {trigger: sees_post, target: reading, when: "roads:is_keen"}
+      - {trigger: sees_post, target: away}
+      - {trigger: round_ends, target: away}
+"""
+LENGTH = "rounds: 2, ticks_per_round: 8"
+CONFIGS = {
+    "chart": f"simulation: {{{LENGTH}}}\npopulation: {{size: 30}}\nstatechart: {{file: chart.yaml}}\n",
+    "domain": f"simulation: {{domain: 'roads:build', {LENGTH}}}\n",
+}
+
+RUNS_CODE = {
+    "resume": ("resume", "RUN", "--ticks", "20"),
+    "fork": ("fork", "RUN", "--at", "4", "--prepare", "--out", "OUT"),
+    "replay": ("replay", "RUN", "-q"),
+    "verify": ("verify", "RUN", "-q"),
+    "shadow": ("shadow", "RUN", "--share", "1"),
+    "explain a turn": ("explain", "RUN", "--agent", "0", "--tick", "TURN"),
+    "run its configuration": ("run", f"RUN/{CONFIG}", "-q", "--out", "OUT"),
+    "validate its configuration": ("validate", f"RUN/{CONFIG}", "--build"),
+}
+"""`{what is done: the command}` of those that run a run's code, with --trust."""
+ASKS_FIRST = {
+    **RUNS_CODE,
+    "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
+    "explain a post": ("explain", "RUN", "--post", "1"),
+}
+LOOKS = {
+    "report": ("report", "RUN", "--out", "OUT"),
+    "export": ("export", "RUN", "--to", "csv", "--out", "OUT"),
+    "explain a path": ("explain", "RUN", "--agent", "0"),
+    "chart --run": ("chart", "--run", "RUN"),
+    "chart --coverage": ("chart", "--coverage", "RUN"),
+    "runs": ("runs", "."),
+    "verify --quick": ("verify", "RUN", "--quick"),
+    "watch": ("watch", "RUN", "--once"),
+    "validate-world": ("validate-world", "RUN"),
+    "distil": ("distil", "RUN", "--out", "OUT"),
+    "repair": ("repair", "RUN"),
+    "pack": ("pack", "RUN", "--out", "OUT"),
+    "doctor its configuration": ("doctor", f"RUN/{CONFIG}"),
+}
+"""`{what is done: the command}` of those that only look, or find nothing to do on this run."""
+NAME_TRUST = {
+    (name, "domain")
+    for name in ("export", "explain a path", "chart --run", "chart --coverage", "doctor its configuration")
+}
+"""Those that cannot show all, because only the code of a domain could tell: they say so, and name --trust."""
+FAIL = {
+    *(NAME_TRUST - {("export", "domain")}),
+    *((name, kind) for name in ("watch", "distil") for kind in ("chart", "domain")),
+    ("validate-world", "domain"),
+}
+"""Those that have nothing to show."""
+OTHERS = {"init", "experiment", "calibrate", "backtest", "testing", "view", "unpack"}
+"""Commands that take no run, and `view` and `unpack`, which have tests of their own."""
+
+
+class Person(NamedTuple):
+    """A user of the command line, with a record of their own of the code that they have run.
+
+    Args:
+        home: the directory of that record.
+        place: the directory in which commands are run.
+    """
+
+    home: Path
+    place: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = {"XDG_STATE_HOME": str(self.home), SENTINEL.upper(): str(self.place / SENTINEL)}
+        return {**os.environ, **own, "PYTHONPATH": str(ROOT), "PRISM_LOG_FORMAT": "text"}
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return a command as it is installed: without the working directory on Python's path."""
+        return [sys.executable, "-P", "-m", "actors.cli", *arguments]
+
+    def prism(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.place,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def has_imported(self) -> bool:
+        """Return whether the code has been imported since this was last asked."""
+        found = (self.place / SENTINEL).exists()
+        (self.place / SENTINEL).unlink(missing_ok=True)
+        return found
+
+
+class Made(NamedTuple):
+    """A run in `run`, and the person who has made it.
+
+    Args:
+        kind: "chart" with functions in its chart, "domain" with a domain of its maker's own.
+        turn: the tick of a turn of its first agent.
+    """
+
+    maker: Person
+    kind: str
+    turn: str
+
+    @property
+    def code(self) -> Path:
+        """The code, as the run has kept it."""
+        (found,) = (self.maker.place / "run" / "inputs").resolve().glob("*/roads.py")
+        return found
+
+    def command(self, words: Sequence[str], out: Path) -> list[str]:
+        """Return a command on this run."""
+        return [word.replace("RUN", "run").replace("OUT", str(out)).replace("TURN", self.turn) for word in words]
+
+
+def made_run(maker: Person, kind: str) -> Made:
+    maker.place.mkdir(exist_ok=True)
+    (maker.place / "study.yaml").write_text(CONFIGS[kind])
+    (maker.place / "chart.yaml").write_text(CHART)
+    (maker.place / "roads.py").write_text(DOMAIN if kind == "domain" else FUNCTIONS)
+    for name in ("click", "anyio", "sklearn"):  # as if a library were here, which PRISM or another one imports
+        (maker.place / f"{name}.py").write_text(IMPORTED)
+    ended = maker.prism("run", "study.yaml", "-q", "--out", "run")
+    assert ended.returncode == 0, ended.stderr
+    path = json.loads(maker.prism("explain", "run", "--agent", "0", "--json").stdout)
+    assert maker.has_imported()
+    return Made(maker, kind, str(path["turns"][0]["tick"]))
+
+
+@pytest.fixture(scope="module", params=["chart", "domain"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    place = tmp_path_factory.mktemp(request.param)
+    return made_run(Person(tmp_path_factory.mktemp("maker"), place), request.param)
+
+
+@pytest.fixture
+def stranger(made: Made, tmp_path: Path) -> Person:
+    """Return somebody else, who stands beside the run and its code."""
+    return Person(tmp_path / "state", made.maker.place)
+
+
+def parameters(name: str) -> list[click.Parameter]:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return command.params
+
+
+def test_every_command_that_takes_a_run_is_tried_here() -> None:
+    commands = set(cli.list_commands(click.Context(cli)))
+    takers = {
+        name
+        for name in commands - OTHERS
+        if any(word in str(each.metavar) for each in parameters(name) for word in ("RUN", "CONFIG"))
+    }
+    tried = {command[0] for command in (*ASKS_FIRST.values(), *LOOKS.values())}
+    assert takers <= tried
+    assert commands == tried | OTHERS
+
+
+@pytest.mark.everyday(len(ASKS_FIRST))
+@pytest.mark.parametrize("name", ASKS_FIRST)
+def test_what_must_run_a_strangers_code_is_refused_in_one_line(
+    name: str, made: Made, stranger: Person, tmp_path: Path
+) -> None:
+    ended = stranger.prism(*made.command(ASKS_FIRST[name], tmp_path / "out"))
+    assert not stranger.has_imported()
+    assert ended.returncode == 2
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("prism: not run: ")]
+    assert f"{made.code} (sha256 " in line
+    assert line.endswith("code that you have not run here before; read it, and allow it with --trust")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.everyday(len(LOOKS))
+@pytest.mark.parametrize("name", LOOKS)
+def test_what_looks_at_a_strangers_run_runs_none_of_its_code(
+    name: str, made: Made, stranger: Person, tmp_path: Path
+) -> None:
+    ended = stranger.prism(*made.command(LOOKS[name], tmp_path / "out"))
+    assert not stranger.has_imported()
+    assert ("--trust" in ended.stderr) == ((name, made.kind) in NAME_TRUST), ended.stderr
+    assert (ended.returncode != 0) == ((name, made.kind) in FAIL), ended.stderr
+    if name == "report":
+        assert ("read it, and allow it with --trust" in (tmp_path / "out").read_text()) == (made.kind == "domain")
+
+
+@pytest.mark.everyday(len(RUNS_CODE))
+@pytest.mark.parametrize("name", RUNS_CODE)
+def test_with_trust_it_is_run_and_is_known_from_then_on(
+    name: str, made: Made, stranger: Person, tmp_path: Path
+) -> None:
+    command = made.command(RUNS_CODE[name], tmp_path / "out")
+    if name == "resume":
+        shutil.copytree(made.maker.place / "run", tmp_path / "run")
+        command[1] = str(tmp_path / "run")
+    ended = stranger.prism(*command, "--trust")
+    assert ended.returncode == 0, ended.stderr
+    assert stranger.has_imported()
+    if name == "replay":
+        assert "runs code as --trust says: " in ended.stderr
+        assert stranger.prism("replay", "run", "-q").returncode == 0
+        assert stranger.has_imported()
+
+
+def test_who_has_made_the_run_is_not_asked(made: Made) -> None:
+    for command in (("verify", "run", "-q"), ("report", "run", "--out", "maker.html")):
+        ended = made.maker.prism(*command)
+        assert (ended.returncode, "trust" in ended.stderr) == (0, False), ended.stderr
+    made.maker.has_imported()
+    (made.maker.place / "maker.html").unlink()
+
+
+def test_the_record_is_readable_by_its_user_alone_and_holds_what_was_run(made: Made) -> None:
+    record = made.maker.home / "prism" / "code"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert stat.S_IMODE(record.parent.stat().st_mode) == 0o700
+    names = {line.partition(" ")[2] for line in record.read_text().splitlines()}
+    assert names == ({"roads:build", "roads"} if made.kind == "domain" else {"roads:note", "roads:is_keen", "roads"})
+
+
+def test_a_record_that_others_could_write_is_not_believed(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.maker.home, tmp_path / "state")
+    (tmp_path / "state" / "prism" / "code").chmod(0o666)
+    person = Person(tmp_path / "state", made.maker.place)
+    assert person.prism("replay", "run", "-q").returncode == 2
+    assert not person.has_imported()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 2), ("y", 0)])
+def test_on_a_terminal_it_asks(answer: str, code: int, made: Made, stranger: Person) -> None:
+    ended, shown = answered(stranger, answer, "replay", "run")
+    assert ended == code
+    assert stranger.has_imported() == (code == 0)
+    sha256 = hashlib.sha256(made.code.read_bytes()).hexdigest()
+    assert "run: this command runs Python code that you have not run here before:" in shown
+    assert f"{made.code} (sha256 {sha256})" in shown
+    assert "Run it? [y/N]: " in shown
+
+
+def answered(person: Person, answer: str, *arguments: str) -> tuple[int, str]:
+    """Return the exit code of a command on a terminal on which its question is answered, and what was shown."""
+    ours, theirs = pty.openpty()
+    command = person.command(*arguments)
+    with subprocess.Popen(
+        command, cwd=person.place, env=person.environment, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        shown = b""
+        with suppress(OSError):  # as a terminal ends when nobody has it open any more
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+    os.close(ours)
+    # The terminal may be narrower than a line.
+    return process.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def test_code_that_was_edited_in_the_run_is_found_and_not_run(tmp_path: Path) -> None:
+    made = made_run(Person(tmp_path / "state", tmp_path / "study"), "chart")
+    made.code.chmod(0o644)
+    made.code.write_text(f"{FUNCTIONS}\n# edited\n")
+    ended = made.maker.prism("replay", "run", "-q")
+    assert ended.returncode == 3
+    assert "is not the code that the run has kept: its SHA-256 is another" in ended.stderr
+    config, known = made.maker.place / "run" / CONFIG, made.code.parent
+    edited = known.with_name(sources_sha256(sources_of([made.code])))
+    known.rename(edited)  # as somebody does it who knows how runs keep their code
+    config.write_text(config.read_text().replace(known.name, edited.name))
+    ended = made.maker.prism("replay", "run", "-q")
+    assert ended.returncode == 2
+    assert "code that is not the code that you have run here before; read it, and allow it with" in ended.stderr
+    assert not made.maker.has_imported()
+
+
+def test_code_in_a_configuration_that_was_swapped_is_not_run(tmp_path: Path) -> None:
+    made = made_run(Person(tmp_path / "state", tmp_path / "study"), "chart")
+    (made.maker.place / "evil.py").write_text(DOMAIN)
+    config = made.maker.place / "run" / CONFIG
+    config.write_text(config.read_text().replace("domain: social", "domain: evil:build"))
+    for name in ("replay", "report", "export"):
+        made.maker.prism(*made.command((RUNS_CODE | LOOKS)[name], tmp_path / name))
+        assert not made.maker.has_imported(), name
+
+
+def test_a_packed_run_is_looked_at_and_unpacked_without_its_code(made: Made, stranger: Person, tmp_path: Path) -> None:
+    packed = tmp_path / "run.prism"
+    assert made.maker.prism("pack", "run", "--out", str(packed)).returncode == 0
+    assert stranger.prism("unpack", str(packed), "--out", str(tmp_path / "unpacked")).returncode == 0
+    assert stranger.prism("verify", "--quick", str(packed)).returncode == 0
+    refused = stranger.prism("replay", "-q", str(packed))
+    assert (refused.returncode, "allow it with --trust" in refused.stderr) == (2, True)
+    assert not stranger.has_imported()
+    assert stranger.prism("replay", "-q", str(packed), "--trust").returncode == 0
+    assert stranger.prism("replay", "-q", str(tmp_path / "unpacked")).returncode == 0  # it is known by what it says
+    stranger.has_imported()
+
+
+@pytest.mark.network
+def test_the_local_page_runs_no_code_whatever_is_opened(made: Made, stranger: Person) -> None:
+    with served(stranger) as address:
+        page = fetched(f"{address}/api/runs/run")
+        assert bool(page["arrows"]) == (made.kind == "chart")
+        assert bool(page["chart_problem"]) == (made.kind == "domain")
+        explained = f"{address}/api/runs/run/explanation?agent=0&tick={made.turn}"
+        while (found := fetched(explained))["state"] in ("waiting", "working"):
+            threading.Event().wait(0.05)
+        assert found["state"] == "failed"
+        says = "allow it with --trust" if made.kind == "chart" else "no code of a run is executed here"
+        assert says in found["problem"]
+    assert not stranger.has_imported()
+
+
+@contextmanager
+def served(person: Person) -> Iterator[str]:
+    """Serve the local page of the person's runs, and yield its address."""
+    command = person.command("view", ".", "--port", "0")
+    with subprocess.Popen(
+        command, cwd=person.place, env=person.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        try:
+            yield line[line.index("http") :].split()[0].rstrip("/")
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def fetched(address: str) -> Any:
+    with urllib.request.urlopen(address) as answer:
+        return json.loads(answer.read())

@@ -1,0 +1,139 @@
+"""Code that is known, and what lies beside it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import py_compile
+import sys
+from collections.abc import Iterator
+from importlib.util import cache_from_source, find_spec
+from pathlib import Path
+
+import pytest
+
+from actors.core.errors import UntrustedCodeError
+from actors.factory.domain_code import allow, find_domain_code, locate_code
+from actors.factory.known_code import KnownCode, known_code, record_path
+from prism.config import SimulationConfig
+from tests.own_domains import path_restored
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Begin without known code, and leave Python's path as it was."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(known_code, "_here", set())
+    before = set(sys.modules)
+    with path_restored():
+        yield
+    for name in set(sys.modules) - before:
+        if name.startswith("town"):
+            del sys.modules[name]
+
+
+def named(reference: str, directory: Path) -> SimulationConfig:
+    return SimulationConfig(domain=reference, domain_path=str(directory))
+
+
+def written(directory: Path, **sources: str) -> Path:
+    directory.mkdir(exist_ok=True)
+    for name, source in sources.items():
+        (directory / f"{name}.py").write_text(source)
+    return directory
+
+
+def test_to_locate_code_runs_nothing_and_names_what_it_imports_from_its_directory(tmp_path: Path) -> None:
+    place = written(
+        tmp_path / "place",
+        town_a="import msgspec\nfrom town_a_roads import x\nraise SystemExit",
+        town_a_roads="import town_a_cars, json",
+        town_a_cars="",
+        town_a_unused="",
+        json="raise SystemExit",
+    )
+    code = locate_code(named("town_a:build", place))
+    assert [file.name for file in code.sources] == ["town_a.py", "town_a_roads.py", "town_a_cars.py"]
+    assert "town_a" not in sys.modules
+
+
+def test_unknown_code_is_refused_and_allowed_code_is_known_wherever_it_lies(tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_b="from town_b_roads import build", town_b_roads="def build(): ...")
+    with pytest.raises(UntrustedCodeError, match=r"town_b\.py \(sha256 .*town_b_roads\.py \(sha256 .* before; read it"):
+        find_domain_code(named("town_b:build", place))
+    assert "town_b" not in sys.modules
+    with path_restored():
+        allow([locate_code(named("town_b:build", place))])
+    moved = place.rename(tmp_path / "moved")
+    assert callable(find_domain_code(named("town_b:build", moved)).value)
+
+
+@pytest.mark.parametrize("name", ["town_c", "town_c_roads"])
+def test_an_edit_of_any_of_its_files_is_found(name: str, tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_c="from town_c_roads import build", town_c_roads="def build(): ...")
+    with path_restored():  # as another process of the same user
+        allow([locate_code(named("town_c:build", place))])
+    with (place / f"{name}.py").open("a") as file:
+        file.write("\n# edited\n")
+    with pytest.raises(UntrustedCodeError, match="code that is not the code that you have run here before"):
+        find_domain_code(named("town_c:build", place))
+
+
+def test_another_function_of_a_known_module_is_asked_for_anew(tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_d="def build(): ...\ndef delete_everything(): ...")
+    allow([locate_code(named("town_d:build", place))])
+    find_domain_code(named("town_d:build", place))
+    with pytest.raises(UntrustedCodeError):
+        find_domain_code(named("town_d:delete_everything", place))
+
+
+def test_what_lies_beside_known_code_is_not_imported(tmp_path: Path) -> None:
+    source = "def build(): ..."
+    with path_restored():
+        allow([locate_code(named("town_e:build", written(tmp_path / "mine", town_e=source)))])
+    theirs = written(tmp_path / "theirs", town_e=source, town_e_extra="raise SystemExit")
+    find_domain_code(named("town_e:build", theirs))
+    assert str(theirs) in sys.path
+    assert find_spec("town_e_extra") is None
+
+
+def test_a_module_that_allowed_code_imports_late_is_known_from_then_on(tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_f="def build(): ...", town_f_late="X = 1")
+    allow([locate_code(named("town_f:build", place))])
+    find_domain_code(named("town_f:build", place))
+    assert importlib.import_module("town_f_late").X == 1
+    record = record_path()
+    assert record is not None
+    assert any(line.endswith(" town_f_late") for line in record.read_text().splitlines())
+
+
+def test_a_compiled_file_of_other_code_is_not_used(tmp_path: Path) -> None:
+    place = written(tmp_path / "place", town_g="def build(): ...\nX = 'other'\n")
+    source = place / "town_g.py"
+    at = source.stat()
+    py_compile.compile(str(source), cache_from_source(str(source)))
+    source.write_text("def build(): ...\nX = 'known'\n")
+    os.utime(source, ns=(at.st_atime_ns, at.st_mtime_ns))
+    allow([locate_code(named("town_g:build", place))])
+    find_domain_code(named("town_g:build", place))
+    assert sys.modules["town_g"].X == "known"
+
+
+def test_without_a_record_that_can_be_written_code_is_known_to_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    known = KnownCode()
+    known.add(["0123 town_h"])
+    assert known.has(["0123 town_h"])
+    assert not KnownCode().has(["0123 town_h"])
+
+
+def test_a_link_in_place_of_the_record_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("0123 town_i\n")
+    (tmp_path / "state" / "prism").mkdir(parents=True)
+    (tmp_path / "state" / "prism" / "code").symlink_to(tmp_path / "elsewhere")
+    KnownCode().add(["4567 town_i"])
+    assert not KnownCode().has(["0123 town_i"])
+    assert (tmp_path / "elsewhere").read_text() == "0123 town_i\n"
