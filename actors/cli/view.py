@@ -41,7 +41,8 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
 
     The page shows the list of runs; of a run its states over time, its people and their ties, its cascades, every agent
     with its questions, the oracle, and the council of an economy; two runs side by side; and it follows runs that are
-    under way. It only reads, so it is never in a run's way. Ctrl-C ends it.
+    under way. It only reads, so it is never in a run's way, and runs no code that you have not run here before. Ctrl-C
+    ends it.
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """

@@ -147,7 +147,7 @@ class _Domain:
 
     @cached_property
     def is_untrusted(self) -> bool:
-        """Whether the domain is not built, because it is code that this user has not asked for; then a note says so."""
+        """True if the domain is not built, as it is code that this user has not asked for; then a note says so."""
         try:
             _ = self.domain
         except UntrustedCodeError as error:
