@@ -94,13 +94,22 @@ class UntrustedCodeError(ActorError):
     def __init__(self, files: Mapping[Path, str], *, is_changed: bool = False) -> None:
         self.files = dict(files)
         self.is_changed = is_changed
-        listed = [f"{file} (sha256 {sha256[:12]})" for file, sha256 in self.files.items()]
-        more = f" and {len(listed) - CODE_FILES_TOLD:,} more" if len(listed) > CODE_FILES_TOLD else ""
         which = "is not the code that you have run here before" if is_changed else "you have not run here before"
-        super().__init__(
-            f"not run: {', '.join(listed[:CODE_FILES_TOLD])}{more}: code that {which}; "
-            "read it, and allow it with --trust"
-        )
+        listed = _listed({str(file): sha256 for file, sha256 in self.files.items()})
+        super().__init__(f"not run: {listed}: code that {which}; read it, and allow it with --trust")
+
+    @property
+    def reason(self) -> str:
+        """Why something is not shown, for a page that others read: without places of this machine."""
+        listed = _listed({file.name: sha256 for file, sha256 in self.files.items()})
+        return f"only code could tell it that was not run: {listed}; --trust lets it be run"
+
+
+def _listed(files: Mapping[str, str]) -> str:
+    """Return files with the beginning of their hashes, in words."""
+    listed = [f"{name} (sha256 {sha256[:12]})" for name, sha256 in files.items()]
+    more = f" and {len(listed) - CODE_FILES_TOLD:,} more" if len(listed) > CODE_FILES_TOLD else ""
+    return f"{', '.join(listed[:CODE_FILES_TOLD])}{more}"
 
 
 class MailboxClosedError(ActorError):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from actors.core.errors import RunDirectoryError
+from actors.core.errors import RunDirectoryError, UntrustedCodeError
 from actors.core.frames import Damage
 from actors.factory.domains import chart_of
 from actors.persistence.disk import RealDisk
@@ -145,6 +145,8 @@ def _chart(config: Config) -> tuple[Any, str]:
     """Return the chart of a run, or the reason why it cannot be read: its file, or its code, may be gone."""
     try:
         return chart_of(config), ""
+    except UntrustedCodeError as error:
+        return None, error.reason
     except PrismError as error:
         return None, str(error)
 

@@ -151,7 +151,9 @@ class _Domain:
         try:
             _ = self.domain
         except UntrustedCodeError as error:
-            self._run.notes.append(f"there are no judgements, and no state of agents that never moved: {error}")
+            self._run.notes.append(
+                f"without judgements, and without the state of agents that never moved: {error.reason}"
+            )
             return True
         return False
 
