@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from actors.core.files import read_regular
+from actors.factory.kept_inputs import SOURCE_BYTES_MAX
 
 SUFFIXES: Final = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
 """The ends of the names of files that Python imports from a directory of somebody's own."""
-SOURCE_BYTES_MAX = 1 << 28
-"""The most bytes of one of these files."""
 
 
 class CodeUnit(NamedTuple):

@@ -123,8 +123,16 @@ def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> Loc
         beside: the directory of the configuration's file; None without a file.
 
     Raises:
-        ConfigError: there is no such module.
+        ConfigError: there is no such module, or it cannot be read.
     """
+    try:
+        return _found(simulation, beside)
+    except OSError as error:
+        raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
+
+
+def _found(simulation: SimulationConfig, beside: Path | None) -> LocatedCode:
+    """Do what `locate_code` does. Raises: ConfigError, OSError."""
     reference = _reference_of(simulation.domain)
     top = reference.partition(":")[0].partition(".")[0]
     try:
@@ -147,10 +155,7 @@ def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> Loc
 
 def _units(places: Iterable[Path]) -> tuple[CodeUnit, ...]:
     """Return the modules and packages in some places."""
-    try:
-        return tuple(unit_in(place) for place in dict.fromkeys(places))
-    except OSError as error:
-        raise domain_error(f"{error.filename or 'the code'} cannot be read: {error.strerror or error}") from None
+    return tuple(unit_in(place) for place in dict.fromkeys(places))
 
 
 def allow(codes: Iterable[LocatedCode]) -> None:

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path, PurePath
 
-from actors.core.files import sha256_of
+from actors.core.files import read_regular, sha256_of
 from prism.wording import counted
 
 INPUTS = "inputs"
 _KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
+SOURCE_BYTES_MAX = 1 << 28
+"""The most bytes of one file of code."""
 _places: dict[str, Path] = {}
 """`{name of a kept input: where it is here}`, for the runs that this process has opened, the latest last."""
 
@@ -82,14 +84,18 @@ def size_of_kept(directory: Path, name: str) -> str:
 def sources_below(directory: Path, root: Path) -> dict[str, bytes]:
     """Return `{name from the root: content}` of the Python and YAML files in a directory, in order of name."""
     files = sorted(path for suffix in (".py", ".yaml") for path in directory.rglob(f"*{suffix}"))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+    return {path.relative_to(root).as_posix(): read_regular(path, SOURCE_BYTES_MAX) for path in files}
 
 
 def sources_of(places: Iterable[Path]) -> dict[str, bytes]:
     """Return `{name: content}` of the code in files and packages; names begin with that of the file or package."""
     found: dict[str, bytes] = {}
     for place in places:
-        found |= sources_below(place, place.parent) if place.is_dir() else {place.name: place.read_bytes()}
+        found |= (
+            sources_below(place, place.parent)
+            if place.is_dir()
+            else {place.name: read_regular(place, SOURCE_BYTES_MAX)}
+        )
     return found
 
 

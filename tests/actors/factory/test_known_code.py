@@ -16,6 +16,7 @@ from actors.core.errors import UntrustedCodeError
 from actors.factory.domain_code import allow, find_domain_code, locate_code
 from actors.factory.known_code import KnownCode, known_code, record_path
 from prism.config import SimulationConfig
+from prism.errors import ConfigError
 from tests.own_domains import path_restored
 
 
@@ -117,6 +118,15 @@ def test_a_compiled_file_of_other_code_is_not_used(tmp_path: Path) -> None:
     allow([locate_code(named("town_g:build", place))])
     find_domain_code(named("town_g:build", place))
     assert sys.modules["town_g"].X == "known"
+
+
+def test_a_pipe_in_place_of_code_is_not_waited_for(tmp_path: Path) -> None:
+    place = tmp_path / "place" / "town_j"
+    place.mkdir(parents=True)
+    (place / "__init__.py").touch()
+    os.mkfifo(place / "roads.py")
+    with pytest.raises(ConfigError, match=r"roads\.py cannot be read: is a named pipe"):
+        locate_code(named("town_j:build", place.parent))
 
 
 def test_without_a_record_that_can_be_written_code_is_known_to_its_process(
