@@ -61,7 +61,6 @@ def pytest_configure(config: pytest.Config) -> None:
     state = tempfile.TemporaryDirectory(prefix="prism-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name  # the code that tests run is not known to the user who runs them
-    os.environ.setdefault("PRISM_LOG_FORMAT", "text")  # the messages as a person reads them, also without a terminal
     is_full = config.getoption("--full")
     hypothesis.settings.load_profile("full" if is_full else "everyday")
     tiers.begin(is_full=is_full)

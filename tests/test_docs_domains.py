@@ -71,8 +71,7 @@ def session(directory: Path) -> str:
     lines = []
     for command in commands():
         words = [sys.executable, "-m", "actors.cli", *shlex.split(command)[1:]]
-        environment = {**ENVIRONMENT, "PRISM_LOG_FORMAT": "text"}
-        ended = subprocess.run(words, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+        ended = subprocess.run(words, cwd=directory, env=ENVIRONMENT, capture_output=True, text=True, check=False)
         lines.append(f"$ {command}\n{ended.stdout}{ended.stderr}")
     return "".join(lines)
 

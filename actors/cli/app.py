@@ -169,7 +169,7 @@ def _is_lack_of_memory(error: Exception) -> bool:
 
 
 def _print_usage_error(error: click.ClickException) -> None:
-    if output.is_json or (output.format is None and _asks_for_json()):
+    if output.is_json or _asks_for_json():
         say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
         return
     if isinstance(error, NoArgsIsHelpError):
@@ -183,7 +183,9 @@ def _print_usage_error(error: click.ClickException) -> None:
 def _asks_for_json() -> bool:
     """Return whether JSON is asked for by words that were not read, because an option before them is wrong."""
     given = " ".join(sys.argv[1:]).replace("--log-format=", "--log-format ")
-    return "--log-format json" in given or os.environ.get("PRISM_LOG_FORMAT") == "json"
+    if "--log-format " in given:
+        return "--log-format json" in given
+    return os.environ.get("PRISM_LOG_FORMAT") == "json"
 
 
 def _print_error(problem: str, code: int) -> None:

@@ -87,9 +87,9 @@ def backtest_command(
     directory = RunDirectory.create(out, f"{run_name(path)}-backtest")
     inputs = inputs_of(settings, {source.name: source.sha256})
     keep(directory, inputs)
+    directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))
     directory.write_config(inputs.config)
     directory.write_manifest(manifest_of(inputs.config, inputs.hashes))
-    directory.write("backtest.csv", _csv(asdict(forecast) for forecast in forecasts))
     directory.write("scores.csv", _csv(asdict(period_score) for period_score in scores))
     plot = draw(forecasts, lag_quarters=settings.economy.backtest.lag_quarters)
     if plot is None:

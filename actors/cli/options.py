@@ -110,8 +110,8 @@ def _choose_level(_: click.Context, __: click.Parameter, value: str) -> None:
     output.level = LEVELS[value]
 
 
-def _choose_format(_: click.Context, __: click.Parameter, value: Format | None) -> None:
-    output.choose(value)
+def _choose_format(_: click.Context, __: click.Parameter, value: Format) -> None:
+    output.format = value
     protect_standard_output()
 
 
@@ -131,12 +131,14 @@ LOG_LEVEL = click.option(
 LOG_FORMAT = click.option(
     "--log-format",
     type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
     envvar="PRISM_LOG_FORMAT",
     show_envvar=True,
     is_eager=True,
     expose_value=False,
     callback=_choose_format,
-    help="Everything on standard error as text or as JSON lines.  [default: text on a terminal, json elsewhere]",
+    help="Everything on standard error as lines of text or as JSON objects, one a line.",
 )
 
 

@@ -14,7 +14,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.words import duration
-from actors.runs.listing import ListedRun, RunStatus, run_paths, runs_in
+from actors.runs.listing import ListedRun, RunStatus, backtest_paths, run_paths, runs_in
 from actors.runs.phase_file import PhaseNote
 from prism.quoting import printable
 from prism.wording import counted
@@ -50,11 +50,14 @@ def runs(root: Path, question: str | None) -> None:
         if question is not None:
             show_question(question, root, run_paths(root))
             return
-        lines = runs_in(root)
+        lines, backtests = runs_in(root), backtest_paths(root)
     except OSError as error:
         raise RunDirectoryError(f"{root}: cannot be listed: {error.strerror}") from None
+    for path in backtests:
+        echo(f"{printable(str(path))}: a backtest, not a run; its scores are in scores.csv")
     if not lines:
-        echo(f"{root}: no runs")
+        if not backtests:
+            echo(f"{root}: no runs")
         return
     table = _table(lines)
     console = SafeConsole()

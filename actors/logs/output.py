@@ -28,19 +28,11 @@ class Output:
 
     def __init__(self) -> None:
         self.level = logging.INFO
-        self.format: Format | None = None
-        """None if no command has chosen: messages are text then, and events are what suits the stream."""
+        self.format: Format = "text"
 
     def reset(self) -> None:
         """Return to the defaults, for another command in the same process."""
-        self.level, self.format = logging.INFO, None
-
-    def choose(self, form: Format | None) -> None:
-        """Choose the format; None: text where somebody reads it as it is written, JSON elsewhere.
-
-        It holds for the whole command: a terminal that is closed does not change it.
-        """
-        self.format = form or ("text" if is_shown() else "json")
+        self.level, self.format = logging.INFO, "text"
 
     @property
     def is_json(self) -> bool:

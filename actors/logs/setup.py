@@ -121,7 +121,10 @@ class RunLog:
             *([_JsonLines(self._file)] if self._file is not None else []),
         ]
         """The processors up to the file."""
-        printed = [_drop_file_only, self._terminal or _rendered()]
+        printed = [
+            _drop_file_only,
+            self._terminal or (structlog.processors.JSONRenderer() if output.is_json else _text()),
+        ]
         self._processors: list[Processor] = [self._limit, *self._written, *printed]
 
     def process(self, logger: WrappedLogger, method: str, event: EventDict) -> Any:
@@ -262,13 +265,10 @@ def log_muted_streams(path: Path) -> None:
             pass
 
 
-def _rendered() -> Processor:
-    """Return the last processor for a stream that is no terminal, or for JSON on one."""
-    return _text() if output.format == "text" else structlog.processors.JSONRenderer()
-
-
 def _text() -> Render:
-    has_colors = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stderr.isatty()
+    """Return the last processor for lines of text, which have colours on a terminal."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    has_colors = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     render = structlog.dev.ConsoleRenderer(colors=has_colors)
     return lambda logger, method, event: render(
         logger, method, {name: _data(value, name) for name, value in event.items()}

@@ -75,11 +75,16 @@ def runs_in(root: Path) -> list[ListedRun]:
 def run_paths(root: Path) -> list[Path]:
     """Return the directories of the runs directly below a directory, by name; or the directory, if it is a run's."""
     if (root / MANIFEST).is_file():
-        return [root]
-    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not _is_backtest(path)]
+        return [] if is_backtest(root) else [root]
+    return [path for path in sorted(root.iterdir()) if (path / MANIFEST).is_file() and not is_backtest(path)]
 
 
-def _is_backtest(path: Path) -> bool:
+def backtest_paths(root: Path) -> list[Path]:
+    """Return the directories of the backtests directly below a directory, by name; or the directory, if it is one's."""
+    return [root] if is_backtest(root) else [path for path in sorted(root.iterdir()) if is_backtest(path)]
+
+
+def is_backtest(path: Path) -> bool:
     """Return whether `prism backtest` has written this directory: it holds no run."""
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
 

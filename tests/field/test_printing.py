@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.display.console import SafeConsole, echo, echo_file
-from actors.logs.output import output, say
+from actors.logs.output import say
 from actors.logs.setup import logging_to
 from prism.quoting import printable, printable_lines
 from tests.actors.cli.conftest import SMALL
@@ -76,12 +76,8 @@ def test_a_file_is_printed_to_the_byte_where_no_terminal_reads_it(capfd: pytest.
 
 
 def test_the_log_as_text_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    output.choose("text")
-    try:
-        with logging_to(None):
-            structlog.get_logger().warning("server_failed", detail=NAME, host="a\nprism: done", tried=[NAME])
-    finally:
-        output.reset()
+    with logging_to(None):
+        structlog.get_logger().warning("server_failed", detail=NAME, host="a\nprism: done", tried=[NAME])
     told = capsys.readouterr().err
     assert ESCAPED in told
     assert "\nprism: done" not in told

@@ -66,6 +66,13 @@ def test_without_matplotlib_a_line_says_how_to_get_it(prism: Prism, monkeypatch:
     assert Path("b/backtest.csv").exists()
 
 
+def test_a_backtest_is_listed_as_one_and_not_as_a_damaged_run(prism: Prism) -> None:
+    prism("backtest", "c.yaml", "--quiet")
+    line = "runs/c-backtest-001: a backtest, not a run; its scores are in scores.csv\n"
+    assert prism("runs").out == line
+    assert prism("runs", "runs/c-backtest-001").out == line
+
+
 def test_a_backtest_can_be_of_some_quarters(prism: Prism) -> None:
     ended = prism("backtest", "c.yaml", "--from", "1987q1", "--to", "1992q3", "--quiet")
     assert (ended.code, ended.out) == (0, "runs/c-backtest-001\n")

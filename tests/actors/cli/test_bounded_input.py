@@ -23,7 +23,7 @@ ADDRESS_SPACE = 500 * 2**20
 def limited(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ended:
     """Return how the command line ends in a process that may use `ADDRESS_SPACE`."""
     # Without this OpenBLAS takes more for each processor of the machine.
-    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1", "PRISM_LOG_FORMAT": "text"}
+    environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1"}
     ended = subprocess.run(
         [sys.executable, "-m", "actors.cli", *arguments],
         cwd=cwd,

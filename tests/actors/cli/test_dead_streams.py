@@ -83,7 +83,7 @@ def test_a_run_whose_streams_cannot_be_written_ends_as_any_other_and_logs_each_o
 
 @pytest.mark.slow
 def test_no_file_of_a_run_gets_the_number_of_a_stream_that_was_closed(place: Path, prism: Prism) -> None:
-    shell(place, "<&- >&- 2>&-", "run", "small.yaml", "--log-format", "text", "--out", "run")
+    shell(place, "<&- >&- 2>&-", "run", "small.yaml", "--out", "run")
     assert prism("verify", "run").code == 0
     for file in (place / "run").iterdir():
         assert b"prism: " not in file.read_bytes(), file

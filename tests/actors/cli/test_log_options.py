@@ -53,9 +53,9 @@ def names(ended: Ended) -> list[str]:
         ("fork", "old", "--at", "30"),
     ],
 )
-def test_without_a_terminal_every_line_is_json(arguments: tuple[str, ...], old: str, prism: Prism) -> None:
+def test_every_line_is_json_where_that_is_asked_for(arguments: tuple[str, ...], old: str, prism: Prism) -> None:
     del old
-    ended = prism(*arguments)
+    ended = prism(*arguments, "--log-format", "json")
     assert ended.code == 0
     assert set(names(ended)) == {"message"}
     assert {event["level"] for event in events(ended)} == {"info"}
@@ -68,8 +68,7 @@ def test_without_a_terminal_every_line_is_json(arguments: tuple[str, ...], old: 
         (("run", "missing.yaml"), 3),
         (("run", "small.yaml", *CRASHES), 3),
         (("run", "small.yaml", "--ticks", "none"), 2),
-        (("run", "--fast", "--log-format", "json"), 2),
-        (("run", "--fast", "--log-format=json"), 2),
+        (("run", "--fast"), 2),
         (("resume", "missing"), 2),
         (("repair", "missing"), 2),
         (("replay", "missing"), 2),
@@ -80,11 +79,28 @@ def test_an_error_is_json_too_and_has_the_exit_code(
     arguments: tuple[str, ...], code: int, old: str, prism: Prism
 ) -> None:
     del old
-    ended = prism(*arguments)
+    ended = prism(*arguments, "--log-format", "json")
     (event,) = events(ended)
     assert (ended.code, event["exit_code"]) == (code, code)
     assert (event["event"], event["level"]) == ("command_failed", "error")
     assert event["error"]
+
+
+def test_json_can_be_asked_for_by_one_word_and_by_the_environment(
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert names(prism("run", "--fast", "--log-format=json")) == ["command_failed"]
+    monkeypatch.setenv("PRISM_LOG_FORMAT", "json")
+    assert names(prism("run", "--fast")) == ["command_failed"]
+    assert names(prism("resume", "missing")) == ["command_failed"]
+    assert "\nprism: No such option '--fast'" in prism("run", "--fast", "--log-format", "text").err
+
+
+@pytest.mark.parametrize("arguments", [("run", "missing.yaml"), ("resume", "missing"), ("run", "--fast")])
+def test_an_error_without_a_terminal_is_a_plain_line(arguments: tuple[str, ...], prism: Prism) -> None:
+    last = prism(*arguments).err.splitlines()[-1]
+    assert last.startswith("prism: ")
+    assert "\x1b" not in last
 
 
 @pytest.mark.parametrize("fault", [ZeroDivisionError, EOFError])
@@ -95,17 +111,14 @@ def test_a_fault_of_prism_is_json_with_its_traceback(
         raise fault("a fault")
 
     monkeypatch.setattr("actors.cli.run.read_config", fail)
-    ended = prism("run", "small.yaml")
+    ended = prism("run", "small.yaml", "--log-format", "json")
     (event,) = events(ended)
     assert (ended.code, event["event"]) == (1, "command_crashed")
     assert f"{fault.__name__}: a fault" in event["exception"]
 
 
-@pytest.mark.parametrize("choose", [("--log-format", "text"), None])
-def test_text_is_for_people(choose: tuple[str, str] | None, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
-    if choose is None:
-        monkeypatch.setenv("PRISM_LOG_FORMAT", "text")
-    ended = prism("run", "small.yaml", "--ticks", "3", *(choose or ()))
+def test_text_is_what_comes_without_a_choice(prism: Prism) -> None:
+    ended = prism("run", "small.yaml", "--ticks", "3")
     assert ended.err.startswith("prism: 60 agents, 3 ticks, seed 5; oracle: ")
     assert "{" not in ended.err
 
@@ -116,8 +129,9 @@ def test_the_option_counts_more_than_the_environment(prism: Prism, monkeypatch: 
 
 
 def test_json_lines_below_the_level_are_left_out(prism: Prism) -> None:
-    assert prism("run", "small.yaml", "--ticks", "3", "--log-level", "warning").err == ""
-    assert names(prism("run", "missing.yaml", "--log-level", "error")) == ["command_failed"]
+    json_lines = ("--log-format", "json", "--log-level")
+    assert prism("run", "small.yaml", "--ticks", "3", *json_lines, "warning").err == ""
+    assert names(prism("run", "missing.yaml", *json_lines, "error")) == ["command_failed"]
 
 
 def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,8 +143,8 @@ def test_a_level_that_does_not_exist_is_refused_by_its_place(prism: Prism, monke
 
 def test_a_choice_ends_with_its_command(prism: Prism) -> None:
     prism("run", "small.yaml", "--ticks", "3", "--log-level", "error", "--log-format", "json")
-    assert prism("resume", "missing", "--log-format", "text").err.startswith("prism: missing: ")
-    assert (output.format, output.level) == (None, 20)
+    assert prism("resume", "missing").err.startswith("prism: missing: ")
+    assert (output.format, output.level) == ("text", 20)
 
 
 def test_secrets_are_in_no_message(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
+from actors.logs.output import output
 from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, LogLimit
 from actors.logs.redaction import Redaction
 from actors.logs.setup import logging_to
@@ -22,7 +23,19 @@ def test_events_go_to_the_file_as_json_lines(tmp_path: Path, capsys: pytest.Capt
     (line,) = (tmp_path / "log.jsonl").read_text().splitlines()
     event = json.loads(line)
     assert (event["event"], event["level"], event["actor"], event["tick"]) == ("agent_restarted", "warning", 3, 7)
-    assert json.loads(capsys.readouterr().err) == event
+    (printed,) = capsys.readouterr().err.splitlines()
+    assert "agent_restarted" in printed
+    assert "tick=7" in printed
+    assert not {"{", "\x1b"} & set(printed)
+
+
+def test_events_are_printed_as_json_where_that_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "format", "json")
+    with logging_to(None):
+        structlog.get_logger().warning("agent_restarted", tick=7)
+    assert json.loads(capsys.readouterr().err)["tick"] == 7
 
 
 def test_what_libraries_log_goes_there_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
