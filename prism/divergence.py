@@ -108,6 +108,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
         agreement: share of questions on which the oracle chose what the first alternative does: 0 to 1.
         choices: `{decider: {option: choices}}`: of the `oracle` and each alternative; the embedded one's are expected
             numbers, the sums of its probabilities.
+        offered: `{option: questions that it was an option of}`.
         against: `{alternative: distance from the oracle}`.
         by_relevance: the same for the questions of each range of relevance that has some.
     """
@@ -118,6 +119,7 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     fallbacks: int
     agreement: float
     choices: dict[str, dict[str, float]]
+    offered: dict[str, int]
     against: dict[str, Distance]
     by_relevance: list[RelevanceBin]
 
@@ -146,11 +148,18 @@ class ChoiceCounts(msgspec.Struct, array_like=True):
         options: every option so far, in the order of their first appearance.
         fallbacks: questions without a choice.
         cells: `{bin * 64 + group: counts}`.
+        offered: `{option: questions that it was an option of}`.
     """
 
     options: list[str] = []
     fallbacks: int = 0
     cells: dict[int, Cell] = {}
+    offered: dict[str, int] = {}
+
+    def offer(self, options: Sequence[str], questions: int) -> None:
+        """Count questions with these options."""
+        for option in options:
+            self.offered[option] = self.offered.get(option, 0) + questions
 
     def cell(self, key: int) -> Cell:
         """Return a cell with room for every option so far."""
@@ -200,6 +209,7 @@ class ComparedChoices:
         agent, tick, trigger = name
         counts = self._of(trigger, state)
         numbers = [_number(counts, option) for option in options]
+        counts.offer(options, 1)
         taken, instead = _number(counts, chosen), _number(counts, other)
         group = integer(_GROUPS, 0, agent, tick, Draw.BOOTSTRAP_GROUP)
         cell = counts.cell(_bin(reference.relevance) * _GROUPS + group)
@@ -236,6 +246,7 @@ class ComparedChoices:
         options = kind[0].options
         counts, size = self._of(kind[0].trigger, kind[0].state), len(options)
         numbers = [_number(counts, option) for option in options]
+        counts.offer(options, len(kind))
         places = {option: at for at, option in enumerate(options)}
         agents = np.array([each.agent for each in kind], dtype=np.int64)
         ticks = np.array([each.tick for each in kind], dtype=np.int64)
@@ -337,6 +348,7 @@ def _divergence(trigger: str, state: str, counts: ChoiceCounts, alternative: str
         fallbacks=counts.fallbacks,
         agreement=sums.agreement,
         choices=choices,
+        offered=dict(sorted(counts.offered.items())),
         against=_distances(counts, alternative),
         by_relevance=[_bin_of(counts, number, alternative) for number in range(BINS) if _cells(counts, number)],
     )

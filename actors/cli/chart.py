@@ -17,6 +17,7 @@ from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
+from actors.factory.no_effect import long_delays
 from actors.results.chart_activity import ChartActivity, chart_activity
 from actors.results.chart_coverage import covered_rows
 from actors.runs.directory import CONFIG as RESOLVED
@@ -62,8 +63,8 @@ def chart(  # noqa: PLR0913  # an argument for each option
     chart's own file, to be changed and named in statechart.file.
 
     --lint finds states that nobody can reach or leave, rows that can never be taken, conditions that hold for no row or
-    for two, and delays that never end anything, each with values for which it shows. A gap is a notice: nothing
-    happens then.
+    for two, and delays that never end anything or not within a round, each with values for which it shows. A gap is a
+    notice: nothing happens then.
 
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
@@ -73,7 +74,7 @@ def chart(  # noqa: PLR0913  # an argument for each option
     settings = _config(config, overrides, run)
     behaviour = chart_of(settings)
     if lints:
-        _print_findings(behaviour)
+        _print_findings(settings, behaviour)
         return
     if coverage is not None:
         _print_coverage(coverage, behaviour)
@@ -137,11 +138,11 @@ def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> ChartAc
     return done
 
 
-def _print_findings(behaviour: Behaviour[Any] | Statechart[Any]) -> None:
+def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
     """Print what the linter finds. Rows that wait until a guard holds are gaps on purpose, so a gap is no fault."""
     if isinstance(behaviour, Behaviour):
         delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
-        found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays)
+        found = [*lint(behaviour.chart, assume=behaviour.assumed, delays=delays), *long_delays(config, behaviour)]
     else:
         found = lint(behaviour)
     notices = sum(each.kind in NOTICES for each in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from actors.cli.sharing import sharing_table
 from actors.cli.sparkline import Sparklines, read_paths
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
 from actors.display.words import duration, usd
+from actors.runs.interventions import DoneIntervention
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.llm import OracleStatistics
+from prism.quoting import printable
 from prism.social.realised import feed_warning
 from prism.wording import counted
 
@@ -28,6 +30,8 @@ REALISED = ("feed", "behaviour", "margins")
 
 IDS = ("root_post",)
 """The entries that are ids: they are looked up elsewhere, so they have no commas."""
+INTERVENTIONS_MAX = 12
+"""The most interventions that are listed."""
 STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
@@ -63,9 +67,32 @@ def render(summary: Summary, directory: str) -> RenderableType:
     paths = read_paths(Path(directory, ROUNDS), levels)
     parts.append(_world({name: value for name, value in summary.world.items() if name not in (*paths, *REALISED)}))
     if paths:
-        parts.append(Sparklines(paths))
+        parts.append(Sparklines(paths, _marked(summary, paths)))
+    parts.extend(_done(summary.interventions))
+    if summary.no_effect:
+        parts.append(Text("without effect", style="bold"))
+        parts.extend(Text(f" {printable(str(each))}", style="yellow") for each in summary.no_effect)
     parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
+
+
+def _marked(summary: Summary, paths: Mapping[str, Sequence[float]]) -> list[int]:
+    """Return the places in paths over the rounds at which interventions happened, of whole rounds."""
+    length = min(map(len, paths.values()))
+    return [each.round - 1 for each in summary.interventions if each.round <= length]
+
+
+def _done(interventions: Sequence[DoneIntervention]) -> Iterator[RenderableType]:
+    """Yield the first interventions, each with its time and what came of it."""
+    if not interventions:
+        return
+    table = Table(title="interventions", title_justify="left", title_style="bold", box=None, show_header=False)
+    for each in interventions[:INTERVENTIONS_MAX]:
+        came = "" if each.reactions is None else f" ({counted(each.reactions, 'reaction')})"
+        table.add_row(f"round {each.round:,}, tick {each.tick:,}", each.kind, Text(printable(each.what) + came))
+    yield table
+    if (more := len(interventions) - INTERVENTIONS_MAX) > 0:
+        yield Text(f" and {more:,} more, in summary.json")
 
 
 def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:

@@ -15,6 +15,7 @@ from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
 from actors.factory.checks import understood_by
 from actors.factory.config_file import read_config
+from actors.factory.no_effect import no_effect_of, told
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.runs.create import create_run
@@ -60,6 +61,8 @@ def run(config: Path | None, overrides: Sequence[str], ticks: int | None, out: P
     built = build_with_progress(settings, quiet=quiet)
     for line in () if quiet else understood_by(built.domain):
         say(line)
+    for line in () if quiet else told(no_effect_of(settings, built.domain)):
+        say(line, level="warning")
     with observation(settings) as observed:  # before all else: a port in use must leave no run directory
         directory = RunDirectory.create(out, run_name(path))
         with locked(directory.path):

@@ -34,10 +34,12 @@ class Sparklines:
 
     Args:
         paths: `{name: its numbers}`, each at least one.
+        marked: the places in them, from 0 on, at which an intervention happened: they are marked below the lines.
     """
 
-    def __init__(self, paths: Mapping[str, Sequence[float]]) -> None:
+    def __init__(self, paths: Mapping[str, Sequence[float]], marked: Sequence[int] = ()) -> None:
         self._paths = paths
+        self._marked = marked
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table, at most as wide as the terminal."""
@@ -50,7 +52,17 @@ class Sparklines:
         for name, values in self._paths.items():
             first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
             table.add_row(name.replace("_", " "), first, blocks(values, width), *others)
+        if self._marked:
+            length = max(map(len, self._paths.values()))
+            table.add_row("interventions", "", marks(self._marked, length, width, "^" if options.ascii_only else "▲"))
         yield table
+
+
+def marks(places: Sequence[int], length: int, width: int, sign: str) -> str:
+    """Return a line with a sign below each block of `blocks` that holds one of these places among `length` values."""
+    count = min(width, length)
+    marked = {next(at for at in range(count) if place < (at + 1) * length // count) for place in places}
+    return "".join(sign if at in marked else " " for at in range(count))
 
 
 def _format(number: float) -> str:

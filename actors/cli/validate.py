@@ -14,6 +14,7 @@ from actors.cli.trust import TRUST
 from actors.display.console import echo
 from actors.factory.checks import Checked, check_domain, lines_of_domain, understood_by
 from actors.factory.config_file import read_config
+from actors.factory.no_effect import no_effect_of, told
 from actors.factory.oracle_backends import check_oracle
 from actors.metrics.observation import check_tracing
 from prism.config import Config
@@ -84,7 +85,8 @@ def _print_forecast(config: Config) -> None:
 
 def _build(config: Config) -> Checked:
     built = build_with_progress(config, always=True)
-    lines = (*understood_by(built.domain), *lines_of_domain(config, built.domain))
+    idle = told(no_effect_of(config, built.domain))
+    lines = (*understood_by(built.domain), *lines_of_domain(config, built.domain), *idle)
     return Checked(built.domain.size, dict(built.inputs), "", lines)
 
 

@@ -34,6 +34,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
         asked: `(tick in which the decision takes effect, the question)`, in the order in which they take effect.
         decided: the answers that have arrived already.
         choices: the oracle's choices that took effect, beside what simpler deciders would have chosen.
+        reactions: `(post, number of the intervention that published it, reactions to it)`.
     """
 
     tick: int = 0
@@ -44,6 +45,7 @@ class EngineState(msgspec.Struct, frozen=True, kw_only=True):
     asked: tuple[tuple[int, bytes], ...] = ()
     decided: tuple[bytes, ...] = ()
     choices: CountsState = ()
+    reactions: tuple[tuple[int, int, int], ...] = ()
 
 
 class CountersState(msgspec.Struct, frozen=True, kw_only=True):

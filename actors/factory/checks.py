@@ -12,6 +12,7 @@ from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import fitting_memory, load_margins, read_if_small
+from actors.factory.no_effect import no_effect_before, no_effect_of, told
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
@@ -53,7 +54,8 @@ def check_domain(config: Config) -> Checked:
     """
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
-        return Checked(built.domain.size, dict(built.inputs), "", understood_by(built.domain))
+        notes = (*understood_by(built.domain), *told(no_effect_of(config, built.domain)))
+        return Checked(built.domain.size, dict(built.inputs), "", notes)
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
@@ -62,7 +64,8 @@ def check_domain(config: Config) -> Checked:
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
-    return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, notes=(*checked.notes, *silent))
+    notes = (*checked.notes, *silent, *told(no_effect_before(config, chart.behaviour, None)))
+    return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, notes=notes)
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

@@ -17,10 +17,12 @@ from actors.pages.run_tables import (
     cost,
     fact_table,
     glance,
+    interventions_table,
     notices,
     provenance,
     simulated,
     state_in_words,
+    without_effect,
 )
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
@@ -159,6 +161,12 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
             for labels in by_digest.values()
             if len(labels) > 1
         )
+    for group in groups[:DETAILED_MAX]:
+        of = f" of {group.first.label}" if len(runs) > 1 else ""
+        if (done := interventions_table(group.first)) is not None:
+            parts.append(tag("div", table_of(done, f"Interventions{of}", is_shown=True), class_="long"))
+        if idle := without_effect(group.first):
+            parts += [tag("h3", f"Without effect{of}"), tag("ul", *(tag("li", line) for line in idle))]
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
 
 

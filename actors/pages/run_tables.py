@@ -54,6 +54,27 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
     return found
 
 
+def without_effect(run: RunRecord) -> list[str]:
+    """Return what had no effect in a run that has ended, a line each."""
+    return [] if run.summary is None else [str(each) for each in run.summary.no_effect]
+
+
+def interventions_table(run: RunRecord) -> Table | None:
+    """Return the interventions of a run that has ended, and what came of them; None without any."""
+    if run.summary is None or not run.summary.interventions:
+        return None
+    rows = [
+        (
+            f"round {count(each.round)}, tick {count(each.tick)}",
+            each.kind,
+            each.what,
+            NO_VALUE if each.reactions is None else count(each.reactions),
+        )
+        for each in run.summary.interventions
+    ]
+    return Table(("when", "kind", "what", "reactions to the post"), rows, frozenset({0, 1, 2}))
+
+
 def glance(runs: Sequence[RunRecord]) -> Table:
     """Return the most important numbers of each run: a column for each run, or for many runs a row for each."""
     names = [

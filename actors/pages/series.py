@@ -9,11 +9,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from actors.pages.picture import TEXT
+from actors.pages.words import plural
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
 
 Floats = NDArray[np.float64]
+MARKS_MAX = 40
+"""The most interventions that are marked: more lines would hide the others."""
 GROUP_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
 GROUP_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 2)), (0, (2, 3)))
 
@@ -62,6 +66,32 @@ def draw_line(axes: Axes, line: Line, place: int, *, color: str | None = None) -
     if (line.high > line.low).any():
         axes.fill_between(line.x, line.low, line.high, color=shade, alpha=0.25, linewidth=0)
     axes.plot(line.x, line.middle, color=shade, linestyle=GROUP_DASHES[place % len(GROUP_DASHES)])
+
+
+def mark_interventions(axes: Axes, groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> None:
+    """Draw a dotted line where an intervention happened; with several groups, of the colour of the group that had it.
+
+    Args:
+        axes: a chart over time whose lines are drawn.
+        place: returns the place in time of a tick of a run.
+    """
+    low, high = axes.get_xlim()
+    for number, group in enumerate(groups):
+        run, shade = group.first, TEXT if len(groups) == 1 else color_of(number)
+        places = sorted({min(max(place(run, tick), low), high) for tick, _ in run.course.interventions})
+        for x in places[:MARKS_MAX]:
+            axes.axvline(x, color=shade, linewidth=1.0, linestyle=":")
+
+
+def interventions_note(groups: Sequence[RunGroup]) -> str:
+    """Return the sentence that explains the dotted lines; empty if there is none."""
+    most = max(len(group.first.course.interventions) for group in groups)
+    if not most:
+        return ""
+    if len(groups) > 1:
+        return " Dotted lines: interventions."
+    shown = f", of which {MARKS_MAX} are shown" if most > MARKS_MAX else ""
+    return f" Dotted lines: {plural(most, 'intervention')}{shown}."
 
 
 def group_key(groups: Sequence[RunGroup], *, has_lines: bool = True) -> tuple[tuple[str, str, str], ...]:

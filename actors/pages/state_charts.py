@@ -26,7 +26,7 @@ from actors.pages.picture import (
     plain_numbers,
     themed,
 )
-from actors.pages.series import band_note, draw_line, group_key, line_of
+from actors.pages.series import band_note, draw_line, group_key, interventions_note, line_of, mark_interventions
 from actors.pages.words import count, listed, plural, share
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
@@ -48,7 +48,7 @@ def state_charts(groups: Sequence[RunGroup]) -> list[Chart]:
     runs = [run for group in groups for run in group.runs]
     if any(not run.course.people or not any(run.course.people) for run in runs):
         return []
-    charts = [_stack(groups[0].first)] if len(runs) == 1 and len(runs[0].course.people) > 1 else []
+    charts = [_stack(groups[0])] if len(runs) == 1 and len(runs[0].course.people) > 1 else []
     return [
         *charts,
         _states(groups),
@@ -71,8 +71,9 @@ def only_state(runs: Sequence[RunRecord]) -> str:
     return states.pop() if len(states) == 1 else ""
 
 
-def _stack(run: RunRecord) -> Chart:
+def _stack(group: RunGroup) -> Chart:
     """Return the share of agents in each state over time, stacked."""
+    run = group.first
     states, agents = run.states, run.course.header.agents
     styles, (x, unit) = state_styles(states), times(run)
     drawn = figure(height=210)
@@ -87,12 +88,11 @@ def _stack(run: RunRecord) -> Chart:
     plain_numbers(axes.xaxis, whole=True)
     plain_numbers(axes.yaxis)
     label(axes, unit, f"% of {_agents(run)}")
-    _mark_interventions(axes, run)
+    mark_interventions(axes, [group], _place)
     spent = run.course.activity.shares
     order = sorted(states, key=lambda state: -spent.get(state, 0.0))
     reading = f"{_cap(_agents(run))} spend most of their time in {_most(order, spent)}."
-    if run.course.interventions:
-        reading += f" Dotted lines: {plural(len(run.course.interventions), 'intervention')}."
+    reading += interventions_note([group])
     table = Table(
         ("state", "share of the time", f"{_agents(run)} at the end"),
         [(state, share(spent.get(state, 0.0)), count(run.course.inside.get(state, 0))) for state in states],
@@ -125,6 +125,7 @@ def _states(groups: Sequence[RunGroup]) -> Chart:
         mark = f"{styles[state].text} " if state in styles else ""
         axes.set_ylim(bottom=0)
         axes.margins(x=0)
+        mark_interventions(axes, groups, _place)
         plain_numbers(axes.yaxis, ticks=2)
         label(axes, "", f"{mark}{state[:NAME_CHARS]}, %")
         axes.title.set_color(TEXT)
@@ -134,7 +135,7 @@ def _states(groups: Sequence[RunGroup]) -> Chart:
     left = [state for state in states if state not in kept and spent[state]]
     reading = (
         f"The share of {_agents(first)} in each state, as a mean of a {_point(first)}; each panel has its own scale."
-        f"{band_note(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
+        f"{band_note(groups)}{interventions_note(groups)}{f' Not drawn: {listed(left)}.' if left else ''}"
         f"{f' Nobody was in {listed(never)} at the end of a tick.' if never else ''}"
     )
     return Chart("States over time", drawn, reading, _states_table(groups, states, unit), key=group_key(groups))
@@ -261,10 +262,9 @@ _CHART_COLORS = {
 }
 
 
-def _mark_interventions(axes: Axes, run: RunRecord) -> None:
-    unit = run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1
-    for tick in sorted({tick for tick, _ in run.course.interventions})[:20]:
-        axes.axvline(tick / unit, color=TEXT, linewidth=1.0, linestyle=":")
+def _place(run: RunRecord, tick: int) -> float:
+    """Return the place of a tick on the axis of `times`."""
+    return tick / (run.config.simulation.ticks_per_round if times(run)[1] != "tick" else 1)
 
 
 def _all(groups: Sequence[RunGroup]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,15 @@ from matplotlib.figure import Figure
 
 from actors.pages.card import Chart, Table
 from actors.pages.picture import LINE, SMALL, TEXT, figure, label, panels, plain_numbers
-from actors.pages.series import band_note, color_of, draw_line, group_key, line_of
+from actors.pages.series import (
+    band_note,
+    color_of,
+    draw_line,
+    group_key,
+    interventions_note,
+    line_of,
+    mark_interventions,
+)
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
@@ -57,6 +66,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
             draw_line(axes, line, place)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.margins(x=0)
+        mark_interventions(axes, groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
         plain_numbers(axes.yaxis, ticks=2)
         label(axes, "", f"{name.replace('_', ' ')}{' in a round' if is_social else ''}")
     plain_numbers(rows[-1].xaxis, whole=True)
@@ -68,6 +78,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
         if is_social
         else "The numbers of the world at the end of each round."
     ) + band_note(groups)
+    reading += interventions_note(groups)
     left = len(names) - len(kept)
     if left:
         reading += f" {plural(left, 'number')} more are in rounds.csv."
@@ -136,6 +147,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
         elif real:
             axes.axhspan(*np.quantile(real[name], (0.05, 0.95)), color=LINE, alpha=0.18, linewidth=0)
         axes.margins(x=0)
+        mark_interventions(axes, groups, partial(_quarter_place, start))
         plain_numbers(axes.yaxis, ticks=3)
         label(axes, "", title)
     plain_numbers(rows[-1].xaxis, whole=True)
@@ -150,7 +162,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
     reading = (
         f"At the end the interest rate is {ends['interest_rate']:.2f}% and inflation {ends['inflation']:.2f}%"
         f"{f' in {groups[0].first.label}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
-        f"{band_note(groups)}{beside}"
+        f"{band_note(groups)}{interventions_note(groups)}{beside}"
     )
     first = groups[0].first
     table_rows = [
@@ -169,6 +181,12 @@ def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
     if start is None:
         return list(run.rounds["round"][:number])
     return [_year(start) + (at + 1) / YEAR_QUARTERS for at in range(number)]
+
+
+def _quarter_place(start: Quarter | None, run: RunRecord, tick: int) -> float:
+    """Return the place of a tick on the axis of `_quarters`."""
+    quarters = tick / run.config.simulation.ticks_per_round
+    return quarters if start is None else _year(start) + quarters / YEAR_QUARTERS
 
 
 def _quarter_name(start: Quarter | None, at: int) -> str:

@@ -9,6 +9,9 @@ from typing import Any
 import msgspec
 
 from actors.core.ends import DONE, DONE_WITH_FALLBACKS
+from actors.factory.no_effect import NoEffect
+from actors.runs.interventions import DoneIntervention, interventions_done
+from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
 from prism.divergence import Divergence
@@ -40,7 +43,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
-        interventions: interventions carried out.
+        interventions: those that were carried out, and what came of their posts.
+        no_effect: delays, ways out, options, attributes and interventions that had no effect.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, but for the percentiles of latencies, which are of its last process.
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
@@ -80,7 +84,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     crashes: int
     agents_quarantined: int
     guard_errors: dict[str, int]
-    interventions: int
+    interventions: list[DoneIntervention]
+    no_effect: list[NoEffect]
     divergence: list[Divergence]
     oracle_is_embedded: bool
     oracle_is_distilled: bool
@@ -172,7 +177,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
-        interventions=sum(simulation.engine.interventions().values()),
+        **_effects(simulation),
         **_comparisons(simulation),
         latency_s_p50=oracle.latencies.percentile(0.50),
         latency_s_p95=oracle.latencies.percentile(0.95),
@@ -185,10 +190,19 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     )
 
 
+def _effects(simulation: Simulation) -> dict[str, Any]:
+    """Return the entries on what was done from outside and chosen by the oracle, and on what had no effect."""
+    done, divergence = interventions_done(simulation), simulation.engine.open_questions.choices.divergences()
+    return {
+        "interventions": done,
+        "no_effect": no_effect_in(simulation, done, divergence),
+        "divergence": divergence,
+    }
+
+
 def _comparisons(simulation: Simulation) -> dict[str, Any]:
     """Return the entries on the oracle's choices beside those of simpler deciders."""
     return {
-        "divergence": simulation.engine.open_questions.choices.divergences(),
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
         "oracle_is_distilled": simulation.config.oracle.sharing.distilled is not None,
         "sharing": _sharing(simulation),

@@ -30,12 +30,13 @@ from actors.runtime.activation import Activation
 from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import OpenQuestions
+from actors.runtime.reactions import Reactions
 from prism.agents import Question, Trigger
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
 from prism.domain import World
-from prism.events import Intervened
+from prism.events import Event, Intervened
 
 
 async def do_nothing() -> None:
@@ -120,6 +121,8 @@ class EngineActor:
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
         for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
             self._interventions.setdefault(tick, []).append((number, each))
+        self.reactions = Reactions()
+        """The reactions to posts that interventions have published."""
         self.on_triggers: Callable[[Sequence[Trigger[Any]]], None] | None = None
         """Called with the triggers of each wave, before they are answered."""
         self.waits_since: float | None = None
@@ -202,12 +205,14 @@ class EngineActor:
             asked=self.open_questions.asked(),
             decided=self.open_questions.decided(),
             choices=self.open_questions.choices.state(),
+            reactions=self.reactions.state(),
         )
 
     def restore(self, state: EngineState) -> None:
         """Continue from a state. Called before the first tick."""
         self.tick, self.digest.link = state.tick, state.link
         self.open_questions.restore(state)
+        self.reactions.restore(state.reactions)
 
     async def _step(self, tick: int) -> bytes:
         """Run one tick in waves, and return its frame: the world's triggers, then the decisions due, then reactions.
@@ -236,7 +241,7 @@ class EngineActor:
             self._world.intervene(tick, each)
             done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
             self._add([self._codec.encode(done)])
-            self._add_events()
+            self.reactions.publish(number, self._add_events())
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
@@ -273,12 +278,14 @@ class EngineActor:
             self.counters.add_all(answers.updates)
         self._frame.extend(answers.encoded)
         self._in_frame += answers.number
-        self._add_events()
+        self.reactions.add(self._add_events())
         self.open_questions.offer()
 
-    def _add_events(self) -> None:
-        """Add what has taken place in the world to the tick's frame."""
-        self._add(map(self._codec.encode, self._world.take_events()))
+    def _add_events(self) -> Sequence[Event]:
+        """Add what has taken place in the world to the tick's frame, and return it."""
+        events = self._world.take_events()
+        self._add(map(self._codec.encode, events))
+        return events
 
     def _add(self, messages: Iterable[bytes]) -> None:
         """Add messages to the tick's frame."""

@@ -13,6 +13,7 @@ shown by values, and its absence is a proof. Where the search reaches its limit,
 | overlap | for some values two rows are enabled, and neither list order nor the oracle was asked for |
 | no_choice | the row asks the oracle, which has one option at most, or only ways into traps |
 | delay | the delay of a state ends with a trigger that does nothing there |
+| too_long | the end of the round cuts the delay of a state short; only who knows the rounds can find it |
 | undecided | a shadowed row, a gap or an overlap is possible; the search has reached its limit |
 """
 
@@ -38,6 +39,7 @@ class FindingKind(StrEnum):
     UNREACHABLE = "unreachable"
     TRAP = "trap"
     DELAY = "delay"
+    TOO_LONG = "too_long"
     SHADOWED = "shadowed"
     GAP = "gap"
     OVERLAP = "overlap"

@@ -59,4 +59,4 @@ def test_the_python_runs(code: str) -> None:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, str(PAGE), "exec"), {})
-    assert printed.getvalue().strip() == "1"
+    assert printed.getvalue() == '24 publish by 17: "Breaking: the bridge is closed." 8\n'

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.sparkline import Sparklines
+from actors.cli.sparkline import Sparklines, marks
 from actors.display.sparkline import blocks
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
@@ -139,3 +139,11 @@ def test_a_path_of_any_length_fits_the_terminal(length: int) -> None:
     console.print(Sparklines({"total_economic_value": [float(number) for number in range(length)]}))
     assert isinstance(console.file, io.StringIO)
     assert max(len(line.rstrip()) for line in console.file.getvalue().splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("places", "length", "width", "drawn"),
+    [([0], 1, 10, "^"), ([0, 2], 3, 10, "^ ^"), ([4, 5, 39], 40, 20, "  ^                ^"), ([6], 7, 3, "  ^")],
+)
+def test_a_mark_stands_below_the_block_of_its_round(places: list[int], length: int, width: int, drawn: str) -> None:
+    assert marks(places, length, width, "^") == drawn

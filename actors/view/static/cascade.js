@@ -9,7 +9,7 @@ const ROWS_MAX = 60;
 /** Return the panel of cascades. */
 export function cascadePanel(session, ends) {
   const choice = el("select", { "aria-label": "Cascade", onchange: () => session.choose("cascade", choice.value === "" ? null : Number(choice.value)) });
-  const chart = new TickChart({ height: 130, compact: true, label: "Posts of the cascade over time", onpick: (tick) => session.show(tick) });
+  const chart = new TickChart({ height: 130, compact: true, label: "Posts of the cascade over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
   const said = el("p", { "aria-live": "polite" });
   const rows = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Who answered or reshared whom" });
   const detail = el("div", {}, said, el("p", { class: "unit" }, "posts of the cascade, the original included"), chart.box, el("h3", {}, "Who reshared or answered whom, the latest first"), rows);

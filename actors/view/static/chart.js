@@ -1,6 +1,6 @@
 // Charts over the ticks of a run: a stack of states, and lines.
 
-import { count, digits, el, inkOn, put, svg, words } from "./dom.js";
+import { count, digits, el, inkOn, many, put, svg, words } from "./dom.js";
 
 const MARGIN = { left: 56, right: 14, top: 10, bottom: 26 };
 
@@ -17,8 +17,9 @@ export function steps(least, most, about = 4) {
 
 /** A chart over ticks: a frame with axes, and a line at the tick that is shown. */
 export class TickChart {
-  /** height in pixels; label: said to those who cannot see it; onpick: called with the tick under a click. */
-  constructor({ height, label, unit, onpick, compact = false }) {
+  /** height in pixels; label: said to those who cannot see it; onpick: called with the tick under a click; marks: returns what was done from outside, as [tick, kind] each. */
+  constructor({ height, label, unit, onpick, marks = () => [], compact = false }) {
+    this.marks = marks;
     this.height = height;
     this.unit = unit;
     this.compact = compact;
@@ -80,8 +81,19 @@ export class TickChart {
     if (!this.range) return;
     this.picture.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.picture.setAttribute("width", this.width);
-    put(this.picture, this.axes(), this.draw(this) ?? [], this.head);
+    put(this.picture, this.axes(), this.draw(this) ?? [], this.interventions(), this.head);
     this.move(this.tick);
+  }
+
+  /** Return a dotted line with a triangle for each tick with interventions, which a pointer over it names. */
+  interventions() {
+    const kinds = new Map();
+    for (const [tick, kind] of this.marks() ?? []) kinds.set(tick, [...(kinds.get(tick) ?? []), words(kind)]);
+    return [...kinds].map(([tick, all]) => {
+      const x = this.x(tick), bottom = this.height - MARGIN.bottom;
+      const told = svg("title", {}, `${all.length > 3 ? many(all.length, "intervention") : all.join(", ")}, tick ${count(tick)}`);
+      return svg("g", { class: "intervention" }, told, svg("line", { x1: x, x2: x, y1: MARGIN.top, y2: bottom }), svg("path", { d: `M${x - 5},${MARGIN.top - 8}h10l-5,8z` }));
+    });
   }
 
   axes() {

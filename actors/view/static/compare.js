@@ -81,7 +81,7 @@ export function showComparison(main, left, right) {
     }
 
     const panels = pages.map((page, side) => {
-      const chart = new TickChart({ height: 200, label: `Agents in each state over time in ${names[side]}`, onpick: show });
+      const chart = new TickChart({ height: 200, label: `Agents in each state over time in ${names[side]}`, onpick: show, marks: () => courses[side].interventions });
       charts.push(chart);
       ends.push(() => chart.close());
       const styles = page.states.map(([name, number, color, shape, text]) => ({ name, number, color, mark: shape, text }));

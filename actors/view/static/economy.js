@@ -25,7 +25,7 @@ export function indicatorsPanel(session, ends) {
     session.economy = economy;
     for (const one of economy.indicators) {
       if (!charts.has(one.key)) {
-        const chart = new TickChart({ height: 140, compact: true, label: `${one.name} over time`, onpick: (tick) => session.show(tick) });
+        const chart = new TickChart({ height: 140, compact: true, label: `${one.name} over time`, onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
         const value = el("strong", {});
         charts.set(one.key, { chart, value });
         body.append(el("div", {}, el("h3", {}, one.name, " ", value), el("p", { class: "unit" }, one.unit), chart.box));

@@ -19,8 +19,8 @@ const at = (session, name) => {
 /** Return the panel of the oracle. */
 export function oraclePanel(session, ends) {
   const numbers = el("div", {}), rest = el("div", {});
-  const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick) });
-  const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick) });
+  const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
+  const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
   const latency = el("div", {}, el("p", { class: "unit" }, "latency of answers by the tick of the question, in seconds: mean (bars) and slowest (line)"), slow.box);
   latency.hidden = true;
   ends.push(() => chart.close(), () => slow.close());

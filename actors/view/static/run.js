@@ -249,7 +249,7 @@ function moment(session) {
 
 /** Return the panel of states over time, whose legend shows the counts of the tick and hides states. */
 function statesPanel(session, ends) {
-  const chart = new TickChart({ height: 230, label: "Agents in each state over time", onpick: (tick) => session.show(tick) });
+  const chart = new TickChart({ height: 230, label: "Agents in each state over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
   const legend = el("ul", { class: "legend" });
   const said = el("p", { class: "quiet" });
   const hidden = new Set();

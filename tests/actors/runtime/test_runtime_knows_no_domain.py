@@ -14,6 +14,7 @@ ALLOWED = {
     "factory/oracle_backends.py": "asks for no probabilities where the answers are no options",
     "factory/charts.py": "loads the charts of people, and knows where that of nations is",
     "factory/checks.py": "checks what a domain is built from",
+    "factory/no_effect.py": "knows what reads people's attributes, and how long their rounds are",
     "factory/config_file.py": "names the line of a field that people's questions do not have, before people are built",
     "factory/graph_files.py": "reads the files of graphs, in all their formats",
     "factory/input_files.py": "opens the files of populations and graphs",

@@ -1,0 +1,109 @@
+"""The parts of a configuration that had no effect in a run, as its counts tell at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from actors.factory.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, no_effect_of
+from actors.runs.interventions import DoneIntervention
+from actors.runtime.simulation import Simulation
+from prism.agents import MOVED
+from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.divergence import EMBEDDED, Divergence
+from prism.statechart import Statechart
+from prism.wording import counted
+
+STAYS_MIN: Final = 30
+"""The fewest stays in a state of which something is said: fewer may all have ended in one way by chance."""
+CUT_SHARE: Final = 0.9
+"""The share of stays that the end of the round ends from which the state's own ways out count for nothing."""
+OFFERS_MIN: Final = 100
+"""The fewest questions with an option of which nobody took it."""
+ROUNDS_MIN: Final = 2
+"""The fewest rounds of a run: in one, some ways out are not due yet."""
+
+
+def no_effect_in(
+    simulation: Simulation, done: Sequence[DoneIntervention], chosen: Sequence[Divergence]
+) -> list[NoEffect]:
+    """Return what had no effect, of the run so far.
+
+    Of the delays that were foreseen to be too long, what came of them is told.
+
+    Args:
+        done: the interventions so far.
+        chosen: the choices of the oracle.
+    """
+    foreseen = no_effect_of(simulation.config, simulation.domain)
+    found = [each for each in foreseen if each.kind is not NoEffectKind.DELAY]
+    known = {each.place for each in found}
+    rounds = simulation.engine.tick // simulation.config.simulation.ticks_per_round
+    if rounds >= ROUNDS_MIN:
+        found = [
+            *unused_exits(simulation.domain.chart, simulation.counters.rows),
+            *unchosen(chosen, is_embedded=not simulation.oracle.oracle.waits),
+            *found,
+        ]
+    return [*found, *(each for each in ignored_posts(done) if each.place not in known)]
+
+
+def unused_exits(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:
+    """Yield the states that agents left by no row of the state's own, but because the round ended; or never.
+
+    Args:
+        rows: `{(from_state, to_state, trigger, source): updates}`.
+    """
+    entered, left = Counter[str](), dict[str, Counter[str]]()
+    for (before, after, trigger, source), count in rows.items():
+        if source in MOVED and before != after:
+            entered[after] += count
+            left.setdefault(before, Counter())[trigger] += count
+    for state in (each for each in type(chart.initial) if each in chart.states):
+        own = {row.trigger for row in chart.transitions if row.source == state and row.target != state} - {ROUND_ENDS}
+        ways = left.get(state.value, Counter[str]())
+        stays, cut = max(entered[state.value], ways.total()), ways[ROUND_ENDS]
+        if not own or stays < STAYS_MIN:
+            continue
+        if not ways:
+            message = f"entered {stays:,} times and never left, though it has {counted(len(own), 'way')} out"
+        elif cut >= CUT_SHARE * ways.total():
+            message = (
+                f"{_by(own, ways)}: {cut:,} of {ways.total():,} stays ended only because the round did ({ROUND_ENDS})"
+            )
+        else:
+            continue
+        yield NoEffect(kind=NoEffectKind.EXIT, place=state.value, message=message)
+
+
+def _by(own: set[str], ways: Counter[str]) -> str:
+    """Return how often the ways out of a state were taken."""
+    names = ", ".join(sorted(own))
+    taken = sum(ways[trigger] for trigger in own)
+    if not taken:
+        return f"its own {'way out was' if len(own) == 1 else 'ways out were'} never taken ({names})"
+    return f"its own {'way out was' if len(own) == 1 else 'ways out were'} taken {taken:,} times ({names})"
+
+
+def unchosen(choices: Sequence[Divergence], *, is_embedded: bool) -> Iterator[NoEffect]:
+    """Yield the options that were offered to the oracle often and that it never chose.
+
+    Args:
+        is_embedded: whether it is a formula; one without probabilities, such as a policy rule, need not take all.
+    """
+    for each in choices:
+        if is_embedded and EMBEDDED not in each.choices:
+            continue
+        for option, times in each.offered.items():
+            if times >= OFFERS_MIN and not each.choices["oracle"].get(option):
+                message = f"{option} was an option of {times:,} questions ({each.trigger}), and never chosen"
+                yield NoEffect(kind=NoEffectKind.OPTION, place=each.state, message=message)
+
+
+def ignored_posts(done: Sequence[DoneIntervention]) -> Iterator[NoEffect]:
+    """Yield the posts of interventions to which nobody reacted."""
+    for each in done:
+        if each.reactions == 0:
+            message = f"nobody liked, answered or reshared the post of tick {each.tick:,}"
+            yield NoEffect(kind=NoEffectKind.INTERVENTION, place=f"{INTERVENTIONS}[{each.index}]", message=message)

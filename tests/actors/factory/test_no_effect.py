@@ -1,0 +1,132 @@
+"""What will have no effect in a run, told before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.factory.charts import load_chart
+from actors.factory.no_effect import idle_interventions, long_delays, no_effect_before
+from prism.config import Config
+from prism.social.population import build_population
+
+LURKING = Path(__file__).with_name("lurking.yaml")
+TOLD = (
+    "the delay of 20 ticks ends only for those who enter within the first 3 ticks of a round of 24; "
+    "round_ends leads the others out"
+)
+ZEAL: dict[str, Any] = {"type": "float", "min": 0, "max": 1}
+
+
+def made(**settings: Any) -> Config:
+    return Config(**settings)
+
+
+def told(config: Config) -> list[str]:
+    """What is said of a configuration whose people are made."""
+    people = build_population(config.population, config.simulation.seed)
+    return [str(each) for each in no_effect_before(config, load_chart(config).behaviour, people)]
+
+
+def lurking(place: Path, ticks: str = "20", ticks_per_round: int = 24) -> Config:
+    """People who lurk for so long."""
+    chart = place / "lurking.yaml"
+    chart.write_text(LURKING.read_text().replace("{ticks: 20, ", f"{{ticks: {ticks}, "))
+    return made(
+        simulation={"ticks_per_round": ticks_per_round}, population={"size": 50}, statechart={"file": str(chart)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("ticks", "length", "expected"),
+    [
+        ("23", 24, "the delay of 23 ticks cannot end within a round of 24: round_ends comes first"),
+        ("30", 24, "the delay of 30 ticks cannot end within a round of 24: round_ends comes first"),
+        ("{log_normal: [20, 0.5]}", 24, TOLD.replace("of 20", "of about 20")),
+        (
+            "{uniform: [20, 40]}",
+            24,
+            "the delay of about 30 ticks hardly ever ends within a round of 24: round_ends comes first",
+        ),
+        ("20", 60, ""),
+        ("10", 24, ""),
+    ],
+)
+def test_a_delay_is_measured_by_its_round(tmp_path: Path, ticks: str, length: int, expected: str) -> None:
+    config = lurking(tmp_path, ticks, length)
+    assert [each.message for each in long_delays(config, load_chart(config).behaviour)] == [expected] * bool(expected)
+
+
+def test_the_default_chart_in_a_short_round_rests_too_long() -> None:
+    config = made(simulation={"ticks_per_round": 8}, statechart={"rest_ticks": 9})
+    assert [each.state for each in long_delays(config, load_chart(config).behaviour)] == ["resting"]
+
+
+def test_an_attribute_that_nothing_reads_is_named() -> None:
+    population: dict[str, Any] = {"size": 50, "attributes": {"zeal": ZEAL}}
+    unread = made(population=population)
+    assert told(unread) == [
+        "population.attributes.zeal: nothing in the run reads it: no condition, no delay, no weight and no model"
+    ]
+    read_by = [
+        made(population=population, oracle={"choice": {"attributes": {"zeal": 0.1}}}),
+        made(population=population, oracle={"backend": "ollama"}),
+    ]
+    assert [told(config) for config in read_by] == [[], []]
+
+
+def test_an_attribute_that_a_condition_or_a_delay_reads_is_not_named(tmp_path: Path) -> None:
+    population: dict[str, Any] = {"size": 50, "attributes": {"zeal": ZEAL}}
+    chart = tmp_path / "read.yaml"
+    text = LURKING.read_text().replace("{ticks: 20,", "{ticks: 5,")
+    for before, after in (("agent.engagement_threshold", "agent.zeal"), ("{ticks: 5,", "{ticks: agent.zeal,")):
+        chart.write_text(text.replace(before, after))
+        assert told(made(population=population, statechart={"file": str(chart)})) == []
+
+
+def test_interventions_that_ask_for_what_is_so_already_are_named() -> None:
+    config = made(
+        population={"size": 50},
+        interventions=[
+            {"tick": 5, "set": {"feed.algorithm": "interest"}},
+            {"tick": 6, "set": {"feed.algorithm": "chronological", "feed.size": 5}},
+            {"tick": 7, "set": {"feed.algorithm": "chronological"}},
+            {"tick": 8, "silence": [1], "until_round": 4},
+            {"tick": 9, "silence": [1], "until_round": 4},
+            {"tick": 9, "silence": [1, 2], "until_round": 4},
+            {"round": 4, "silence": [1]},
+            {"tick": 100, "publish": {"author": 3, "text": "a post"}},
+        ],
+    )
+    population = build_population(config.population, config.simulation.seed)
+    found = {each.place: each.message for each in idle_interventions(config, population)}
+    assert found == {
+        "interventions[0]": "set at tick 5 changes nothing: what it asks for is so already",
+        "interventions[2]": "set at tick 7 changes nothing: what it asks for is so already",
+        "interventions[4]": "silence at tick 9 changes nothing: what it asks for is so already",
+    }
+
+
+def test_ties_that_are_there_or_not_there_already_are_named_once_people_are_made() -> None:
+    config = made(population={"size": 50})
+    population = build_population(config.population, config.simulation.seed)
+    friend = int(population.graph.followers(3)[0])
+    given = [
+        {"tick": 5, "follow": [[friend, 3]]},
+        {"tick": 6, "unfollow": [[friend, 3]]},
+        {"tick": 7, "unfollow": [[friend, 3]]},
+        {"tick": 8, "follow": [[friend, 3]]},
+    ]
+    config = made(population={"size": 50}, interventions=given)
+    assert [each.place for each in idle_interventions(config, population)] == ["interventions[0]", "interventions[2]"]
+    assert [*idle_interventions(config, None)] == []
+
+
+def test_a_shock_of_nothing_is_named() -> None:
+    settings: dict[str, Any] = {"simulation": {"domain": "economy"}}
+    shocks = [{"tick": 2, "shock": {"inflation": 0.0}}, {"tick": 3, "shock": {"inflation": 1.0}}]
+    assert [each.place for each in idle_interventions(made(**settings, interventions=shocks), None)] == [
+        "interventions[0]"
+    ]

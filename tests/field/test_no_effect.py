@@ -1,0 +1,61 @@
+"""Nothing is said to have no effect where all that is shipped, and all that people have sent, is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from actors import run
+from actors.factory.config_file import read_config
+from actors.factory.domains import build_domain
+from actors.factory.no_effect import no_effect_of
+from tests.paths import FIELD, ROOT
+
+SMALL = (
+    "population.size=200",
+    "oracle.backend=choice",
+    "oracle.tape=off",
+    "oracle.when_spent=fallback",
+    "run.tick_s=0",
+    "metrics.enabled=false",
+)
+GRAPH = "population.graph."
+CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.name != "higgs.yaml")  # a graph from afar
+EXPERIMENTS = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
+SENT = {"graphs": "population.graph.path", "profiles": "population.profiles"}
+FILES = sorted(path for kind in SENT for path in (FIELD / kind).glob("*") if path.is_file())
+
+pytestmark = pytest.mark.long
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
+    length = () if path.stem == "economy" else ("simulation.rounds=8",)
+    assert run(read_config(path, [*SMALL, *length])).summary.no_effect == []
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_no_condition_of_a_shipped_experiment_has_a_part_without_effect(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    design = document["design"]
+    conditions: list[dict[str, Any]] = list(design.get("conditions", {}).values()) or [{}]
+    for settings in conditions:
+        given = {**document.get("set", {}), **settings}
+        given = {key: value for key, value in given.items() if not key.startswith(GRAPH)}  # one of them is from afar
+        texts = {key: yaml.safe_dump(value, default_flow_style=True) for key, value in given.items()}
+        overrides = [f"{key}={text.strip().removesuffix('...').strip()}" for key, text in texts.items()]
+        config = read_config(path.parent / document["base"], [*overrides, "population.size=400"])
+        assert no_effect_of(config, build_domain(config).domain) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_nothing_is_without_effect_where_a_file_that_people_have_sent_is_run(path: Path, tmp_path: Path) -> None:
+    config = tmp_path / "study.yaml"
+    config.write_text(yaml.safe_dump({"simulation": {"rounds": 6}, "population": {"size": 100}}))
+    assert run(read_config(config, [f"{SENT[path.parent.name]}={path}"])).summary.no_effect == []
