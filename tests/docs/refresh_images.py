@@ -17,6 +17,7 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from actors.pages.theme import theme_css
 from tests.browser import ARGUMENTS, NARROW, WIDE, Browser, Scheme
 from tests.docs.pages import blocks
 from tests.docs.view_images import take_all
@@ -190,6 +191,17 @@ def view(studio: Studio) -> None:
     take_all(studio.browser, place)
 
 
+def who_decided(studio: Studio) -> None:
+    """The picture of the README: who decided the steps of the default run, as its report draws it."""
+    url = studio.report("default", studio.run("default", ROOT / "configs" / "default.yaml"))
+    visit = studio.browser.open(url)
+    drawn = visit.page.locator("#decisions-0 svg").evaluate("drawn => new XMLSerializer().serializeToString(drawn)")
+    head, inside = drawn.split(">", 1)
+    style = f"<style>text {{ font-family: system-ui, sans-serif }}\n{theme_css()}</style>"
+    (IMAGES / "who-decided.svg").write_text(f"{head}>{style}{inside}\n", encoding="utf-8")
+    studio.browser.close_visits()
+
+
 SCENES: dict[str, Callable[[Studio], None]] = {
     scene.__name__.replace("_", "-"): scene
     for scene in (
@@ -198,6 +210,7 @@ SCENES: dict[str, Callable[[Studio], None]] = {
         report_cascades,
         report_economy,
         report_own_chart,
+        who_decided,
         report_phone,
         report_experiment,
         view_experiment,
