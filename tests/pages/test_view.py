@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
 
 PEOPLE = 100_000
 SMALL = ("--set", "population.size=200", "--set", "simulation.rounds=4", "--quiet")
+SHOCK = "[{tick: 2, shock: {inflation: 1.0}}]"
 DRAWN = "canvas[data-tick]:not([data-tick=''])"
 READY = {
     "list": ".run-name a",
@@ -58,7 +59,7 @@ def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in (
         ("run", default, *SMALL, "--out", str(root / "run")),
         ("fork", str(root / "run"), *fork, "--out", str(root / "fork")),
-        ("run", economy, "--ticks", "6", "--quiet", "--out", str(root / "economy")),
+        ("run", economy, "--ticks", "6", "--quiet", "--out", str(root / "economy"), "--set", f"interventions={SHOCK}"),
     ):
         ended = prism_alone(*command)
         assert ended.code == 0, ended.err
@@ -195,6 +196,12 @@ def test_a_large_run_draws_everybody_and_says_so(browser: Browser, address: str)
     label = page.locator("canvas").get_attribute("aria-label") or ""
     assert "idle" in label
     assert sum(int(part.split()[0].replace(",", "")) for part in label.split(": ")[1].split(", ")) == PEOPLE
+
+
+def test_an_intervention_is_marked_in_each_chart_over_time(browser: Browser, address: str) -> None:
+    marks = opened(browser, address, "economy").page.locator(".chart .intervention title")
+    assert set(marks.all_text_contents()) == {"shock, tick 2"}
+    assert marks.count() == 7  # five indicators, open questions, states
 
 
 def test_two_forks_first_differ_after_they_have_parted(browser: Browser, address: str) -> None:

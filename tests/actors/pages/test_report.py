@@ -15,6 +15,7 @@ import pytest
 from actors.pages.document import POLICY
 from actors.pages.html import rendered
 from actors.pages.report import _glance, report
+from actors.pages.words import NO_VALUE
 from actors.results.course import point_ticks
 from actors.results.odd import CONCEPTS, UNSAID, odd_of
 from actors.results.run_groups import groups_of
@@ -279,3 +280,23 @@ def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> Non
     said = "".join(map(rendered, _glance(runs, *groups_of(runs)).parts))
     assert "Runs a, c and e have the same digest" in said
     assert "Runs b and d have the same digest" in said
+
+
+@pytest.mark.long
+def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:
+    lurking = Path(__file__).parents[1] / "factory" / "lurking.yaml"
+    (tmp_path / "study.yaml").write_text(
+        f"simulation: {{rounds: 9, seed: 7}}\npopulation: {{size: 200}}\nstatechart: {{file: {lurking}}}\n"
+        "interventions:\n"
+        "- {round: 3, publish: {author: 17, text: <b>News</b>}}\n"
+        "- {round: 4, set: {feed.algorithm: interest}}\n"
+    )
+    ended = prism_alone("run", str(tmp_path / "study.yaml"), "-q", "--out", str(tmp_path / "run"))
+    assert ended.code == 0, ended.err
+    html = report([read_run(tmp_path / "run", "run")])  # nobody answers or reshares in it, so cascades have no depth
+    rows = parsed(html).rows
+    assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
+    assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]
+    assert html.count("Dotted lines: 2 interventions.") == 3
+    assert "<li>interventions[1]: set at tick 72 changes nothing: what it asks for is so already</li>" in html
+    assert "<li>lurking: its own way out was never taken (timeout): " in html
