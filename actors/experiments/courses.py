@@ -55,16 +55,23 @@ class Courses(NamedTuple):
     Args:
         sizes: `{condition: the share of its cascades that have at least x posts}`; empty for other domains.
         over_time: `{column: {condition: its values over the rounds}}`.
+        interventions: `{condition: the rounds of the interventions in its first cell}`, ascending, from 1 on.
         left_out: cells that were not read, because there are so many.
     """
 
     sizes: dict[str, Band]
     over_time: dict[str, dict[str, Band]]
+    interventions: dict[str, list[int]]
     left_out: int
+
+
+class _Intervention(msgspec.Struct):
+    round: int
 
 
 class _Summary(msgspec.Struct):
     cascade_sizes: dict[str, int] = {}
+    interventions: list[_Intervention] = []
 
 
 def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
@@ -73,8 +80,11 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
     wanted = _named_columns(record)
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}
+    interventions: dict[str, list[int]] = {}
     for cell in chosen:
-        if found := _sizes(record, cell):
+        summary = _summary(record, cell)
+        interventions.setdefault(cell.condition, sorted({each.round for each in summary.interventions}))
+        if found := {int(size): count for size, count in summary.cascade_sizes.items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
         if table := _columns(record, cell, wanted):
             rounds.setdefault(cell.condition, []).append(table)
@@ -86,7 +96,7 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
             for condition, tables in rounds.items()
             if any(name in table for table in tables)
         }
-    return Courses({name: _tail(each) for name, each in sizes.items()}, over_time, left_out)
+    return Courses({name: _tail(each) for name, each in sizes.items()}, over_time, interventions, left_out)
 
 
 def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
@@ -109,13 +119,12 @@ def _named_columns(record: ExperimentRecord) -> list[str]:
     return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
 
 
-def _sizes(record: ExperimentRecord, cell: CellLine) -> dict[int, int]:
-    """Return `{posts: cascades}` of a cell; empty in a domain without cascades."""
+def _summary(record: ExperimentRecord, cell: CellLine) -> _Summary:
+    """Return the summary of a cell; an empty one if it cannot be read."""
     try:
-        found = msgspec.json.decode(read_regular(record.cell_path(cell) / SUMMARY, BYTES_MAX), type=_Summary)
-        return {int(size): count for size, count in found.cascade_sizes.items() if count > 0}
+        return msgspec.json.decode(read_regular(record.cell_path(cell) / SUMMARY, BYTES_MAX), type=_Summary)
     except (OSError, ValueError, msgspec.MsgspecError):
-        return {}
+        return _Summary()
 
 
 def _columns(record: ExperimentRecord, cell: CellLine, wanted: Sequence[str]) -> dict[str, Floats]:

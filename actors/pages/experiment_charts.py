@@ -17,7 +17,7 @@ from actors.experiments.record import ExperimentRecord
 from actors.pages.card import Chart, Table
 from actors.pages.html import shown
 from actors.pages.picture import LINE, SMALL, TEXT, WIDTH, figure, label, log_numbers, plain_numbers
-from actors.pages.series import GROUP_DASHES, color_of, dashes_note
+from actors.pages.series import GROUP_DASHES, color_of, dashes_note, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
 from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
@@ -521,16 +521,20 @@ def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
 
 def course_charts(courses: Courses) -> list[Chart]:
     """Return the chosen columns over the rounds, as a band for each condition."""
-    return [_course(column, bands) for column, bands in courses.over_time.items()]
+    return [_course(column, bands, courses.interventions) for column, bands in courses.over_time.items()]
 
 
-def _course(column: str, bands: Mapping[str, Band]) -> Chart:
+def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, Sequence[int]]) -> Chart:
     kept = dict(list(bands.items())[:LINES_MAX])
     drawn = figure()
     axes = drawn.subplots()
     for place, band in enumerate(kept.values()):
         axes.fill_between(band.x, band.low, band.high, color=color_of(place), alpha=0.18, linewidth=0)
         axes.plot(band.x, band.middle, color=color_of(place), linestyle=GROUP_DASHES[place])
+    axes.margins(x=0)
+    marked = {name: [number - 1 for number in interventions.get(name, ())] for name in kept}
+    for place, numbers in enumerate(marked.values()):
+        mark_places(axes, numbers, color_of(place))
     plain_numbers(axes.xaxis, whole=True)
     plain_numbers(axes.yaxis)
     label(axes, "round", cut(column.replace("_", " ")))
@@ -540,6 +544,7 @@ def _course(column: str, bands: Mapping[str, Band]) -> Chart:
         for at in _marks(band)
     ]
     table = Table(("condition", "round", "low (5%)", "median", "high (95%)"), rows)
-    reading = f"Lines are medians over the seeds, bands hold nine of ten seeds.{_first_of(kept, bands)}"
+    dotted = " Dotted lines: interventions." if any(marked.values()) else ""
+    reading = f"Lines are medians over the seeds, bands hold nine of ten seeds.{dotted}{_first_of(kept, bands)}"
     name = column.replace("_", " ")
     return Chart(f"{name[:1].upper()}{name[1:]} by round", drawn, reading, table, key=_lines_key(list(kept)))

@@ -75,12 +75,16 @@ def mark_interventions(axes: Axes, groups: Sequence[RunGroup], place: Callable[[
         axes: a chart over time whose lines are drawn.
         place: returns the place in time of a tick of a run.
     """
-    low, high = axes.get_xlim()
     for number, group in enumerate(groups):
-        run, shade = group.first, TEXT if len(groups) == 1 else color_of(number)
-        places = sorted({min(max(place(run, tick), low), high) for tick, _ in run.course.interventions})
-        for x in places[:MARKS_MAX]:
-            axes.axvline(x, color=shade, linewidth=1.0, linestyle=":")
+        places = [place(group.first, tick) for tick, _ in group.first.course.interventions]
+        mark_places(axes, places, TEXT if len(groups) == 1 else color_of(number))
+
+
+def mark_places(axes: Axes, places: Sequence[float], color: str) -> None:
+    """Draw a dotted line at each of these places in time, within the axis as it is."""
+    low, high = axes.get_xlim()
+    for x in sorted({min(max(place, low), high) for place in places})[:MARKS_MAX]:
+        axes.axvline(x, color=color, linewidth=1.0, linestyle=":")
 
 
 def interventions_note(groups: Sequence[RunGroup]) -> str:

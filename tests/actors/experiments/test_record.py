@@ -11,6 +11,7 @@ import pytest
 from actors.core.errors import RunDirectoryError
 from actors.experiments.courses import read_courses
 from actors.experiments.record import CellState, read_experiment_record
+from actors.pages.experiment_charts import course_charts
 from tests.actors.experiments.files import write_experiment
 from tests.actors.experiments.written import CONDITIONS, SEEDS, write_cell, write_end, write_experiment_directory
 from tests.command import prism_alone
@@ -147,3 +148,16 @@ def test_a_cell_whose_files_cannot_be_read_is_left_out_of_the_bands(tmp_path: Pa
     courses = read_courses(read_experiment_record(path), [SHORT])
     assert courses.over_time["likes"][SHORT].cells == 1
     assert courses.sizes[SHORT].cells == 2
+
+
+def test_the_interventions_of_a_condition_are_those_of_its_first_cell(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e")
+    record = read_experiment_record(path)
+    summary = record.cell_path(next(cell for cell in record.cells if cell.condition == LONG)) / "summary.json"
+    fields = json.loads(summary.read_bytes())
+    fields["interventions"] = [{"round": number, "tick": 0, "kind": "silence"} for number in (3, 5, 5)]
+    summary.write_text(json.dumps(fields))
+    courses = read_courses(record, [SHORT, LONG])
+    assert courses.interventions == {SHORT: [], LONG: [3, 5]}
+    reading = [chart.reading for chart in course_charts(courses)]
+    assert all("Dotted lines: interventions." in each for each in reading)
