@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     )
     from actors.core.ports import Observer
     from actors.factory.config_file import read_config
-    from actors.runs.api import build_domain, resume, resume_async, run, run_async
-    from actors.runs.result import RunResult, read_result
+    from actors.results.api import build_domain, resume, resume_async, run, run_async
+    from actors.results.result import RunResult, read_result
     from actors.runs.summary import Summary
     from actors.runtime.simulation import Progress, Simulation
 
@@ -52,8 +52,8 @@ if not TYPE_CHECKING:
             ),
             "actors.core.ports": ("Observer",),
             "actors.factory.config_file": ("read_config",),
-            "actors.runs.api": ("build_domain", "resume", "resume_async", "run", "run_async"),
-            "actors.runs.result": ("RunResult", "read_result"),
+            "actors.results.api": ("build_domain", "resume", "resume_async", "run", "run_async"),
+            "actors.results.result": ("RunResult", "read_result"),
             "actors.runs.summary": ("Summary",),
             "actors.runtime.simulation": ("Progress", "Simulation"),
         },

@@ -23,7 +23,7 @@ from actors.experiments.driver import PROCESSES, Executor, Where, opened
 from actors.experiments.machine import resident_bytes
 from actors.experiments.plan import Cell, make_plan
 from actors.factory.input_files import inputs_shared
-from actors.runs.api import run
+from actors.results.api import run
 
 REPEATS: Final = 3
 TRIAL_ROUNDS: Final = 10

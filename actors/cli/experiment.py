@@ -24,7 +24,7 @@ from actors.experiments.cells import CELLS, Done, cell_path, count_done
 from actors.experiments.driver import Where, cells_to_do, opened
 from actors.experiments.endpoint import ExperimentCollector, served
 from actors.experiments.measures import keep_own, measured
-from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_within, write_outcome
+from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_beside_cells, read_within, write_outcome
 from actors.experiments.plan import Cell, Plan, make_plan
 from actors.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.experiments.processes import room
@@ -174,7 +174,8 @@ def _execute(
         counted = counts_of(gateway)
     use = use_of_model(part, out, counted, is_replay=tape is not None)
     planned, lost = promised_so_far(out, made)
-    outcome = outcome_of(part, values, planned, read_within(part, out, values), notes_on_plans(out, part.hash), lost)
+    within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
+    outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
     outcome = replace(outcome, model=use, stopped=stopped)
     write_outcome(out, part, values, outcome)
     return outcome, problems, part

@@ -18,14 +18,17 @@ from prism.experiment import SAMPLED, Comparison, SeveralCompared
 from prism.quoting import printable
 
 NONE = "-"
-ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN = 60, 60, 8
-"""The most rows and groups that are shown; the files have all."""
+ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN, ANSWERS_SHOWN = 60, 60, 8, 12
+"""The most rows, groups and answers that are shown; the files have all."""
 
 
 def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     """Print the means, the comparisons, the variance, the effects of factors, and the thresholds."""
     console = unwrapped_console()
     console.print(Text(printable(outcome.question), style="bold"))
+    for line in _answers(outcome):
+        console.print(line)
+    console.print(Text())
     console.print(_means(outcome))
     if len(outcome.conditions) > ROWS_SHOWN:
         console.print(Text(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", style="dim"))
@@ -43,6 +46,17 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
         console.print(line)
     console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
     console.print(Text(f"as a page: prism report {out}, or prism view {out}", style="dim"))
+
+
+def _answers(outcome: Outcome) -> Iterator[Text]:
+    """Yield the answers in sentences, and what limits them."""
+    several = len(outcome.answers) > 1
+    for answer in outcome.answers[:ANSWERS_SHOWN]:
+        named = f"{answer.hypothesis}: " if several else ""
+        yield Text(printable(f"{named}{answer.text}"))
+    if len(outcome.answers) > ANSWERS_SHOWN:
+        yield Text(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", style="dim")
+    yield Text(printable(" ".join([*outcome.caveats, str(outcome.made_of)])), style="dim")
 
 
 def _means(outcome: Outcome) -> Table:

@@ -18,6 +18,7 @@ from actors.display.words import duration, usd
 from actors.runs.interventions import DoneIntervention
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
+from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable
 from prism.social.realised import feed_warning
@@ -25,8 +26,8 @@ from prism.wording import counted
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
-REALISED = ("feed", "behaviour", "margins")
-"""The entries of a world of feeds that have tables of their own."""
+TOLD = ("feed", "behaviour", "margins", *SIZE_TOTALS)
+"""The entries of a world of feeds that have tables of their own, or that the first sentence tells."""
 
 IDS = ("root_post",)
 """The entries that are ids: they are looked up elsewhere, so they have no commas."""
@@ -45,7 +46,9 @@ def render(summary: Summary, directory: str) -> RenderableType:
     if summary.stopped_by is not None:
         status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
         length = counted(summary.rounds, "round")
+    told = [Text(" ".join(summary.in_words)), Text()] if summary.in_words else []
     parts: list[RenderableType] = [
+        *told,
         Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}"),
         Text(_work(summary)),
         Text(),
@@ -63,9 +66,9 @@ def render(summary: Summary, directory: str) -> RenderableType:
             Text(f"{_crashes(summary)}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red")
         )
     parts.extend(_realised(summary.world))
-    levels = [name for name, value in summary.world.items() if isinstance(value, float)]
+    levels = [name for name, value in summary.world.items() if isinstance(value, float) and name not in TOLD]
     paths = read_paths(Path(directory, ROUNDS), levels)
-    parts.append(_world({name: value for name, value in summary.world.items() if name not in (*paths, *REALISED)}))
+    parts.append(_world({name: value for name, value in summary.world.items() if name not in (*paths, *TOLD)}))
     if paths:
         parts.append(Sparklines(paths, _marked(summary, paths)))
     parts.extend(_done(summary.interventions))

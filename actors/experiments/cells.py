@@ -13,10 +13,10 @@ from actors.experiments.plan import Cell, settings_hash
 from actors.factory.domain_code import raised
 from actors.factory.domains import entrust
 from actors.gateway.place import GatewayPlace
-from actors.runs.api import resume, run
+from actors.results.api import resume, run
+from actors.results.result import RunResult, read_result
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from actors.runs.lock import locked
-from actors.runs.result import RunResult, read_result
 from prism.config import Config
 from prism.errors import PrismError
 from prism.llm.gateway import Gateway, through

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import inspect
 from msgspec.structs import replace
 
-from actors.experiments.measures import ROUNDS_PREFIX, SHORT, column_of
 from actors.factory.domains import build_domain, is_own
+from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHORT, by_problem, cascades_problem, rounds_place
 from actors.runs.rounds_csv import ROUNDS, columns_of_rounds
 from actors.runs.summary import Summary
 from prism.config import Config, PopulationConfig
@@ -45,6 +45,7 @@ class KnownMeasures:
         domain = _small(config)
         totals = domain.world.totals()
         self._columns = columns_of_rounds(domain)
+        self._attributes = config.population.attributes
         world = _own_entries(totals) if is_own(config) else _entries(totals, "")
         self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world}
 
@@ -55,9 +56,16 @@ class KnownMeasures:
             others: measures that are worked out elsewhere.
         """
         if place.startswith(ROUNDS_PREFIX):
-            column = column_of(place)
+            column = rounds_place(place).column
             is_known = column in self._columns
             return "" if is_known else f"no column {column!r} in {ROUNDS}: {guess(column, self._columns)}"
+        if "cascade_sizes" in self._summary and place.startswith(CASCADES):
+            return cascades_problem(place)
+        if "cascade_sizes" in self._summary and place.startswith(BY):
+            return by_problem(place, self._attributes)
+        return self._problem_in_summary(place, others)
+
+    def _problem_in_summary(self, place: str, others: Sequence[str]) -> str:
         found: Any = self._summary
         path = SHORT.get(place, place).split(".")
         for depth, name in enumerate(path):

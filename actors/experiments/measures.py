@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import math
-import numbers
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of
 from actors.factory.domain_code import raised
+from actors.results.measures import RunNumbers, has_rounds
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.errors import SettingError
-
-ROUNDS_PREFIX = "rounds."
-MEAN, GROWTH = "mean.", "growth."
-"""The words between the prefix and a column, for its mean over the rounds, or its mean change in a round."""
-SHORT = {
-    "engagement": "behaviour.engagement_per_post_seen",
-    "largest_cascade": "largest_cascade.size",
-    "deepest_cascade": "largest_cascade.depth",
-}
-"""`{name: place}` of measures that stand deeper in `summary.json`."""
 
 OwnMeasure = Callable[[Path], float]
 
@@ -85,39 +73,28 @@ def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasu
     """Return `{measure: its value}` of a run that has ended.
 
     Args:
-        measures: `{name: place}`: a path in `summary.json`; `rounds.` and a column, whose value in the last round it
-            is; `rounds.mean.` or `rounds.growth.` and a column; or `module:function`, which `own` has by the name.
+        measures: `{name: place}`: a place of `actors.results.measures`; or `module:function`, which `own` has by the
+            name.
 
     Raises:
         RunDirectoryError: the run has no such number.
     """
-    summary = RunDirectory(path).summary() or {}
-    return {name: _value(path, summary, place, own.get(name)) for name, place in measures.items()}
+    numbers = _numbers_of(path)
+    return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
 
 
-def _value(path: Path, summary: Mapping[str, Any], place: str, own: OwnMeasure | None) -> float:
-    if own is not None:
-        try:
-            value: Any = own(path)
-        except Exception as error:  # somebody else's code may raise anything
-            raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
-        return _number(path, place, value)
-    if place.startswith(ROUNDS_PREFIX):
-        found = _by_round(path, place)
-        if has_rounds(place):
-            return _number(path, place, math.fsum(found) / len(found) if found else None)
-        return _number(path, place, found[-1] if found else None)
-    return _number(path, place, _found(path, summary, place))
+def _numbers_of(path: Path) -> RunNumbers:
+    return RunNumbers(RunDirectory(path).summary() or {}, lambda: read_rounds(path / ROUNDS), path)
 
 
-def has_rounds(place: str) -> bool:
-    """Return whether a measure is the mean of several values in each run: one for each round."""
-    return place.startswith((ROUNDS_PREFIX + MEAN, ROUNDS_PREFIX + GROWTH))
-
-
-def column_of(place: str) -> str:
-    """Return the column of a measure that begins with `rounds.`."""
-    return place.removeprefix(ROUNDS_PREFIX).removeprefix(MEAN).removeprefix(GROWTH)
+def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) -> float:
+    if own is None:
+        return numbers.value(place)
+    try:
+        value = own(path)
+    except Exception as error:  # somebody else's code may raise anything
+        raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
+    return numbers.number(place, value)
 
 
 def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
@@ -126,35 +103,6 @@ def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
     Raises:
         RunDirectoryError: the run has no such column.
     """
-    found = {name: _by_round(path, place) for name, place in measures.items() if has_rounds(place)}
+    numbers = _numbers_of(path)
+    found = {name: numbers.over_rounds(place) for name, place in measures.items() if has_rounds(place)}
     return {name: statistics.variance(values) if len(values) > 1 else 0.0 for name, values in found.items()}
-
-
-def _by_round(path: Path, place: str) -> list[float]:
-    """Return the values of a column, one for each round, or their changes from 0 on."""
-    rounds, column = read_rounds(path / ROUNDS), column_of(place)
-    if column not in rounds:
-        raise RunDirectoryError(f"{path}: expected a column of {ROUNDS}: {', '.join(rounds)}, got {column!r}")
-    values = rounds[column]
-    return (
-        [after - before for before, after in zip([0.0, *values], values, strict=False)]
-        if place.startswith(ROUNDS_PREFIX + GROWTH)
-        else values
-    )
-
-
-def _found(path: Path, summary: Mapping[str, Any], place: str) -> Any:
-    value: Any = summary
-    for part in SHORT.get(place, place).split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            known = ", ".join(value) if isinstance(value, Mapping) else "nothing below it"
-            raise RunDirectoryError(f"{path}: no measure {place!r}: expected one of {known}")
-        value = value[part]
-    return value
-
-
-def _number(path: Path, place: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"
-        raise RunDirectoryError(f"{path}: the measure {place!r} is no number but {type(value).__name__}{inner}")
-    return float(value)

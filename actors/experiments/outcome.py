@@ -13,16 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.files import write_file
+from actors.experiments.answers import answers_of, caveats_of, read_all_beside
 from actors.experiments.cells import cell_path
-from actors.experiments.measures import has_rounds, measured, within_runs
+from actors.experiments.measures import measured, within_runs
 from actors.experiments.parquet import factors_of, levels_of, write_parquet
 from actors.experiments.plan import Plan
 from actors.experiments.shared_oracle import ModelUse
+from actors.results.beside import Beside, made_of
+from actors.results.measures import has_rounds
 from actors.results.table_files import FORMULA_STARTS
+from prism.answers import MadeOf
 from prism.errors import PrismError
 from prism.experiment import (
+    ENOUGH_SEEDS,
+    FEW_SEEDS,
     OF_SEVERAL,
     UNPAIRED,
+    Answer,
     Comparison,
     Effect,
     Effects,
@@ -40,9 +47,6 @@ from prism.experiment import (
     effects_on,
     groups_of,
 )
-
-FEW_SEEDS, ENOUGH_SEEDS = 10, 20
-"""Seeds below which the intervals are said to be rough, and those that docs/experiments.md advises."""
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
 INTERVALS_MAX = 200
@@ -81,6 +85,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         plan: the hash of the plan.
+        answers: to the hypotheses in sentences, the planned ones first; without any, what the first measure was.
+        caveats: what limits all of them, a sentence each.
+        made_of: the versions of PRISM and the input files of the runs.
         missing: `{condition: seeds without a result}`.
         model: what was asked of a model; None if no cell asks one.
         exploratory: the hypotheses that no plan had before the first result, in words, with their tests.
@@ -93,6 +100,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     question: str
     plan: str
+    answers: list[Answer] = []
+    caveats: list[str] = []
+    made_of: MadeOf = MadeOf(prism=[], inputs={})
     conditions: list[Described]
     comparisons: list[Comparison]
     exploratory: list[str]
@@ -137,13 +147,21 @@ def read_within(plan: Plan, out: Path, values: Values) -> Values:
     return {(cell.condition, cell.seed): within_runs(cell_path(out, cell), experiment.measures) for cell in cells}
 
 
-def outcome_of(
+def read_beside_cells(plan: Plan, out: Path, values: Values) -> dict[tuple[str, int], Beside]:
+    """Return what stands beside the measures of the cells that the answers are about."""
+    cells = (((cell.condition, cell.seed), cell.key) for cell in plan.cells)
+    return read_all_beside(plan.experiment, cells, out, values)
+
+
+def outcome_of(  # noqa: PLR0913  # what each file of the directory says
     plan: Plan,
     values: Values,
     planned: Iterable[Hypothesis],
     within: Values | None = None,
     notes: Sequence[str] = (),
     lost: Sequence[Hypothesis] = (),
+    *,
+    beside: Mapping[tuple[str, int], Beside] | None = None,
 ) -> Outcome:
     """Return the outcome. A pair counts if both of its cells are done.
 
@@ -152,6 +170,7 @@ def outcome_of(
         within: the variance over the rounds of each run, of the measures that have one.
         notes: what is known already.
         lost: the hypotheses that were planned, too, and are no longer there or mean something else.
+        beside: what stands beside the measures of the cells, for the answers in sentences.
     """
     experiment, known = plan.experiment, list(planned)
     comparisons = [
@@ -161,9 +180,14 @@ def outcome_of(
     has_intervals = len(experiment.conditions) <= INTERVALS_MAX
     tables = {name: _table(plan, values, name) for name in experiment.measures}
     effects = {name: _effects(plan, name, table) for name, table in tables.items()}
+    exploratory = [each.with_test for each in experiment.hypotheses if each not in known]
+    cells, missing = beside or {}, _missing(plan, values)
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
+        answers=answers_of(experiment, experiment.seeds, values, cells, judged, exploratory=exploratory),
+        caveats=caveats_of(experiment, cells, missing, exploratory),
+        made_of=made_of(cells.values()),
         conditions=[
             Described(condition=each.name, measure=name, over_seeds=described(found, with_interval=has_intervals))
             for each in experiment.conditions
@@ -172,9 +196,9 @@ def outcome_of(
         ],
         comparisons=[each for each in judged if isinstance(each, Comparison)],
         several=[each for each in judged if isinstance(each, SeveralCompared)],
-        exploratory=[each.with_test for each in experiment.hypotheses if each not in known],
+        exploratory=exploratory,
         thresholds=[limit for each in experiment.thresholds if (limit := _judged(plan, values, each)) is not None],
-        missing=_missing(plan, values),
+        missing=missing,
         variance=[each for each in (_decomposed(plan, name, tables[name], within or {}) for name in tables) if each],
         effects=[effect for each in effects.values() for effect in each.effects],
         notes=[*notes, *_notes(plan, values, judged), *(each.note for each in effects.values() if each.note)],

@@ -17,10 +17,12 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.core.files import read_regular
+from actors.experiments.answers import answers_of, caveats_of, read_all_beside
 from actors.experiments.cells import CELLS
 from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
 from actors.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
+from actors.results.beside import made_of
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
@@ -165,7 +167,7 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
     )
     if not is_final:
         values.update(_measured(path, plan, cells, values))
-    outcome = _outcome(path, raw) if is_final else _worked_out(plans, plan, cells, values)
+    outcome = _outcome(path, raw) if is_final else _worked_out(path, plans, plan, cells, values)
     if not is_final:
         outcome = msgspec.structs.replace(outcome, notes=notes_on_plans(path, plan.hash))
     return ExperimentRecord(
@@ -291,7 +293,9 @@ def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Valu
     return found
 
 
-def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellLine], values: Values) -> Outcome:
+def _worked_out(
+    path: Path, plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellLine], values: Values
+) -> Outcome:
     """Return the outcome so far, of the cells that have values; without thresholds, which are judged at the end."""
     experiment = plan.experiment
     seeds = list(dict.fromkeys(cell.seed for cell in cells))
@@ -308,15 +312,21 @@ def _worked_out(plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellL
     for cell in cells:
         if (cell.condition, cell.seed) not in values:
             missing.setdefault(cell.condition, []).append(cell.seed)
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
+    exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
+    beside = read_all_beside(experiment, (((cell.condition, cell.seed), cell.key) for cell in cells), path, values)
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
+        answers=answers_of(experiment, seeds, values, beside, judged, exploratory=exploratory, is_final=False),
+        caveats=caveats_of(experiment, beside, missing, exploratory),
+        made_of=made_of(beside.values()),
         conditions=[
             Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))
             for (condition, measure), column in columns.items()
         ],
-        comparisons=corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost),
-        exploratory=[each.with_test for each in experiment.hypotheses if each not in planned],
+        comparisons=judged,
+        exploratory=exploratory,
         thresholds=[],
         missing=missing,
     )

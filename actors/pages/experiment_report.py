@@ -12,6 +12,7 @@ import msgspec
 from actors.experiments.cells import CELLS
 from actors.experiments.courses import Courses, read_courses
 from actors.experiments.record import CellState, ExperimentRecord, PlannedCondition
+from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
 from actors.pages.document import Section, document, figures, grid, missing
 from actors.pages.experiment_charts import (
@@ -50,7 +51,7 @@ def experiment_report(record: ExperimentRecord, on_step: Callable[[str], None] =
 
 
 def header(record: ExperimentRecord, title: str) -> Element:
-    """Return the top of the page: the question, what is missing, and what was run."""
+    """Return the top of the page: the question, its answer, what is missing, and what was run."""
     experiment = record.plan.experiment
     states = Counter(cell.state for cell in record.cells)
     planned = "before any result" if not record.plan.cells_done else f"after {plural(record.plan.cells_done, 'result')}"
@@ -65,7 +66,13 @@ def header(record: ExperimentRecord, title: str) -> Element:
     ]
     warned = [tag("p", text, class_="notice") for text in _notices(record, states)]
     question = tag("h1", experiment.question)
-    return tag("header", tag("p", title, class_="quiet"), question, *warned, figures(told))
+    return tag("header", tag("p", title, class_="quiet"), question, lead(record), *warned, figures(told))
+
+
+def lead(record: ExperimentRecord) -> Element:
+    """Return the answers in sentences, as the terminal prints them."""
+    outcome = record.outcome
+    return lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
 
 
 def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[str]:
@@ -96,7 +103,7 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
     chosen = _conditions_shown(record)
     courses = read_courses(record, chosen[:LINES_MAX])
     makers: list[Callable[[], Section | None]] = [
-        lambda: Section("answer", "The answer", list(_answer(record))),
+        lambda: Section("statistics", "Statistics", list(_statistics(record))),
         lambda: _comparisons(record),
         lambda: _means(record, chosen),
         lambda: _effects(record),
@@ -119,8 +126,12 @@ def _conditions_shown(record: ExperimentRecord) -> list[str]:
     return list(dict.fromkeys([*compared, *record.conditions]))
 
 
-def _answer(record: ExperimentRecord) -> Iterator[Node]:
+def _statistics(record: ExperimentRecord) -> Iterator[Node]:
     """Yield what is supported, what is not, and what is exploratory, in words."""
+    more = record.outcome.answers[SHOWN_MAX:]
+    if more:
+        yield tag("h3", "Further answers")
+        yield tag("ul", *(tag("li", f"{each.hypothesis}: {each.text}") for each in more[:WORDS_MAX]))
     named = _named(record)
     planned = [pair for pair in named if pair[1].hypothesis.with_test not in record.outcome.exploratory]
     supported = [pair for pair in planned if pair[1].supported]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from actors.pages.answer import lead_of
 from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.document import Section, document, figures, grid, missing
@@ -29,11 +30,14 @@ from actors.pages.state_charts import chart_with_counts, only_state, state_chart
 from actors.pages.words import count, listed, plural
 from actors.pages.world_charts import economy_charts, world_chart
 from actors.results.audience import Audience
+from actors.results.beside import made_of, read_beside
+from actors.results.compared import compared_runs, side_in_words
 from actors.results.odd import Grid, Terms, odd_of
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
 from prism.economy.moments import QUARTERS_MIN
+from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts
 
 DETAILED_MAX = 4
@@ -57,7 +61,23 @@ def report(
     with style():
         sections = list(_sections(groups, differences, real, on_step))
     title = _title(runs)
-    return document(title, _header(runs, groups, title), sections)
+    return document(title, _header(runs, groups, title, _lead(groups, differences)), sections)
+
+
+def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
+    """Return what happened in sentences: in a run, or in several beside each other; None before the end of a run."""
+    first = groups[0].first
+    if len(groups) == 1 and len(groups[0].runs) == 1:
+        if first.summary is None or not first.summary.in_words:
+            return None
+        told = Answer(finding="described", text=" ".join(first.summary.in_words))
+        return lead_of([told], str(made_of([read_beside(first.path, ())])))
+    sides = {}
+    for place, group in enumerate(groups):
+        settings = {each.key: each.values[place] for each in differences}
+        sides[side_in_words(group.label or "these runs", settings)] = [run.path for run in group.runs]
+    compared = compared_runs(first.config.simulation.domain, sides)
+    return lead_of(compared.answers, compared.limits) if compared.answers else None
 
 
 def _title(runs: Sequence[RunRecord]) -> str:
@@ -66,7 +86,7 @@ def _title(runs: Sequence[RunRecord]) -> str:
     return f"Report of {len(runs)} runs"
 
 
-def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str) -> Element:
+def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str, lead: Element | None) -> Element:
     questions = list(dict.fromkeys(run.config.run.question for run in runs if run.config.run.question))
     asked = [tag("p", question, class_="question") for question in questions[:3]]
     if not asked:
@@ -79,7 +99,7 @@ def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str) -
         ]
     warned = [tag("p", text, class_="notice") for text in notices(runs)]
     named = tag("p", listed([run.label for run in runs], 12), class_="quiet") if len(runs) > 1 else None
-    return tag("header", tag("h1", title), named, *warned, *asked, _figures(runs, groups))
+    return tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
 
 
 def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:

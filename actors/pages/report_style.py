@@ -18,6 +18,9 @@ h3 { font-size: 16px; line-height: 1.3; margin: 0 0 8px; font-weight: 620; }
 p { margin: 0 0 12px; max-width: 46em; }
 h1, h2, h3, p, li, dd, figcaption { overflow-wrap: anywhere; }
 .question { font-size: 21px; line-height: 1.4; margin: 14px 0 18px; max-width: 36em; }
+.answer { font-size: 21px; line-height: 1.45; margin: 14px 0; max-width: 40em; overflow-wrap: anywhere; }
+.answer .quiet { display: block; font-size: 14px; }
+.limits { max-width: 60em; overflow-wrap: anywhere; margin-bottom: 18px; }
 .quiet, .lead { color: var(--quiet); }
 .lead { margin-bottom: 18px; }
 h3.sub { margin: 34px 0 10px; font-size: 18px; }
@@ -77,7 +80,7 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
   header, main, footer, nav { padding-left: 16px; padding-right: 16px; }
   header { padding-top: 24px; }
   h1 { font-size: 25px; }
-  .question { font-size: 18px; }
+  .question, .answer { font-size: 18px; }
   .figures { grid-template-columns: 1fr 1fr; gap: 12px 18px; }
 }
 @media print {

@@ -15,17 +15,22 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
+import anyio
 import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import ActorError
 from actors.core.ports import Observer
 from actors.factory.checks import check_domain
+from actors.factory.domains import build_domain, entrust
+from actors.metrics.observation import UNOBSERVED
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, journal_size, read_header, read_tail, whole_ticks
 from actors.persistence.journal_writer import LARGEST, JournalWriter, together
 from actors.persistence.segments import segment_names
-from actors.runs.api import run
+from actors.runs.create import create_run
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Host, execute
 from prism.config import Config, OracleConfig, SharingConfig
 
 SIZES: Final = (10_000, 30_000)
@@ -207,7 +212,7 @@ def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     begun = perf_counter()
     with TemporaryDirectory(prefix="prism-rehearsal-") as directory:
         watch = _Stopwatch(Path(directory) / "run")
-        result = run(config, out=Path(directory) / "run", observer=watch)
+        agents = _rehearsed(config, Path(directory) / "run", watch)
         last, memory_mib = perf_counter(), _peak_kib() / 1024
         share, seal_s = _sealing(Path(directory), part)
     length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
@@ -215,7 +220,7 @@ def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
     times[-1] = last  # what is written at the end, too
     return Rehearsed(
-        agents=result.summary.agents,
+        agents=agents,
         start_s=ends[0] - begun,
         rounds_s=tuple(after - before for before, after in pairwise(times)),
         rounds_bytes=tuple(float(after - before) for before, after in pairwise(sizes)),
@@ -225,6 +230,13 @@ def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
         sealed_share=share,
         seal_s=seal_s,
     )
+
+
+def _rehearsed(config: Config, path: Path, watch: Observer) -> int:
+    """Run a rehearsal in a new directory, and return its number of agents."""
+    entrust(config)
+    created = create_run(RunDirectory.create(path, "rehearsal"), config, build_domain(config))
+    return anyio.run(execute, created, Host(observer=watch), UNOBSERVED).agents
 
 
 def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:

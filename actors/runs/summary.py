@@ -14,6 +14,8 @@ from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
 from prism.agents import DECIDED, FALLBACKS
+from prism.answers import run_in_words
+from prism.config import calibration_label
 from prism.divergence import Divergence
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
@@ -29,6 +31,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     `latency_s_*` and `wall_*`.
 
     Args:
+        in_words: what happened, and what limits it, a sentence each; empty for a domain of one's own.
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
         status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
             last tick, as `stopped_by` says.
@@ -58,6 +61,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         world: the domain's own entries, such as posts and cascades; `summary.json` has them beside the other keys.
     """
 
+    in_words: list[str]
     digest: str
     status: str
     stopped_by: str | None
@@ -148,9 +152,10 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     """
     counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
     decisions = counters.decisions_by_source()
-    asked = sum(count for source, count in decisions.items() if source in DECIDED)
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
+    fallback_share, world = _fallback_share(decisions), simulation.domain.world.totals()
     return Summary(
+        in_words=_in_words(simulation, world, fallback_share),
         digest=simulation.engine.digest.hexdigest(),
         status=(DONE_WITH_FALLBACKS if fallbacks else DONE) if ticks == simulation.ticks else STOPPED,
         stopped_by=stopped_by,
@@ -172,7 +177,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
         oracle_retries=sum(oracle.retries.values()),
         retries_by_reason=dict(sorted(oracle.retries.items())),
-        fallback_share=_ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked),
+        fallback_share=fallback_share,
         fallbacks_by_reason=dict(sorted(fallbacks.items())),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
@@ -186,7 +191,24 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         wall_activations=counters.activations - counters.activations_recorded,
         resumes=resumes,
         ticks_replayed=simulation.engine.ticks_replayed,
-        world=simulation.domain.world.totals(),
+        world=world,
+    )
+
+
+def _fallback_share(decisions: Mapping[str, int]) -> float:
+    asked = sum(count for source, count in decisions.items() if source in DECIDED)
+    return _ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked)
+
+
+def _in_words(simulation: Simulation, world: Mapping[str, Any], fallback_share: float) -> list[str]:
+    config, ticks = simulation.config, simulation.engine.tick
+    return run_in_words(
+        world,
+        agents=simulation.domain.size,
+        rounds=ticks // config.simulation.ticks_per_round,
+        simulated_s=ticks * config.simulation.tick_seconds,
+        calibration=calibration_label(config),
+        fallbacks=fallback_share,
     )
 
 

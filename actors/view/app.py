@@ -23,6 +23,7 @@ from actors.experiments.cells import CELLS
 from actors.experiments.record import is_experiment
 from actors.factory.domains import is_own
 from actors.pages.theme import theme_css
+from actors.runs.directory import RunDirectory
 from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
 from actors.view.council import council_at, economy_of
@@ -71,6 +72,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers at the head of a run's page.
 
     Args:
+        in_words: what happened in a run that has ended, and what limits it, a sentence each.
         read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
         problem: why the run, or the rest of it, cannot be shown; empty if it can.
         chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
@@ -78,6 +80,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     line: RunLine
+    in_words: list[str]
     read_ticks: int
     read_share: float
     is_reading: bool
@@ -165,6 +168,7 @@ class Site:
             problem = _damage_words(record, is_running=line.is_running)
         return RunPage(
             line=line,
+            in_words=_in_words(run.path),
             read_ticks=0 if record is None else record.ticks,
             read_share=1.0 if record is None else record.read_bytes / max(record.all_bytes, 1),
             is_reading=run.is_reading,
@@ -303,6 +307,12 @@ class Site:
         if run.record is None:
             raise ProblemError(422, run.problem)
         return run.record
+
+
+def _in_words(path: Path) -> list[str]:
+    """Return the sentences of a run's summary; none before its end."""
+    told = (RunDirectory(path).summary() or {}).get("in_words")
+    return [shown(str(each)) for each in told] if isinstance(told, list) else []
 
 
 def _damage_words(record: Record, *, is_running: bool) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from actors.persistence.journal import answers_of
+from actors.results.compared import Compared, compared_runs, side_in_words
+from actors.results.run_groups import NOT_COMPARED
 from actors.runs.questions import decoded
 from actors.view.record import Record
 from prism.agents import Question, Update
@@ -26,6 +30,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two runs beside each other.
 
     Args:
+        answers: what they say beside each other, in sentences; `limits`: what limits these, and what the runs are made
+            of. Nothing before both have ended.
         settings: those in which they differ.
         compared: ticks that both have.
         first: the first tick that differs; None if all that both have are the same.
@@ -33,6 +39,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         left, right: that message of each, in words; empty if the tick ends before it.
     """
 
+    answers: list[str]
+    limits: str
     settings: list[Difference]
     compared: int
     first: int | None = None
@@ -60,22 +68,37 @@ def differing(configs: list[dict[str, Any]]) -> list[Difference]:
     return [Difference(key=key, values=values) for key, values in rows if len(set(values)) > 1]
 
 
+def in_sentences(left: Path, right: Path, settings: Sequence[Difference], domains: Sequence[str]) -> Compared:
+    """Return what two runs say beside each other, each named by the settings in which they differ."""
+    told = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
+    sides: dict[str, Sequence[Path]] = {}
+    for place, path in enumerate((left, right)):
+        sides[side_in_words(path.name, {each.key: each.values[place] for each in told})] = [path]
+    return compared_runs(domains[0] if len(set(domains)) == 1 else "", sides)
+
+
 def compare(left: Record, right: Record) -> Comparison:
     """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    settings = differing([left.header.config, right.header.config])
+    configs = [left.header.config, right.header.config]
+    settings = differing(configs)
+    domains = [str(config.get("simulation", {}).get("domain", "")) for config in configs]
+    told = in_sentences(left.path, right.path, settings, domains)
+    answers = [each.text for each in told.answers]
     both = min(left.ticks, right.ticks)
     pairs = zip(left.links(), right.links(), strict=False)
     first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
     if first is None:
-        return Comparison(settings=settings, compared=both)
+        return Comparison(answers=answers, limits=told.limits, settings=settings, compared=both)
     ours, theirs = _messages(left, first), _messages(right, first)
     same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
     return Comparison(
+        answers=answers,
+        limits=told.limits,
         settings=settings,
         compared=both,
         first=first,

@@ -120,6 +120,7 @@ class Record:
     """
 
     def __init__(self, path: Path, states: Sequence[str] = ()) -> None:
+        self.path = path
         self._disk = RealDisk(path)
         self.header, self._first = read_header(self._disk)
         self.agents = self.header.agents

@@ -16,7 +16,7 @@ from actors.view.run_list import shown
 
 CELLS_SHOWN = 2000
 """The most cells that are listed."""
-SECTIONS = ("answer", "comparisons", "means", "effects", "courses", "thresholds")
+SECTIONS = ("statistics", "comparisons", "means", "effects", "courses", "thresholds")
 """The sections of the report that are shown here, too."""
 
 
@@ -117,12 +117,13 @@ class ViewedExperiment:
                 problem = not_installed(f"the charts of an experiment need {package}", extra)
                 return [("section", {}, [("p", {"class": "quiet"}, [problem])])]
         from actors.pages.document import drawn  # noqa: PLC0415  # matplotlib is an optional package
-        from actors.pages.experiment_report import experiment_sections  # noqa: PLC0415
+        from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415
         from actors.pages.picture import style  # noqa: PLC0415
 
         record = read_experiment_record(self.path)
         with style():
-            return [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
+            sections = [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
+            return [lead(record), *sections]
 
 
 def _mark(path: Path) -> int:

@@ -1,5 +1,16 @@
 """Experiments: their files, the conditions of a design, and the comparison of conditions over seeds."""
 
+from prism.experiment.answer import (
+    ENOUGH_SEEDS,
+    FEW_SEEDS,
+    Answer,
+    Side,
+    answered,
+    answered_of_several,
+    condition_in_words,
+    crossings,
+    described_by,
+)
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
 from prism.experiment.document import Experiment, Threshold, key_of_setting, read_experiment
@@ -22,10 +33,13 @@ from prism.experiment.statistics import (
 )
 
 __all__ = [
+    "ENOUGH_SEEDS",
+    "FEW_SEEDS",
     "OF_SEVERAL",
     "P_WORDS",
     "SAMPLED",
     "UNPAIRED",
+    "Answer",
     "Basis",
     "Comparison",
     "Condition",
@@ -39,15 +53,21 @@ __all__ = [
     "SeveralCompared",
     "Share",
     "SharedOracle",
+    "Side",
     "Stopped",
     "Threshold",
+    "answered",
+    "answered_of_several",
     "compared",
     "compared_groups",
+    "condition_in_words",
     "conditions_for",
     "conditions_of",
     "corrected",
+    "crossings",
     "decomposed",
     "described",
+    "described_by",
     "effect_found",
     "effects_on",
     "groups_of",

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from prism.experiment.hypothesis import UNPAIRED, Hypothesis
+from prism.experiment.hypothesis import UNPAIRED, Alternative, Hypothesis
 from prism.experiment.intervals import (
     INTERVAL_LEAST,
     RESAMPLES,
@@ -102,6 +102,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         basis: the values that p stands on, and whether it is exact.
         p: of the test alone; `p_holm`: corrected for `among` hypotheses.
         supported: whether `p_holm` is at most alpha.
+        p_opposite: of the opposite: of the other direction, or of a difference beyond the margin of an equivalence;
+            None of a two-sided hypothesis, which has no opposite, and where there is nothing to test.
+        refuted: whether `p_opposite` times `among` is at most alpha.
     """
 
     hypothesis: Hypothesis
@@ -116,6 +119,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float = 1.0
     among: int = 1
     supported: bool = False
+    p_opposite: float | None = None
+    refuted: bool = False
 
     @property
     def counted(self) -> str:
@@ -180,6 +185,7 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
         if len(tested) >= INTERVAL_LEAST:
             low, high = bca((tested,), statistic, resamples=EFFECT_RESAMPLES)
     found = _paired_test(hypothesis, tested)
+    untested = bool(found.basis.untested)
     return Comparison(
         hypothesis=hypothesis,
         difference=described(list(differences)),
@@ -190,7 +196,22 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
         effect_high=high,
         basis=found.basis,
         p=found.p,
+        p_opposite=None if untested else _p_opposite(hypothesis, tested),
     )
+
+
+def _p_opposite(hypothesis: Hypothesis, values: Array, others: Array | None = None) -> float | None:
+    """Return the p value of the opposite of a hypothesis; None of a two-sided one."""
+    if hypothesis.margin is not None:
+        from scipy import stats  # noqa: PLC0415
+
+        above: Any = stats.ttest_1samp(values, hypothesis.margin, alternative="greater")
+        below: Any = stats.ttest_1samp(values, -hypothesis.margin, alternative="less")
+        return min(1.0, 2 * float(min(above.pvalue, below.pvalue)))
+    if hypothesis.alternative == "two-sided":
+        return None
+    other: Alternative = "less" if hypothesis.alternative == "greater" else "greater"
+    return p_value(msgspec.structs.replace(hypothesis, alternative=other), values, others)
 
 
 def compared_groups(hypothesis: Hypothesis, groups: Mapping[str, Sequence[float]]) -> SeveralCompared:
@@ -251,9 +272,18 @@ def holm(comparisons: Sequence[C], alpha: float, tests: int | None = None) -> li
     untested = [1.0] * (count - len(comparisons))
     adjusted = multipletests([*(each.p for each in comparisons), *untested], alpha, method="holm")[1]
     return [
-        msgspec.structs.replace(each, p_holm=float(p), among=count, supported=bool(p <= alpha))
+        msgspec.structs.replace(
+            each, p_holm=float(p), among=count, supported=bool(p <= alpha), **_refuted(each, alpha, count)
+        )
         for each, p in zip(comparisons, adjusted, strict=False)
     ]
+
+
+def _refuted(each: Comparison | SeveralCompared, alpha: float, count: int) -> dict[str, bool]:
+    """Return whether the opposite of a hypothesis on two conditions is supported, by Bonferroni's correction."""
+    if not isinstance(each, Comparison) or each.p_opposite is None:
+        return {}
+    return {"refuted": count * each.p_opposite <= alpha}
 
 
 def corrected(
@@ -383,6 +413,7 @@ def _unpaired(hypothesis: Hypothesis, first: Array, second: Array) -> Comparison
         effect_high=effect_high,
         basis=found.basis,
         p=found.p,
+        p_opposite=_p_opposite(hypothesis, first, second) if varies else None,
     )
 
 

@@ -30,6 +30,7 @@ from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Column, Columns, Ints, Rows, pack, pack_array, pack_items, pack_rows, places_in_lists
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
+from prism.distribution import size_totals
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import Event
@@ -383,10 +384,12 @@ class SocialWorld(World):
         """Return posts, engagements, cascades, and what feeds and people really did, so far."""
         done = sum(self.network.counts.values()) - self.network.from_outside
         engagements = sum(self.network.counts.values()) - self.network.counts["posts"]
+        cascades = self.network.cascades.totals()
         return {
             **self.network.counts,
             **self.realised.counts(),
-            **self.network.cascades.totals(),
+            **cascades,
+            **size_totals(cascades["cascade_sizes"]),
             "feed": self.realised.feed(self.config.feed.fill),
             "behaviour": self.realised.behaviour(self.ticks, engagements, done),
             "margins": {} if self.population.margins is None else self.population.margins.records,

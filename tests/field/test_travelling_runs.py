@@ -225,7 +225,7 @@ def rename(disk, name, to):
         os.kill(os.getpid(), signal.SIGKILL)
 
 RealDisk.rename = rename
-from actors.runs.api import run
+from actors.results.api import run
 run("study.yaml", out="run")
 """
 

@@ -94,6 +94,7 @@ export function showComparison(main, left, right) {
     });
     put(
       body,
+      comparison.answers.length ? el("div", { class: "answers" }, comparison.answers.map((text) => el("p", { class: "answer" }, text)), note(comparison.limits)) : null,
       el("div", { class: "grid" }, el("section", { class: "panel", "aria-labelledby": "h-first" }, el("h2", { id: "h-first" }, outcomeOf(comparison)), comparison.first === null ? null : differ(comparison, names))),
       el("div", { class: "grid even" }, panels),
       el("div", { class: "grid even" }, panel("At one tick", slider, counts), settings(comparison, names)),

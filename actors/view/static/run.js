@@ -78,9 +78,9 @@ const styles = (page) => page.states.map(([name, number, color, shape, text, des
 export function showRun(main, name, query) {
   const session = new Session(name, query);
   const headline = el("ul", { class: "headline" });
-  const trouble = el("div", {});
+  const trouble = el("div", {}), told = el("div", {});
   const body = el("div", {}, note("Reading the run …"));
-  main.append(el("h1", {}, name), headline, trouble, body);
+  main.append(el("h1", {}, name), told, headline, trouble, body);
   let timer = 0, isBuilt = false, closed = false, courseOf = "";
   const ends = [];
   let wanted = session.tick, offered = session.tick;
@@ -122,6 +122,7 @@ export function showRun(main, name, query) {
       if (closed) return;
       session.page = { ...page, states: styles(page) };
       wait = page.is_reading ? READING_MS : page.line.is_running ? LIVE_MS : REST_MS;
+      put(told, page.in_words.length ? el("p", { class: "answer" }, page.in_words.join(" ")) : null);
       drawHead(headline, page);
       put(trouble, page.problem ? note(page.problem, "problem") : null);
       const key = `${page.read_ticks} ${page.digest}`;

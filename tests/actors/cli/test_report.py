@@ -29,6 +29,7 @@ def week() -> Summary:
     """The summary of a run of a week, by its numbers."""
     return msgspec.structs.replace(
         summarise(run_scheduled(0, partial(run, SMALL)), 604_800.0),
+        in_words=[],
         agents=1_000_000,
         rounds=8_400,
         ticks=201_600,
@@ -81,7 +82,12 @@ def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:
     assert "  cost: $99,999.00, $9,999.00 of it for calls without a usable answer\n" in text
 
 
-def test_it_begins_with_how_the_run_ended_and_how_much_it_was(week: Summary) -> None:
+def test_it_begins_with_what_happened_in_sentences(week: Summary) -> None:
+    told = msgspec.structs.replace(week, in_words=["In one week nobody posted.", "This is one run."])
+    assert shown(told, 80)[:3] == ["In one week nobody posted. This is one run.", "", shown(week, 80)[0]]
+
+
+def test_then_it_says_how_the_run_ended_and_how_much_it_was(week: Summary) -> None:
     assert shown(week, 80)[:2] == [
         "done: 1,000,000 agents, 8,400 rounds, 201,600 ticks",
         "1,000,000,000 activations in 168 h 00 min",

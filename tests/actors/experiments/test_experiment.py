@@ -58,6 +58,11 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     assert any("an interval of 3 seeds is rough" in note for note in outcome()["notes"])
     assert "prism report experiments/e, or prism view experiments/e" in first.out
     assert max(map(len, first.out.splitlines())) > 80, "what is not a terminal wraps nothing"
+    question, answer, limits, *_ = first.out.splitlines()
+    assert (question, answer) == (outcome()["question"], outcome()["answers"][0]["text"])
+    assert answer.startswith("Undecided. Over 3 matched seeds people gave on average ")
+    assert limits.startswith("The world is not calibrated on data: ")
+    assert limits.endswith(f"PRISM {outcome()['made_of']['prism'][0]}; no input files.")
     before = Path("experiments/e/results.csv").read_bytes()
     again = prism("experiment", "e.yaml")
     assert (again.code, again.err) == (0, "")

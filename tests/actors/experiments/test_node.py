@@ -15,8 +15,8 @@ from actors.experiments.cells import Done, Task, cell_path, work
 from actors.experiments.node import Order, Sort, discard, load_here, piece_of, run_order, sort_here
 from actors.experiments.parcels import Arrival, Parcel, pack
 from actors.experiments.plan import Cell, make_plan
+from actors.results.result import read_result
 from actors.runs.inputs import with_kept_files
-from actors.runs.result import read_result
 from tests.actors.experiments.files import write_experiment
 
 RING = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))

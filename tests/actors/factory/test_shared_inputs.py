@@ -9,7 +9,7 @@ import pytest
 
 from actors.factory.input_files import inputs_shared, load_population
 from actors.factory.kept_inputs import kept_name, note_files
-from actors.runs.api import run
+from actors.results.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config
 from prism.social import edges

@@ -33,8 +33,30 @@ def html(experiment: Path) -> str:
     return experiment_report(read_experiment_record(experiment))
 
 
-def test_the_answer_comes_first_in_words_with_size_and_interval(html: str) -> None:
-    text = re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="comparisons"')])
+def test_the_page_begins_with_an_answer_that_a_newspaper_could_print(html: str) -> None:
+    text = re.sub(r"<[^>]+>", " ", html[html.index("<h1>") : html.index("<nav")])
+    answer = "Yes. Over 8 matched seeds people gave on average 4.5 likes under size=2 algorithm=hot and 14.5 under "
+    assert f"{answer}size=8 algorithm=hot, 69% fewer (p = 0.0039; 8 seeds are few)." in text
+    assert text.index(answer) < text.index("cells done")
+    assert "PRISM of an unknown version; no input files." in text, "these cells have no manifest"
+
+
+def test_a_crossing_distribution_is_on_the_page(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", measures={"likes": "largest_cascade.size"})
+    for place, cell in enumerate(sorted((path / "cells").iterdir())):
+        sizes = {"1": 40, "2": 50, "64": 1} if place < SEEDS else {"1": 70, "2": 20, "296": 1}
+        largest = {"size": (64 if place < SEEDS else 296) + place % SEEDS}
+        summary = {"status": "done", "largest_cascade": largest, "cascade_sizes": sizes, "fallback_share": 0.25}
+        (cell / "summary.json").write_text(json.dumps(summary))
+    record = read_experiment_record(path)
+    assert record.outcome.answers[0].text.endswith("But most cascades were larger: a median of 2 posts against 1.")
+    html = experiment_report(record)
+    assert record.outcome.answers[0].text in html
+    assert f"by a fallback: 25% under {SHORT}, 25% under {LONG}." in html
+
+
+def test_the_statistics_stand_below_in_words_with_size_and_interval(html: str) -> None:
+    text = re.sub(r"<[^>]+>", " ", html[html.index('id="statistics"') : html.index('id="comparisons"')])
     counted = "8 pairs, 8 differences with the rank of another; p exact, test wilcoxon."
     size = f"Difference {MINUS}10.0, rank-biserial {MINUS}1.00, p = 0.004, {counted}"
     assert f"H1. likes: {SHORT} is less than {LONG}. {size}" in text
@@ -54,7 +76,7 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
     ]
     write_end(path, comparisons=every)
     html = experiment_report(read_experiment_record(path))
-    return re.sub(r"<[^>]+>", " ", html[html.index('id="answer"') : html.index('id="means"')])
+    return re.sub(r"<[^>]+>", " ", html[html.index('id="statistics"') : html.index('id="means"')])
 
 
 @pytest.mark.slow
@@ -178,7 +200,7 @@ def test_a_plan_that_came_late_makes_its_hypotheses_exploratory(tmp_path: Path) 
     path = write_experiment_directory(tmp_path / "e", cells_done=4)
     html = experiment_report(read_experiment_record(path))
     assert "after 4 results" in html
-    assert html.index("<h3>Exploratory</h3>") > html.index('id="answer"')
+    assert html.index("<h3>Exploratory</h3>") > html.index('id="statistics"')
     assert "<h3>Supported</h3>" not in html
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from actors import run
-from actors.runs.result import RunResult
+from actors.results.result import RunResult
 from prism.config import Config, load_config
 from prism.config.describe import settings
 

@@ -35,12 +35,16 @@ def test_cells_are_listed_with_their_states_and_again_as_they_end(tmp_path: Path
 def test_charts_are_those_of_the_report_and_drawn_again_as_cells_end(tmp_path: Path) -> None:
     path = write_experiment_directory(tmp_path / "e", done=SEEDS + 2)
     asked = Asked(path)
-    sections = {attributes["id"]: children for _, attributes, children in asked.json("experiment/charts")}
-    assert list(sections) == ["answer", "comparisons", "means", "effects", "courses", "thresholds"]
-    assert "2 pairs" in str(sections["answer"])
+    lead, *drawn = asked.json("experiment/charts")
+    assert "Over 2 matched seeds people gave on average" in str(lead)
+    sections = {attributes["id"]: children for _, attributes, children in drawn}
+    assert list(sections) == ["statistics", "comparisons", "means", "effects", "courses", "thresholds"]
+    assert "2 pairs" in str(sections["statistics"])
     key = asked.json("experiment")["conditions"][1]["cells"][2][1]
     write_cell(path / "cells" / key, likes=13)
-    assert "3 pairs" in str(asked.json("experiment/charts")[0])
+    lead, statistics, *_ = asked.json("experiment/charts")
+    assert "3 pairs" in str(statistics)
+    assert "Over 3 matched seeds" in str(lead)
 
 
 def test_a_cell_of_the_experiment_is_a_run_of_the_page(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.results.measures import RunNumbers
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
@@ -40,6 +41,30 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """True if the run has all its ticks; False if Ctrl-C or the spend cap has stopped it."""
         return self.summary.is_done
+
+    def measure(self, place: str) -> float:
+        """Return a number of the run, named as an experiment names its measures: `cascades.size.median`.
+
+        Raises:
+            RunDirectoryError: the run has no such number, or it needs the journal and the run is in memory.
+            JournalError: a file of the run cannot be read.
+            ConfigError: the people of the run cannot be made again.
+        """
+        return self._numbers.value(place)
+
+    def by(self, attribute: str) -> dict[str, dict[str, float]]:
+        """Return `{value of an attribute: {total: number}}`: people, and their posts, replies, reshares and likes.
+
+        Raises:
+            RunDirectoryError: there is no such attribute, or the run is in memory.
+            JournalError: a file of the run cannot be read.
+            ConfigError: the people of the run cannot be made again.
+        """
+        return self._numbers.by(attribute)
+
+    @property
+    def _numbers(self) -> RunNumbers:
+        return RunNumbers(msgspec.json.decode(self.summary.to_json()), lambda: self.rounds, self.path)
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {value}" for name, value in self._facts())

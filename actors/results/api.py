@@ -26,12 +26,12 @@ from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, entrust, settled
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
+from actors.results.result import RunResult, read_result
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.in_memory import execute_in_memory
 from actors.runs.lock import locked
-from actors.runs.result import RunResult, read_result
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from actors.runs.signals import StopOnInterrupt

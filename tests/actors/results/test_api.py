@@ -52,6 +52,11 @@ YAML = "simulation: {seed: 11, rounds: 2, ticks_per_round: 12}\npopulation: {siz
 
 
 @pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: what is on the disk is read and written here."""
+
+
+@pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PRISM_SIMULATION__SEED", raising=False)
 
@@ -246,7 +251,7 @@ def interrupt_at(tick: int, times: int = 1) -> Callable[[Progress], None]:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function for progress is called in each turn of the loop."""
-    monkeypatch.setattr("actors.runs.api.REFRESH_S", 0.0)
+    monkeypatch.setattr("actors.results.api.REFRESH_S", 0.0)
 
 
 @pytest.mark.usefixtures("often")
@@ -397,7 +402,7 @@ def test_the_end_of_the_observation_does_not_hold_the_lock(tmp_path: Path, monke
         yield UNOBSERVED
         holders.append(holder_of(tmp_path / "run"))
 
-    monkeypatch.setattr("actors.runs.api.observation", slow_to_end)
+    monkeypatch.setattr("actors.results.api.observation", slow_to_end)
     resume(tmp_path / "run", ticks=3)
     assert holders == [None]
 

@@ -1,0 +1,102 @@
+"""The context of a run's measures for an answer in sentences: its cascades, its fallbacks, its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import msgspec
+
+from actors.results.measures import ROUNDS_PREFIX, RunNumbers, rounds_place
+from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.manifest import OWN_PACKAGE
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, read_rounds
+from prism.answers import MadeOf
+from prism.config import calibration_label
+from prism.errors import PrismError
+
+LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
+"""Columns of `rounds.csv` that are levels: their course may be above where it ends."""
+
+
+class Beside(NamedTuple):
+    """The context of the measures of a run.
+
+    Args:
+        sizes: `{posts: cascades of that size}`; empty in a world without cascades.
+        values: `{place: value}` of the measures that may point the other way.
+        fallback_share: the share of the oracle's decisions that are fallbacks, 0 to 1.
+        calibration: what its settings are calibrated on, in words; None if they are not.
+        prism: the version of PRISM that began it; empty if it is not known.
+        inputs: `{name of an input file: SHA-256}`.
+        seed: of the run; -1 if it is not known.
+    """
+
+    sizes: Mapping[int, int] = {}
+    values: Mapping[str, float] = {}
+    fallback_share: float = 0.0
+    calibration: str | None = None
+    prism: str = ""
+    inputs: Mapping[str, str] = {}
+    seed: int = -1
+
+
+def companions(place: str) -> tuple[str, ...]:
+    """Return the places of measures of the same runs that may point another way than a measure does.
+
+    Of a mean over the rounds the median; of a level at the end its mean over the rounds.
+    """
+    if place in LEVELS:
+        return (f"{ROUNDS_PREFIX}mean.{place}",)
+    if not place.startswith(ROUNDS_PREFIX):
+        return ()
+    column, over = rounds_place(place)
+    if over == "mean":
+        return (f"{ROUNDS_PREFIX}median.{column}",)
+    return (f"{ROUNDS_PREFIX}mean.{column}",) if not over and column in LEVELS else ()
+
+
+def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) -> Beside:
+    """Return what stands beside the measures of a run in a directory; what cannot be read is left out.
+
+    Args:
+        with_origin: whether calibration, version and inputs are read, too.
+    """
+    directory = RunDirectory(path)
+    try:
+        summary = directory.summary() or {}
+    except PrismError:
+        summary = {}
+    numbers = RunNumbers(summary, lambda: read_rounds(path / ROUNDS), path)
+    values = {}
+    for place in places if summary else ():  # what a run under way has so far is another thing
+        try:
+            values[place] = numbers.value(place)
+        except PrismError:
+            continue
+    sizes = {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count}
+    found = Beside(sizes=sizes, values=values, fallback_share=summary.get("fallback_share", 0.0))
+    if not with_origin:
+        return found
+    try:
+        manifest, config = directory.manifest(), read_resolved(path / CONFIG)
+    except (PrismError, OSError, msgspec.MsgspecError):
+        return found
+    return found._replace(
+        calibration=calibration_label(config),
+        prism=manifest.packages.get(OWN_PACKAGE, ""),
+        inputs={PurePath(name).name: digest for name, digest in manifest.inputs.items()},
+        seed=manifest.seed,
+    )
+
+
+def made_of(runs: Iterable[Beside]) -> MadeOf:
+    """Return the versions and the files that runs were made of."""
+    prism, inputs = dict[str, None](), dict[str, str]()
+    for run in runs:
+        if run.prism:
+            prism[run.prism] = None
+        inputs |= run.inputs
+    return MadeOf(prism=list(prism), inputs=inputs)

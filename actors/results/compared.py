@@ -1,0 +1,89 @@
+"""Runs beside each other in sentences: their largest cascades, or the indicators of economies, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from actors.results.beside import Beside, companions, made_of, read_beside
+from prism.answers import caveats, words_of
+from prism.experiment import Answer, Side, condition_in_words, described_by
+
+MEASURES: Mapping[str, tuple[str, ...]] = {
+    "social": ("largest_cascade.size", "behaviour.engagement_per_post_seen"),
+    "economy": ("rounds.mean.inflation", "rounds.mean.unemployment"),
+}
+"""`{domain: the measures that are compared}`; runs of other domains have no words."""
+SETTINGS_SAID = 2
+"""The most settings by which a side is named in a sentence."""
+
+
+class Compared(NamedTuple):
+    """The comparison of some runs in sentences.
+
+    Args:
+        answers: a sentence or more for each measure; none where nothing can be compared.
+        limits: what limits them, and what the runs were made of.
+    """
+
+    answers: list[Answer]
+    limits: str
+
+
+def side_in_words(name: str, settings: Mapping[str, str]) -> str:
+    """Return a side as it stands in a sentence.
+
+    Args:
+        name: stands for it if its settings are many, or none.
+        settings: those that tell it from the others, as text.
+    """
+    plain = {key: value.strip('"') for key, value in settings.items()}
+    if list(plain) == ["feed.algorithm"] or not 0 < len(plain) <= SETTINGS_SAID:
+        return condition_in_words(name, plain) if plain else f"in {name}"
+    return f"with {' and '.join(f'{key} {value}' for key, value in plain.items())}"
+
+
+def compared_runs(domain: str, sides: Mapping[str, Sequence[Path]]) -> Compared:
+    """Return what runs say beside each other: of equal seeds where the sides have some in common.
+
+    Args:
+        domain: of all of them.
+        sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left out.
+    """
+    places = MEASURES.get(domain, ())
+    wanted = {*places, *(other for place in places for other in companions(place))}
+    found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}
+    ended = {said: [run for run in runs if run.values] for said, runs in found.items()}
+    if not places or not all(ended.values()):
+        return Compared([], str(made_of(run for runs in found.values() for run in runs)))
+    shared = set.intersection(*({run.seed for run in runs} for runs in ended.values()))
+    if shared:
+        ended = {said: _by_seed(runs, shared) for said, runs in ended.items()}
+    answers = []
+    for place in places:
+        if all(place in run.values for runs in ended.values() for run in runs):
+            told = [_side(said, place, runs) for said, runs in ended.items()]
+            answers.append(described_by(words_of(place, place), told, is_matched=bool(shared)))
+    runs = [run for each in ended.values() for run in each]
+    calibrations = {said: each[0].calibration for said, each in ended.items()}
+    fallbacks = {said: fmean(run.fallback_share for run in each) for said, each in ended.items()}
+    return Compared(answers, " ".join([*caveats(calibrations, fallbacks, 0, 0), str(made_of(runs))]))
+
+
+def _by_seed(runs: Sequence[Beside], seeds: set[int]) -> list[Beside]:
+    """Return a run of each seed, in the order of the seeds."""
+    found = {run.seed: run for run in runs}
+    return [found[seed] for seed in sorted(seeds)]
+
+
+def _side(said: str, place: str, runs: Sequence[Beside]) -> Side:
+    others = [other for other in companions(place) if all(other in run.values for run in runs)]
+    sizes = [run.sizes for run in runs]
+    return Side(
+        said=said,
+        values=[run.values[place] for run in runs],
+        sizes=sizes if all(sizes) else (),
+        beside=[(words_of(other, other), [run.values[other] for run in runs]) for other in others],
+    )

@@ -1,0 +1,288 @@
+"""The numbers of a run that has ended, each by its place: in its summary, rounds or cascades, or among its people.
+
+| place | is |
+|---|---|
+| `likes`, `behaviour.actions_per_person_day` | a number of the summary |
+| `rounds.posts`, `rounds.sd.inflation` | the last value of a column of the rounds, or a statistic over them |
+| `cascades.alone`, `cascades.at_least.5`, `cascades.depth.mean` | a share of the cascades, or a statistic over them |
+| `by.party.left.likes`, `by.party.left.likes_per_person` | a total over the people who have a value of an attribute |
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from actors.core.errors import RunDirectoryError
+from actors.factory.domains import build_domain
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.runs.directory import CONFIG
+from actors.runs.questions import decoded, messages_of
+from actors.runs.resume import read_resolved
+from actors.runs.rounds_csv import ROUNDS, RoundsTable
+from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
+from prism.events import PostEvent
+from prism.expectations import guess
+from prism.scorecard import TreeShape, shape_of, trees_of
+
+ROUNDS_PREFIX, CASCADES, BY = "rounds.", "cascades.", "by."
+MEAN, GROWTH = "mean", "growth"
+"""The words between the prefix and a column, for its mean over the rounds, or its mean change in a round."""
+SHORT: Final = {
+    "engagement": "behaviour.engagement_per_post_seen",
+    "largest_cascade": "largest_cascade.size",
+    "deepest_cascade": "largest_cascade.depth",
+}
+"""`{name: place}` of measures that stand deeper in the summary."""
+SHAPES: Final = ("size", "depth", "breadth", "virality")
+"""The numbers of each cascade: its posts, the steps to its farthest post, the most posts at one depth, and its
+structural virality, which only cascades of two posts or more have."""
+PEOPLE: Final = "people"
+ACTS: Final = {"posts": "publish", "replies": "reply", "reshares": "reshare", "likes": "like"}
+"""`{what people do: its kind in the journal}`."""
+PER_PERSON: Final = "_per_person"
+TOTALS: Final = (PEOPLE, *ACTS, *(f"{name}{PER_PERSON}" for name in ACTS))
+"""The totals over the people who have a value of an attribute."""
+
+
+class RoundsPlace(NamedTuple):
+    """A place among the rounds: a column, and its statistic, `growth`, or nothing for its last value."""
+
+    column: str
+    over: str
+
+
+def rounds_place(place: str) -> RoundsPlace:
+    """Return the column and the statistic of a place that begins with `rounds.`."""
+    first, _, rest = place.removeprefix(ROUNDS_PREFIX).partition(".")
+    return (
+        RoundsPlace(rest, first)
+        if rest and (is_statistic(first) or first == GROWTH)
+        else RoundsPlace(place.removeprefix(ROUNDS_PREFIX), "")
+    )
+
+
+def has_rounds(place: str) -> bool:
+    """Return whether a measure is the mean of several values in each run: one for each round."""
+    return place.startswith(ROUNDS_PREFIX) and rounds_place(place).over in (MEAN, GROWTH)
+
+
+def cascades_problem(place: str) -> str:
+    """Return what is wrong with a place that begins with `cascades.`; empty if nothing is."""
+    name, _, rest = place.removeprefix(CASCADES).partition(".")
+    if name == "alone" and not rest:
+        return ""
+    if name == "at_least":
+        return (
+            ""
+            if rest.isdecimal() and int(rest)
+            else f"expected posts from 1 on after {CASCADES}at_least., got {rest!r}"
+        )
+    if name in SHAPES:
+        return "" if is_statistic(rest) else f"expected {IN_WORDS} after {CASCADES}{name}., got {rest!r}"
+    known = ["alone", "at_least.5", *(f"{shape}.mean" for shape in SHAPES)]
+    return f"no measure {place!r}: {guess(place, [CASCADES + each for each in known])}"
+
+
+def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
+    """Return what is wrong with a place that begins with `by.`; empty if nothing is.
+
+    Args:
+        attributes: those that the configuration declares.
+    """
+    parts = place.split(".")
+    if len(parts) < 4:
+        return f"expected {BY}ATTRIBUTE.VALUE.TOTAL, such as {BY}party.left.likes, got {place!r}"
+    if parts[1] not in attributes:
+        known = f": {guess(parts[1], attributes)}" if attributes else ": population.attributes declares none"
+        return f"no attribute {parts[1]!r}{known}"
+    values = getattr(attributes[parts[1]], "values", ())
+    value = ".".join(parts[2:-1])
+    if values and value not in values:
+        return f"no value {value!r} of {parts[1]}: {guess(value, values)}"
+    return "" if parts[-1] in TOTALS else f"no total {parts[-1]!r}: expected one of {', '.join(TOTALS)}"
+
+
+class RunNumbers:
+    """The numbers of a run that has ended. What a place needs is read when the first such place is asked for.
+
+    Args:
+        summary: the content of `summary.json`.
+        rounds: reads the rounds.
+        path: the run's directory; None for a run in memory, which has no journal.
+    """
+
+    def __init__(self, summary: Mapping[str, Any], rounds: Callable[[], RoundsTable], path: Path | None) -> None:
+        self._summary = summary
+        self._read_rounds = rounds
+        self._path = path
+
+    @property
+    def _name(self) -> str:
+        return "run in memory" if self._path is None else str(self._path)
+
+    def value(self, place: str) -> float:
+        """Return the number at a place.
+
+        Raises:
+            RunDirectoryError: the run has no such number.
+            JournalError: a file of it cannot be read.
+            ConfigError: its people cannot be made again.
+        """
+        if place.startswith(ROUNDS_PREFIX):
+            return self._of_rounds(place)
+        if place.startswith(CASCADES) and "cascade_sizes" in self._summary:
+            return self._of_cascades(place)
+        if place.startswith(BY) and "cascade_sizes" in self._summary:
+            return self._of_people(place)
+        return self.number(place, self._found(place))
+
+    def number(self, place: str, value: Any) -> float:
+        """Return a value as a number.
+
+        Raises:
+            RunDirectoryError: it is none.
+        """
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+            inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"
+            problem = f"the measure {place!r} is no number but {type(value).__name__}{inner}"
+            raise RunDirectoryError(f"{self._name}: {problem}")
+        return float(value)
+
+    def over_rounds(self, place: str) -> list[float]:
+        """Return the values of the column of a place, one for each round; for `growth`, their changes from 0 on.
+
+        Raises:
+            RunDirectoryError: the run has no such column.
+        """
+        (column, over), rounds = rounds_place(place), self._rounds
+        if column not in rounds:
+            problem = f"expected a column of {ROUNDS}: {', '.join(rounds)}, got {column!r}"
+            raise RunDirectoryError(f"{self._name}: {problem}")
+        values = rounds[column]
+        if over != GROWTH:
+            return values
+        return [after - before for before, after in zip([0.0, *values], values, strict=False)]
+
+    @cached_property
+    def _rounds(self) -> RoundsTable:
+        return self._read_rounds()
+
+    def _of_rounds(self, place: str) -> float:
+        found, over = self.over_rounds(place), rounds_place(place).over
+        if not found:
+            return self.number(place, None)
+        if over in (MEAN, GROWTH):
+            return self.number(place, math.fsum(found) / len(found))
+        return self.number(place, statistic(found, over) if over else found[-1])
+
+    def _found(self, place: str) -> Any:
+        value: Any = self._summary
+        for part in SHORT.get(place, place).split("."):
+            if not isinstance(value, Mapping) or part not in value:
+                known = ", ".join(value) if isinstance(value, Mapping) else "nothing below it"
+                raise RunDirectoryError(f"{self._name}: no measure {place!r}: expected one of {known}")
+            value = value[part]
+        return value
+
+    def _of_cascades(self, place: str) -> float:
+        """Return a share of the cascades, or a statistic of a number that each of them has; 0 without any."""
+        if problem := cascades_problem(place):
+            raise RunDirectoryError(f"{self._name}: {problem}")
+        sizes = {int(size): count for size, count in self._summary["cascade_sizes"].items()}
+        name, _, rest = place.removeprefix(CASCADES).partition(".")
+        if name == "alone":
+            return 1.0 - share_of_at_least(sizes, 2) if sizes else 0.0
+        if name == "at_least":
+            return share_of_at_least(sizes, int(rest))
+        values: Sequence[float] = spread_out(sizes).tolist() if name == "size" else self._shapes(name)
+        return statistic(values, rest) if values else 0.0
+
+    def _shapes(self, name: str) -> list[float]:
+        if name == "depth":
+            return [float(each.depth) for each in self._trees]
+        if name == "breadth":
+            return [round(each.breadth_share * each.size) for each in self._trees]
+        return [each.virality for each in self._trees if each.size > 1]
+
+    @cached_property
+    def _trees(self) -> list[TreeShape]:
+        """The shape of every cascade."""
+        posts = [(each.post, each.tick, each.parent) for each in self._events if each.kind != "like"]
+        return [shape_of(tree) for tree in trees_of(posts, 1.0).values()]
+
+    @cached_property
+    def _events(self) -> list[PostEvent]:
+        """The posts and likes of the journal, in their order."""
+        disk = RealDisk(self._directory("cascades and people"))
+        _, offset = read_header(disk)
+        found = (decoded(raw) for messages in messages_of(disk, offset, 0) for raw in messages)
+        return [message for message in found if isinstance(message, PostEvent)]
+
+    def _directory(self, what: str) -> Path:
+        """Return the directory of the run.
+
+        Raises:
+            RunDirectoryError: it is in memory.
+        """
+        if self._path is None:
+            problem = f"{what} are worked out of the journal, which a run in memory does not keep"
+            raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
+        return self._path
+
+    def _of_people(self, place: str) -> float:
+        path = self._directory("totals by attribute")
+        config = read_resolved(path / CONFIG)
+        if problem := by_problem(place, config.population.attributes):
+            raise RunDirectoryError(f"{path}: {problem}")
+        _, attribute, *value, total = place.split(".")
+        return self.by(attribute).get(".".join(value), dict.fromkeys(TOTALS, 0.0))[total]
+
+    def by(self, attribute: str) -> dict[str, dict[str, float]]:
+        """Return `{value of an attribute: {total: number}}`, the values in order.
+
+        Raises:
+            RunDirectoryError: the run has no such attribute.
+        """
+        people = self._people
+        declared = list(people[0].attributes) if people else []
+        if attribute not in declared:
+            known = guess(attribute, declared) if declared else "population.attributes declares none"
+            raise RunDirectoryError(f"{self._name}: no attribute {attribute!r}: {known}")
+        values = [_text(persona.attributes[attribute]) for persona in people]
+        found: defaultdict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys((PEOPLE, *ACTS), 0.0))
+        for person, value in enumerate(values):
+            found[value][PEOPLE] += 1
+            for name, kind in ACTS.items():
+                found[value][name] += self._acts[kind][person]
+        for totals in found.values():
+            totals |= {f"{name}{PER_PERSON}": totals[name] / totals[PEOPLE] for name in ACTS}
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def _people(self) -> Sequence[Any]:
+        """The personas of the run's people, made again; none in another domain."""
+        path = self._directory("totals by attribute")
+        population = getattr(build_domain(read_resolved(path / CONFIG)).domain, "population", None)
+        return () if population is None else population.personas
+
+    @cached_property
+    def _acts(self) -> dict[str, Counter[int]]:
+        """`{kind: {person: how often}}`."""
+        found: dict[str, Counter[int]] = {kind: Counter() for kind in ACTS.values()}
+        for event in self._events:
+            found[event.kind][event.agent] += 1
+        return found
+
+
+def _text(value: object) -> str:
+    """Return the value of an attribute as it stands in a place: a text, a number, or `true`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

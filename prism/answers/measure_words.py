@@ -1,0 +1,194 @@
+"""The words for a measure in a sentence: what it is of, its unit, and how a difference of it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from prism.distribution import STATISTICS
+
+
+class Degrees(NamedTuple):
+    """The words for less, more, and a multiple: `smaller`, `larger`, `as large`."""
+
+    less: str
+    more: str
+    times: str
+
+
+SIZE, NUMBER = Degrees("smaller", "larger", "as large"), Degrees("fewer", "more", "as many")
+LEVEL, DEPTH = Degrees("lower", "higher", "as high"), Degrees("shallower", "deeper", "as deep")
+PERCENT, SHARE, POINTS = "percent", "share", "percentage points"
+"""Units beside nouns: a number in percent, a number from 0 to 1 that is said in percent, and a spread of percents."""
+SAME: Final = 0.0005
+"""The relative difference below which two numbers are said to be the same."""
+
+
+class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
+    """The words for a measure.
+
+    Args:
+        subject: what it is of, as the sentence has it: `the largest cascade`.
+        verb: in the past tense: `had`, `was`.
+        unit: a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing.
+        units: the noun for several; by default `unit` with an s.
+        degrees: the words for a difference.
+        sizes: 1 if more of it means larger cascades, -1 if it means smaller ones, 0 if it says nothing on them.
+    """
+
+    subject: str
+    verb: str = "was"
+    unit: str = ""
+    units: str = ""
+    degrees: Degrees = LEVEL
+    sizes: int = 0
+
+    def amount(self, value: float, *, bare: bool = False) -> str:
+        """Return a value with its unit; `bare` leaves out a noun that was said before."""
+        if self.unit == SHARE:
+            return f"{figure(100 * value)}%"
+        if self.unit == PERCENT:
+            return f"{figure(value)}%"
+        if not self.unit or bare:
+            return figure(value)
+        noun = POINTS if self.unit == POINTS else self.unit if value == 1 else self.units or f"{self.unit}s"
+        return f"{figure(value)} {noun}"
+
+    def change(self, first: float, second: float) -> str:
+        """Return the difference of the first from the second in words: `78% smaller`, `0.4 percentage points lower`."""
+        difference = first - second
+        if abs(difference) <= SAME * max(abs(first), abs(second)):
+            return "the same"
+        word = self.degrees.more if difference > 0 else self.degrees.less
+        if self.unit in (PERCENT, SHARE):
+            return f"{figure(abs(difference) * (100 if self.unit == SHARE else 1))} {POINTS} {word}"
+        if first < 0 or second <= 0:
+            return f"{self.amount(abs(difference), bare=True)} {word}"
+        if first >= 3 * second:
+            return f"{figure(first / second, 2)} times {self.degrees.times}"
+        return f"{figure(100 * abs(difference) / second, 2)}% {word}"
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """Return a number with so many significant digits and no zeros at its end; whole from 100 on."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}g}"
+    return f"{value:.4f}".rstrip("0").rstrip(".") if "e" in text and abs(value) >= 1e-4 else text
+
+
+_ACTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "posts": ("wrote", "post", "posts"),
+    "replies": ("wrote", "reply", "replies"),
+    "reshares": ("made", "reshare", "reshares"),
+    "likes": ("gave", "like", "likes"),
+}
+"""`{what people do: (verb, noun for one, noun for several)}`."""
+_LARGEST = MeasureWords(subject="the largest cascade", verb="had", unit="post", degrees=SIZE, sizes=1)
+_DEEPEST = MeasureWords(subject="the deepest cascade", verb="had", unit="step", degrees=DEPTH, sizes=1)
+_ALONE = MeasureWords(subject="the share of posts without a reply or reshare", unit=SHARE, sizes=-1)
+_MEAN = MeasureWords(subject="the mean cascade", verb="had", unit="post", degrees=SIZE, sizes=1)
+_MEDIAN = msgspec.structs.replace(_MEAN, subject="the median cascade")
+_ENGAGEMENT = MeasureWords(subject="engagement per post seen")
+_KNOWN: Final[Mapping[str, MeasureWords]] = {
+    "largest_cascade": _LARGEST,
+    "largest_cascade.size": _LARGEST,
+    "cascades.size.max": _LARGEST,
+    "deepest_cascade": _DEEPEST,
+    "cascades.depth.max": _DEEPEST,
+    "largest_cascade.depth": msgspec.structs.replace(_DEEPEST, subject="the largest cascade"),
+    "cascades.alone": _ALONE,
+    "cascades_alone": _ALONE,
+    "cascades.size.mean": _MEAN,
+    "cascade_size_mean": _MEAN,
+    "cascades.size.median": _MEDIAN,
+    "cascade_size_median": _MEDIAN,
+    "engagement": _ENGAGEMENT,
+    "behaviour.engagement_per_post_seen": _ENGAGEMENT,
+    "fallback_share": MeasureWords(subject="the share of fallbacks among choices", unit=SHARE),
+    "interest_rate": MeasureWords(subject="the interest rate", unit=PERCENT),
+    "inflation": MeasureWords(subject="inflation", unit=PERCENT),
+    "gdp_growth": MeasureWords(subject="growth of output", unit=PERCENT),
+    "unemployment": MeasureWords(subject="unemployment", unit=PERCENT),
+    "total_economic_value": MeasureWords(subject="total economic value"),
+}
+_UNITS: Final = {"size": ("post", SIZE), "depth": ("step", DEPTH), "breadth": ("post", SIZE), "virality": ("", LEVEL)}
+"""`{number of a cascade: (its unit, the words for a difference)}`."""
+
+
+def words_of(name: str, place: str) -> MeasureWords:
+    """Return the words for a measure.
+
+    Args:
+        name: the measure's own name, which stands for it where nothing better is known.
+        place: where it is found.
+    """
+    if place.startswith("rounds."):
+        return _of_rounds(place.removeprefix("rounds."))
+    return _of_summary(name, place)
+
+
+def _of_summary(name: str, place: str) -> MeasureWords:
+    if place in _KNOWN:
+        return _KNOWN[place]
+    if place in _ACTS:
+        verb, one, several = _ACTS[place]
+        grows = int(place in ("replies", "reshares"))
+        return MeasureWords(subject="people", verb=verb, unit=one, units=several, degrees=NUMBER, sizes=grows)
+    first, _, rest = place.partition(".")
+    if first == "cascades" and rest:
+        return _of_cascades(name, rest)
+    if first == "by" and rest:
+        return _of_people(name, rest)
+    return MeasureWords(subject=name.replace("_", " "))
+
+
+def _of_cascades(name: str, rest: str) -> MeasureWords:
+    shape, _, over = rest.partition(".")
+    if shape == "at_least":
+        return MeasureWords(subject=f"the share of cascades of at least {over} posts", unit=SHARE, sizes=1)
+    if shape not in _UNITS:
+        return MeasureWords(subject=name.replace("_", " "))
+    unit, degrees = _UNITS[shape]
+    return MeasureWords(subject=f"{statistic_in_words(over)} {shape} of cascades", unit=unit, degrees=degrees, sizes=1)
+
+
+def _of_people(name: str, rest: str) -> MeasureWords:
+    attribute, *value, total = rest.split(".")
+    per_person = total.endswith("_per_person")
+    act = _ACTS.get(total.removesuffix("_per_person"))
+    if act is None:
+        return MeasureWords(subject=name.replace("_", " "))
+    whose = f"people of {attribute} {'.'.join(value)}"
+    subject = f"each of the {whose}" if per_person else whose
+    return MeasureWords(subject=subject, verb=act[0], unit=act[1], units=act[2], degrees=NUMBER)
+
+
+def _of_rounds(rest: str) -> MeasureWords:
+    over, _, column = rest.partition(".")
+    if not column:
+        words = _of_summary(rest, rest)
+        return msgspec.structs.replace(words, subject=f"{words.subject} at the end") if words.unit == PERCENT else words
+    words = _of_summary(column, column)
+    plain = words.subject.removeprefix("the ") if words.unit == PERCENT else column.replace("_", " ")
+    if over == "growth":
+        return MeasureWords(subject=f"the growth of {plain} in a round", degrees=words.degrees)
+    if over == "sd":
+        unit = POINTS if words.unit == PERCENT else ""
+        return MeasureWords(subject=f"the standard deviation of {plain} over the rounds", unit=unit)
+    said = f"{statistic_in_words(over)} {plain} over the rounds"
+    unit = PERCENT if words.unit == PERCENT else ""
+    return MeasureWords(subject=said, unit=unit, sizes=words.sizes)
+
+
+def statistic_in_words(name: str) -> str:
+    """Return a statistic as it stands before a noun: `the median`, `the 90% quantile of the`."""
+    if name in ("mean", "median"):
+        return f"the {name}"
+    if name in STATISTICS:
+        return {"min": "the smallest", "max": "the largest", "sd": "the standard deviation of the"}[name]
+    return f"the {int(name.removeprefix('q'))}% quantile of the" if name[1:].isdecimal() else name

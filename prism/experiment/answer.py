@@ -1,0 +1,284 @@
+"""Answers in sentences: what was found, whether chance could have made it, and what a reader would misunderstand.
+
+Terminal, report, view and JSON show the sentences that are made here. A sentence has the means, their difference in
+words, and the p value. Whatever points the other way stands behind it: where the largest cascade is larger and most
+cascades are smaller, both are said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from prism.answers import SIZE, MeasureWords, figure
+from prism.distribution import share_of_at_least
+from prism.experiment.hypothesis import UNPAIRED
+from prism.experiment.power import smallest_p
+from prism.experiment.statistics import Comparison, SeveralCompared
+
+FEW_SEEDS, ENOUGH_SEEDS = 10, 20
+"""Seeds below which they are said to be few, and those that docs/experiments.md advises."""
+NOTABLE = 0.01
+"""The difference of two shares of cascades from which on it is said."""
+NOTABLE_SIZE = 0.05
+"""The relative difference of the largest cascades from which on it is said."""
+AGREED = 2 / 3
+"""The share of the seeds that must agree on what is said to point the other way."""
+GROUPS_SAID = 3
+
+Finding = Literal["yes", "no", "undecided", "described"]
+Sizes = Mapping[int, int]
+"""`{posts: cascades of that size}` of a run."""
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer.
+
+    Args:
+        hypothesis: what was asked, with its test; empty for a description.
+        finding: `yes` for a hypothesis that is supported, `no` for one whose opposite is, `undecided` for the others;
+            `described` where nothing was asked.
+        text: the answer, in sentences.
+    """
+
+    hypothesis: str = ""
+    finding: Finding
+    text: str
+
+
+class Side(NamedTuple):
+    """One side of a comparison.
+
+    Args:
+        said: the condition as it stands in a sentence: `with a hot feed`, `under few`.
+        values: of the measure, one for each seed; of matched sides in the same order.
+        sizes: the sizes of the cascades under each seed; none in a world without cascades.
+        beside: `{words of another measure of the same runs: its values}`, which may point the other way.
+    """
+
+    said: str
+    values: Sequence[float]
+    sizes: Sequence[Sizes] = ()
+    beside: Sequence[tuple[MeasureWords, Sequence[float]]] = ()
+
+
+def condition_in_words(name: str, settings: Mapping[str, Any]) -> str:
+    """Return a condition as it stands in a sentence: `with a hot feed`, or `under` its name."""
+    if list(settings) == ["feed.algorithm"]:
+        feed = str(settings["feed.algorithm"])
+        return f"with {'an' if feed[:1] in 'aeiou' else 'a'} {feed} feed"
+    return f"under {name}"
+
+
+def answered(each: Comparison, words: MeasureWords, first: Side, second: Side, alpha: float) -> Answer:
+    """Return the answer to a hypothesis on two conditions.
+
+    Args:
+        alpha: the false alarms that are accepted over all hypotheses together.
+    """
+    hypothesis = each.hypothesis
+    finding: Finding = "yes" if each.supported else "no" if each.refuted else "undecided"
+    fact = _contrast(words, first, second, is_matched=hypothesis.test not in UNPAIRED)
+    seeds = min(len(first.values), len(second.values))
+    chance = _doubt(each, words) if finding == "undecided" else ""
+    said = f"{_opening(each, finding, words)} {fact}{chance} ({_p(each)}{_few(seeds)})."
+    sentences = [said, *_untestable(each, seeds, alpha), *crossings(words, first, second)]
+    return Answer(hypothesis=hypothesis.with_test, finding=finding, text=" ".join(sentences))
+
+
+def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callable[[str], str], alpha: float) -> Answer:
+    """Return the answer to a hypothesis on several conditions, or on the levels of a factor.
+
+    Args:
+        said: returns a group as it stands in a sentence.
+        alpha: as for `answered`.
+    """
+    ordered = sorted(each.groups.items(), key=lambda group: group[1].mean)
+    (low, least), (high, most) = ordered[0], ordered[-1]
+    seeds = min(group.count for group in each.groups.values())
+    finding: Finding = "yes" if each.supported else "undecided"
+    begin = "Yes, they differ." if each.supported else _UNDECIDED
+    fact = (
+        f"Over {_seeds(seeds)} {words.subject} {words.verb} on average between {words.amount(least.mean)} {said(low)} "
+        f"and {words.amount(most.mean, bare=True)} {said(high)}"
+    )
+    chance = "" if each.supported else _doubt(each, words)
+    text = " ".join([f"{begin} {fact}{chance} ({_p(each)}{_few(seeds)}).", *_untestable(each, seeds, alpha)])
+    return Answer(hypothesis=each.hypothesis.with_test, finding=finding, text=text)
+
+
+def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool = True) -> Answer:
+    """Return what a measure was in some conditions of which nothing was asked.
+
+    Args:
+        is_matched: whether the values of all sides are those of the same seeds in the same order.
+    """
+    seeds = min(len(side.values) for side in sides)
+    if len(sides) == 2:
+        fact = _contrast(words, *sides, is_matched=is_matched)
+        rest = list(crossings(words, *sides))
+    else:
+        means = [(fmean(side.values), side.said) for side in sides]
+        shown = means if len(means) <= GROUPS_SAID else [min(means), max(means)]
+        amounts = [f"{words.amount(mean, bare=place > 0)} {said}" for place, (mean, said) in enumerate(shown)]
+        between = "between " if len(means) > GROUPS_SAID else ""
+        listed = " and ".join([", ".join(amounts[:-1]), amounts[-1]]) if amounts[1:] else amounts[0]
+        fact = f"Over {_seeds(seeds)} {words.subject} {words.verb} {_average(seeds)}{between}{listed}"
+        rest = []
+    caution = _ONE_SEED if seeds == 1 else f"not tested{_few(seeds)}"
+    return Answer(finding="described", text=" ".join([f"{fact} ({caution}).", *rest]))
+
+
+def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
+    """Yield a sentence for each thing that points the other way than the means of a measure.
+
+    Most seeds, where a few make the mean; most cascades, or the largest; other measures of the same runs.
+    """
+    difference = fmean(first.values) - fmean(second.values)
+    if difference == 0.0:
+        return
+    if len(first.values) == len(second.values):
+        opposed = sum((one - other) * difference < 0 for one, other in zip(first.values, second.values, strict=True))
+        if 2 * opposed > len(first.values):
+            yield (
+                f"But in {opposed:,} of {_seeds(len(first.values))} it was the other way around: the mean comes "
+                "from the others."
+            )
+    if words.sizes and first.sizes and second.sizes:
+        direction = words.sizes * difference
+        yield from _crossed_cascades(first.sizes, second.sizes, direction, is_largest="largest" in words.subject)
+    for (other, ours), (_, theirs) in zip(first.beside, second.beside, strict=True):
+        apart = fmean(ours) - fmean(theirs)
+        if apart * difference < 0 and _agree(ours, theirs, apart) and other.change(1 + apart, 1) != "the same":
+            word = other.degrees.more if apart > 0 else other.degrees.less
+            yield f"But {other.subject} was {word}: {other.amount(fmean(ours))} against {other.amount(fmean(theirs))}."
+
+
+def _crossed_cascades(
+    first: Sequence[Sizes], second: Sequence[Sizes], direction: float, *, is_largest: bool
+) -> Iterator[str]:
+    """Yield sentences on cascades that are larger where the measure says smaller, or smaller where it says larger.
+
+    Args:
+        direction: above 0 if the measure says that the cascades of the first are larger.
+        is_largest: whether the measure is about the largest cascade.
+    """
+    word = SIZE.less if direction > 0 else SIZE.more
+    ours, theirs = [list(map(_median, each)) for each in (first, second)]
+    if (fmean(ours) - fmean(theirs)) * direction < 0 and _agree(ours, theirs, -direction):
+        middle, other = fmean(ours), fmean(theirs)
+        noun = "post" if figure(middle) == "1" else "posts"
+        yield f"But most cascades were {word}: a median of {figure(middle)} {noun} against {figure(other)}."
+    elif (found := _crossed_share(first, second, direction)) is not None:
+        least, share, other = found
+        if least == 2:
+            fewer = "more" if direction > 0 else "fewer"
+            alone = f"{figure(100 * (1 - share), 2)}% against {figure(100 * (1 - other), 2)}%"
+            yield f"But {fewer} posts stayed without a reply or reshare: {alone}."
+        else:
+            more = "fewer" if direction > 0 else "more"
+            shares = f"{figure(100 * share, 2)}% against {figure(100 * other, 2)}%"
+            yield f"But {more} cascades had at least {least:,} posts: {shares}."
+    ours, theirs = [[float(max(each, default=0)) for each in sizes] for sizes in (first, second)]
+    apart = fmean(ours) - fmean(theirs)
+    is_notable = abs(apart) > NOTABLE_SIZE * max(fmean(ours), fmean(theirs))
+    if not is_largest and apart * direction < 0 and is_notable and _agree(ours, theirs, apart):
+        yield f"But the largest cascade was {word}: {figure(fmean(ours))} posts against {figure(fmean(theirs))}."
+
+
+def _crossed_share(
+    first: Sequence[Sizes], second: Sequence[Sizes], direction: float
+) -> tuple[int, float, float] | None:
+    """Return the size, and the shares of cascades of at least that size, that differ most the other way."""
+    found: tuple[int, float, float] | None = None
+    most = NOTABLE
+    for least in sorted({size for sizes in (*first, *second) for size in sizes if size > 1}):
+        ours, theirs = ([share_of_at_least(each, least) for each in sizes] for sizes in (first, second))
+        apart = fmean(ours) - fmean(theirs)
+        if apart * direction < 0 and abs(apart) >= most and _agree(ours, theirs, apart):
+            most, found = abs(apart), (least, fmean(ours), fmean(theirs))
+    return found
+
+
+def _agree(ours: Sequence[float], theirs: Sequence[float], direction: float) -> bool:
+    """Return whether enough seeds differ in this direction."""
+    pairs = list(zip(ours, theirs, strict=False))
+    return sum((one - other) * direction > 0 for one, other in pairs) >= AGREED * len(pairs)
+
+
+def _median(sizes: Sizes) -> float:
+    """Return the smallest size that half of the cascades do not exceed; 0 without cascades."""
+    reached, total = 0, sum(sizes.values())
+    for size in sorted(sizes):
+        reached += sizes[size]
+        if 2 * reached >= total:
+            return float(size)
+    return 0.0
+
+
+_UNDECIDED = "Undecided."
+_ONE_SEED = "one seed says nothing about chance"
+
+
+def _opening(each: Comparison, finding: Finding, words: MeasureWords) -> str:
+    hypothesis = each.hypothesis
+    if finding == "undecided":
+        return f"Not tested: {each.basis.untested}." if each.basis.untested else _UNDECIDED
+    if hypothesis.margin is not None:
+        within = words.amount(hypothesis.margin)
+        return f"Yes, equal within {within}." if finding == "yes" else f"No, further apart than {within}."
+    if finding == "no":
+        return "No, the opposite."
+    return "Yes, they differ." if hypothesis.alternative == "two-sided" else "Yes."
+
+
+def _doubt(each: Comparison | SeveralCompared, words: MeasureWords) -> str:
+    """Return what is undecided about a difference; empty where there was nothing to test."""
+    if each.basis.untested:
+        return ""
+    margin = each.hypothesis.margin
+    if margin is None:
+        return ", which chance alone may have made"
+    return f", which may lie within {words.amount(margin)} or beyond"
+
+
+def _contrast(words: MeasureWords, first: Side, second: Side, *, is_matched: bool) -> str:
+    """Return the means of two sides and their difference, without a full stop."""
+    one, other, seeds = fmean(first.values), fmean(second.values), min(len(first.values), len(second.values))
+    matched = "matched " if is_matched and seeds > 1 else ""
+    return (
+        f"Over {_seeds(seeds, matched)} {words.subject} {words.verb} {_average(seeds)}{words.amount(one)} {first.said} "
+        f"and {words.amount(other, bare=True)} {second.said}, {words.change(one, other)}"
+    )
+
+
+def _seeds(seeds: int, matched: str = "") -> str:
+    return "one seed" if seeds == 1 else f"{seeds:,} {matched}seeds"
+
+
+def _average(seeds: int) -> str:
+    return "on average " if seeds > 1 else ""
+
+
+def _few(seeds: int) -> str:
+    return f"; {seeds:,} seeds are few" if seeds < FEW_SEEDS else ""
+
+
+def _p(each: Comparison | SeveralCompared) -> str:
+    """Return the corrected p value in words: of the hypothesis, or of its opposite where that is supported."""
+    value = each.p_holm
+    if isinstance(each, Comparison) and each.refuted and each.p_opposite is not None:
+        value = min(1.0, each.among * each.p_opposite)
+    p = "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+    return f"{p}, corrected for {each.among:,} hypotheses" if each.among > 1 else p
+
+
+def _untestable(each: Comparison | SeveralCompared, seeds: int, alpha: float) -> Iterator[str]:
+    """Yield a sentence where so few seeds could not have decided anything."""
+    groups = len(each.groups) if isinstance(each, SeveralCompared) else 2
+    least = smallest_p(each.hypothesis, seeds, groups)
+    if not each.supported and least > alpha:
+        yield f"{seeds:,} seeds can never decide it: the smallest p value of this test is {figure(least, 2)}."

@@ -1,0 +1,133 @@
+"""Measures of a real run, held against its posts one by one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from statistics import mean, stdev
+
+import pytest
+
+from actors import RunDirectoryError, RunResult, run
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.measures import by_problem, cascades_problem
+from actors.runs.questions import decoded, messages_of
+from prism import load_config
+from prism.events import PostEvent
+
+CONFIG = load_config("""
+simulation: {seed: 3, rounds: 4, ticks_per_round: 12}
+population:
+  size: 60
+  posts_per_session: 0.5
+  activity: {mean: 0.9}
+  attributes:
+    party: {type: text, values: [left, right]}
+    level: {type: bool, default: true}
+""")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return run(CONFIG, out=tmp_path_factory.mktemp("runs") / "run")
+
+
+@pytest.fixture(scope="module")
+def events(result: RunResult) -> list[PostEvent]:
+    assert result.path is not None
+    disk = RealDisk(result.path)
+    _, offset = read_header(disk)
+    messages = (decoded(raw) for tick in messages_of(disk, offset, 0) for raw in tick)
+    return [message for message in messages if isinstance(message, PostEvent)]
+
+
+@pytest.fixture(scope="module")
+def cascades(events: list[PostEvent]) -> list[list[int]]:
+    """Return the depth of each post of each cascade."""
+    depth, root = dict[int, int](), dict[int, int]()
+    found = defaultdict[int, list[int]](list)
+    for event in events:
+        if event.kind == "like":
+            continue
+        above = event.parent
+        depth[event.post] = 0 if above is None else depth[above] + 1
+        root[event.post] = event.post if above is None else root[above]
+        found[root[event.post]].append(depth[event.post])
+    return list(found.values())
+
+
+def test_the_shapes_of_cascades_are_those_of_the_posts(result: RunResult, cascades: list[list[int]]) -> None:
+    sizes = [len(each) for each in cascades]
+    assert max(sizes) > 2, "a run without cascades tells nothing"
+    assert result.measure("cascades.size.mean") == pytest.approx(mean(sizes))
+    assert result.measure("cascades.size.median") == sorted(sizes)[(len(sizes) - 1) // 2]
+    assert result.measure("cascades.size.max") == max(sizes) == result.measure("largest_cascade")
+    assert result.measure("cascades.alone") == pytest.approx(sizes.count(1) / len(sizes))
+    assert result.measure("cascades.at_least.3") == pytest.approx(sum(size >= 3 for size in sizes) / len(sizes))
+    assert result.measure("cascades.depth.mean") == pytest.approx(mean(map(max, cascades)))
+    assert result.measure("cascades.breadth.max") == max(max(Counter(each).values()) for each in cascades)
+    assert 1.0 <= result.measure("cascades.virality.median") < 4.0
+
+
+def test_the_rounds_have_the_shapes_of_cascades_and_statistics_over_them(result: RunResult) -> None:
+    for column, place in (
+        ("cascade_size_mean", "cascades.size.mean"),
+        ("cascade_size_median", "cascades.size.median"),
+        ("cascades_alone", "cascades.alone"),
+        ("cascades_at_least_10", "cascades.at_least.10"),
+    ):
+        assert result.rounds[column][-1] == pytest.approx(result.measure(place), abs=1e-6)
+    likes = result.rounds["likes"]
+    assert result.measure("rounds.likes") == likes[-1]
+    assert result.measure("rounds.mean.likes") == pytest.approx(mean(likes))
+    assert result.measure("rounds.sd.likes") == pytest.approx(stdev(likes))
+    assert result.measure("rounds.q25.likes") == sorted(likes)[0]
+    assert result.measure("rounds.median.likes") == sorted(likes)[1]
+    assert result.measure("rounds.growth.likes") == pytest.approx(likes[-1] / len(likes))
+
+
+def test_totals_by_attribute_add_up_to_those_of_the_run(result: RunResult) -> None:
+    parties = result.by("party")
+    assert set(parties) == {"left", "right"}
+    assert sum(each["people"] for each in parties.values()) == 60
+    for name in ("posts", "replies", "reshares", "likes"):
+        assert sum(each[name] for each in parties.values()) == result.summary.world[name]
+    left = parties["left"]
+    assert result.measure("by.party.left.likes") == left["likes"] > 0
+    assert result.measure("by.party.left.likes_per_person") == left["likes"] / left["people"]
+    assert result.measure("by.level.true.people") == 60
+    assert result.measure("by.level.false.people") == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (
+            "cascades.size.average",
+            "expected mean, median, sd, min, max, or q01 to q99 after cascades.size., got 'average'",
+        ),
+        ("cascades.at_least.none", "expected posts from 1 on after cascades.at_least., got 'none'"),
+        ("cascades.widths", "no measure 'cascades.widths'"),
+        ("by.partei.left.likes", "no attribute 'partei': did you mean party?"),
+        ("rounds.sd.like", "expected a column of rounds.csv"),
+    ],
+)
+def test_a_place_that_does_not_exist_is_named_with_what_was_meant(result: RunResult, place: str, said: str) -> None:
+    with pytest.raises(RunDirectoryError) as refused:
+        result.measure(place)
+    assert said in str(refused.value)
+
+
+def test_the_same_places_are_refused_before_a_run() -> None:
+    assert cascades_problem("cascades.virality.q90") == cascades_problem("cascades.alone") == ""
+    assert by_problem("by.party.middle.likes", CONFIG.population.attributes).startswith("no value 'middle' of party")
+    assert by_problem("by.party.left.shares", CONFIG.population.attributes).startswith("no total 'shares'")
+    assert by_problem("by.party.left", CONFIG.population.attributes).startswith("expected by.ATTRIBUTE.VALUE.TOTAL")
+    assert by_problem("by.x.y.likes", {}) == "no attribute 'x': population.attributes declares none"
+
+
+def test_a_run_in_memory_has_the_sizes_and_says_what_it_lacks() -> None:
+    result = run(CONFIG, ticks=12)
+    assert result.measure("cascades.size.mean") >= 1.0
+    with pytest.raises(RunDirectoryError, match="worked out of the journal, which a run in memory does not keep: name"):
+        result.measure("cascades.depth.mean")

@@ -1,0 +1,199 @@
+"""Answers in sentences: of hypotheses that are supported, refuted and undecided, and of what points the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from prism.answers import MadeOf, caveats, words_of
+from prism.experiment import (
+    Hypothesis,
+    Side,
+    answered,
+    answered_of_several,
+    compared,
+    compared_groups,
+    condition_in_words,
+    described_by,
+    holm,
+)
+
+ALPHA = 0.05
+CHRONOLOGICAL, INTEREST = "with a chronological feed", "with an interest feed"
+TWO_OF_MOST: Sequence[Mapping[int, int]] = [{1: 40, 2: 50, 64: 1}] * 5
+ONE_OF_MOST: Sequence[Mapping[int, int]] = [{1: 70, 2: 20, 296: 1}] * 5
+
+
+def answer(
+    first: Side, second: Side, place: str = "largest_cascade", *, measure: str = "m", **asked: object
+) -> tuple[str, str]:
+    """Return the finding and the text of the only hypothesis."""
+    hypothesis = Hypothesis(measure=measure, contrast=("a", "b"), **asked)  # type: ignore[arg-type]  # as the test says
+    (each,) = holm([compared(hypothesis, first.values, second.values)], ALPHA)
+    found = answered(each, words_of(measure, place), first, second, ALPHA)
+    return found.finding, found.text
+
+
+def test_a_crossing_distribution_is_said_beside_a_larger_largest_cascade() -> None:
+    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], TWO_OF_MOST)
+    second = Side(INTEREST, [290, 293, 296, 299, 302], ONE_OF_MOST)
+    assert answer(first, second, alternative="less") == (
+        "yes",
+        (
+            "Yes. Over 5 matched seeds the largest cascade had on average 64 posts with a chronological feed and 296 "
+            "with an interest feed, 78% smaller (p = 0.031; 5 seeds are few). But most cascades were larger: a median "
+            "of 2 posts against 1."
+        ),
+    )
+
+
+def test_a_distribution_that_does_not_cross_has_no_but() -> None:
+    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], [{1: 70, 2: 20, 64: 1}] * 5)
+    second = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 40, 2: 50, 296: 1}] * 5)
+    assert "But" not in answer(first, second, alternative="less")[1]
+
+
+def test_shares_of_cascades_cross_where_medians_are_equal() -> None:
+    first = Side(CHRONOLOGICAL, [60, 62, 64, 66, 68], [{1: 60, 2: 20, 3: 20}] * 5)
+    second = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 80, 2: 15, 300: 5}] * 5)
+    _, text = answer(first, second, alternative="less")
+    assert text.endswith("But fewer posts stayed without a reply or reshare: 60% against 80%.")
+    third = Side(INTEREST, [290, 293, 296, 299, 302], [{1: 60, 2: 30, 300: 10}] * 5)
+    _, text = answer(first, third, alternative="less")
+    assert text.endswith("But more cascades had at least 3 posts: 20% against 10%.")
+
+
+def test_of_a_measure_of_small_cascades_the_largest_that_point_the_other_way_are_said() -> None:
+    first = Side(CHRONOLOGICAL, [2, 2.1, 2.2, 2.3, 2.4], TWO_OF_MOST)
+    second = Side(INTEREST, [1, 1.1, 1.2, 1.3, 1.4], ONE_OF_MOST)
+    _, text = answer(first, second, "cascades.size.mean", alternative="greater")
+    assert text.endswith("But the largest cascade was smaller: 64 posts against 296.")
+    _, text = answer(first, second, "cascades.alone", alternative="greater")
+    assert "But most cascades were larger: a median of 2 posts against 1." in text, "more alone are smaller cascades"
+
+
+def test_seeds_that_point_the_other_way_are_counted() -> None:
+    first, second = Side("under a", [2, 2, 2, 2, 1]), Side("under b", [1, 1, 1, 1, 90])
+    _, text = answer(first, second, "likes")
+    assert "But in 4 of 5 seeds it was the other way around: the mean comes from the others." in text
+
+
+@pytest.mark.parametrize(
+    ("alternative", "begin"),
+    [("less", "Yes. Over 20 matched seeds people gave"), ("greater", "No, the opposite. Over 20 matched seeds people")],
+)
+def test_a_direction_is_supported_or_refuted(alternative: str, begin: str) -> None:
+    first = Side("under few", [float(seed) for seed in range(20)])
+    second = Side("under many", [seed + 10 + 0.01 * seed for seed in range(20)])
+    finding, text = answer(first, second, "likes", alternative=alternative)
+    assert finding == ("yes" if alternative == "less" else "no")
+    assert text.startswith(begin)
+    assert "9.5 likes under few and 19.6 under many, 52% fewer (p < 0.001)." in text
+
+
+def test_what_chance_may_have_made_is_undecided_and_few_seeds_are_said_to_decide_nothing() -> None:
+    first, second = Side("under a", [1.0, 2.0, 3.0]), Side("under b", [2.0, 3.5, 4.0])
+    finding, text = answer(first, second, "likes")
+    assert finding == "undecided"
+    assert text == (
+        "Undecided. Over 3 matched seeds people gave on average 2 likes under a and 3.17 under b, 37% fewer, which "
+        "chance alone may have made (p = 0.25; 3 seeds are few). 3 seeds can never decide it: the smallest p value of "
+        "this test is 0.25."
+    )
+
+
+def test_nothing_to_test_is_said_in_words() -> None:
+    same = Side("under a", [3.0] * 12)
+    finding, text = answer(same, same._replace(said="under b"), "likes")
+    assert finding == "undecided"
+    assert text.startswith("Not tested: no pair differs. Over 12 matched seeds people gave on average 3 likes under a")
+    assert "under b, the same (" in text
+
+
+@pytest.mark.parametrize(
+    ("shift", "finding", "begin"),
+    [
+        (0.0, "yes", "Yes, equal within 0.5%."),
+        (2.0, "no", "No, further apart than 0.5%."),
+        (0.5, "undecided", "Undecided."),
+    ],
+)
+def test_an_equality_of_an_economy_is_answered_in_percent(shift: float, finding: str, begin: str) -> None:
+    first = Side("under weak", [2.0 + 0.1 * (seed % 3) for seed in range(20)])
+    second = Side("under strong", [2.0 + shift + 0.1 * (seed % 5) / 2 for seed in range(20)])
+    found, text = answer(first, second, "rounds.mean.inflation", test="equivalence", margin=0.5)
+    assert found == finding
+    assert text.startswith(f"{begin} Over 20 matched seeds the mean inflation over the rounds was on average 2.09%")
+    assert "percentage points lower" in text
+    assert ("which may lie within 0.5% or beyond" in text) == (finding == "undecided")
+
+
+def test_an_economy_has_percents_and_points_and_says_where_its_course_points_the_other_way() -> None:
+    course = words_of("rounds.mean.unemployment", "rounds.mean.unemployment")
+    first = Side("under weak", [5.0] * 9 + [5.1], beside=[(course, [6.0] * 10)])
+    second = Side("under strong", [5.5] * 10, beside=[(course, [5.2] * 10)])
+    finding, text = answer(first, second, "unemployment", alternative="less")
+    assert (finding, text) == (
+        "yes",
+        (
+            "Yes. Over 10 matched seeds unemployment was on average 5.01% under weak and 5.5% under strong, 0.49 "
+            "percentage points lower (p < 0.001). But the mean unemployment over the rounds was higher: 6% against "
+            "5.2%."
+        ),
+    )
+
+
+def test_the_words_of_measures() -> None:
+    assert words_of("x", "rounds.sd.inflation").amount(0.8) == "0.8 percentage points"
+    assert words_of("x", "rounds.sd.inflation").subject == "the standard deviation of inflation over the rounds"
+    assert words_of("x", "rounds.q90.posts").subject == "the 90% quantile of the posts over the rounds"
+    assert words_of("x", "cascades.depth.max").amount(1.0) == "1 step"
+    assert words_of("x", "cascades.at_least.5").amount(0.125) == "12.5%"
+    assert words_of("x", "by.party.left.likes_per_person").subject == "each of the people of party left"
+    assert words_of("my_measure", "module:function").subject == "my measure"
+    assert words_of("x", "largest_cascade").change(296, 64) == "4.6 times as large"
+    assert words_of("x", "cascades.alone").change(0.5, 0.7) == "20 percentage points lower"
+    assert words_of("x", "gdp_growth").change(-0.5, 0.7) == "1.2 percentage points lower"
+
+
+def test_levels_of_a_factor_and_conditions_without_a_hypothesis_are_sentences_too() -> None:
+    hypothesis = Hypothesis(measure="likes", factor="feed.size", test="kruskal_wallis")
+    groups = {str(size): [size + seed / 10 for seed in range(10)] for size in (2, 5, 8)}
+    (each,) = holm([compared_groups(hypothesis, groups)], ALPHA)
+    words = words_of("likes", "likes")
+    found = answered_of_several(each, words, lambda level: f"with feed.size {level}", ALPHA)
+    assert (found.finding, found.text) == (
+        "yes",
+        (
+            "Yes, they differ. Over 10 seeds people gave on average between 2.45 likes with feed.size 2 and 8.45 with "
+            "feed.size 8 (p < 0.001)."
+        ),
+    )
+    one, two = Side("under a", [3.0]), Side("under b", [4.0])
+    assert described_by(words, [one, two]).text == (
+        "Over one seed people gave 3 likes under a and 4 under b, 25% fewer (one seed says nothing about chance)."
+    )
+    assert described_by(words, [one, two, Side("under c", [9.0])]).text.startswith(
+        "Over one seed people gave 3 likes under a, 4 under b and 9 under c ("
+    )
+
+
+def test_conditions_are_named_as_a_newspaper_would_where_that_is_possible() -> None:
+    assert condition_in_words("x", {"feed.algorithm": "interest"}) == "with an interest feed"
+    assert condition_in_words("size=2", {"feed.size": 2}) == "under size=2"
+
+
+def test_what_limits_all_answers_is_said() -> None:
+    said = caveats({"under a": None, "under b": None}, {"under a": 0.0, "under b": 0.123}, missing=1, exploratory=2)
+    assert said == [
+        "The world is not calibrated on data: it shows directions, and not the sizes of a real world.",
+        "Some choices were made without the oracle, by a fallback: 0% under a, 12% under b.",
+        "1 cell has no result, so the means may be of unlike runs.",
+        "2 comparisons were not planned before the first result, and need new seeds to count.",
+    ]
+    assert caveats({"under a": "calibrated on x", "under b": None}, {}, 0, 0) == [
+        "The world is under a calibrated on x; under b not calibrated."
+    ]
+    made = MadeOf(prism=["0.1.0"], inputs={"graph.csv": "ab" * 32})
+    assert str(made) == "PRISM 0.1.0; inputs: graph.csv abababababab."
