@@ -96,7 +96,7 @@ def export(
     with new_directory(out, _WRITTEN, replaces=replaces) as draft:
         files = _files(form, draft)
         try:
-            rows = _write(runs, wanted, files, draft, on_progress)
+            rows = write_tables(runs, wanted, files, draft, on_progress)
             if not rows:
                 raise RunDirectoryError(_without_tables(paths, wanted))
             files.close(_facts(runs))
@@ -121,14 +121,18 @@ def _refuse_inside(paths: Sequence[Path], out: Path) -> None:
         raise RunDirectoryError(f"{out}: is inside the run {inside}")
 
 
-def _write(
+def write_tables(
     runs: Sequence[RecordedRun],
     wanted: Iterable[str],
     files: TableFiles,
     draft: Path,
-    on_progress: Callable[[Progress], None],
+    on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Write the tables, and return `{table: rows}`."""
+    """Write the tables, and return `{table: rows}`.
+
+    Args:
+        draft: a directory for rows that wait until all of a run is read.
+    """
     attributes = attribute_columns(run.config for run in runs if run.domain == "social")
     rounds = [RoundsTable(run) for run in runs]
     shapes = {name: TABLES[name] for name in wanted}

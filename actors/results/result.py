@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.results.export import chosen_tables
+from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.resume import read_resolved
@@ -61,6 +64,29 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             ConfigError: the people of the run cannot be made again.
         """
         return self._numbers.by(attribute)
+
+    def table(self, name: str, into: str | None = None) -> Any:
+        """Return a table of the run as a data frame, with names in place of numbers: `result.table("engagements")`.
+
+        Args:
+            name: one of the tables that `prism export` writes.
+            into: `pandas` or `polars`; by default the first one that is installed.
+
+        Raises:
+            LookupError: there is no such table.
+            ImportError: neither pandas nor polars is installed, or not the one that is named.
+            RunDirectoryError: the run has no such table, or is in memory, which keeps its rounds alone.
+            JournalError: a file of the run cannot be read.
+            ConfigError: the people of the run cannot be made again.
+        """
+        chosen_tables([name])
+        made = library(into)
+        if self.path is not None:
+            return table_frame(self.path, name, made)
+        if name == "rounds":
+            return rounds_frame(self.rounds, made)
+        problem = f"a run in memory keeps no journal, so it has no table {name}"
+        raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
 
     @property
     def _numbers(self) -> RunNumbers:

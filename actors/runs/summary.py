@@ -153,9 +153,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
     counters, oracle, ticks = simulation.counters, simulation.oracle.statistics, simulation.engine.tick
     decisions = counters.decisions_by_source()
     fallbacks = oracle.fallbacks + Counter(late=simulation.engine.open_questions.late)
-    fallback_share, world = _fallback_share(decisions), simulation.domain.world.totals()
     return Summary(
-        in_words=_in_words(simulation, world, fallback_share),
         digest=simulation.engine.digest.hexdigest(),
         status=(DONE_WITH_FALLBACKS if fallbacks else DONE) if ticks == simulation.ticks else STOPPED,
         stopped_by=stopped_by,
@@ -177,13 +175,13 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         oracle_calls_per_1000_activations=_ratio(1000 * oracle.calls, counters.activations),
         oracle_retries=sum(oracle.retries.values()),
         retries_by_reason=dict(sorted(oracle.retries.items())),
-        fallback_share=fallback_share,
         fallbacks_by_reason=dict(sorted(fallbacks.items())),
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
         **_effects(simulation),
         **_comparisons(simulation),
+        **_told(simulation, _fallback_share(decisions)),
         latency_s_p50=oracle.latencies.percentile(0.50),
         latency_s_p95=oracle.latencies.percentile(0.95),
         llm=_llm(simulation),
@@ -191,7 +189,6 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         wall_activations=counters.activations - counters.activations_recorded,
         resumes=resumes,
         ticks_replayed=simulation.engine.ticks_replayed,
-        world=world,
     )
 
 
@@ -200,9 +197,10 @@ def _fallback_share(decisions: Mapping[str, int]) -> float:
     return _ratio(sum(count for source, count in decisions.items() if source in FALLBACKS), asked)
 
 
-def _in_words(simulation: Simulation, world: Mapping[str, Any], fallback_share: float) -> list[str]:
-    config, ticks = simulation.config, simulation.engine.tick
-    return run_in_words(
+def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
+    """Return the world's entries, the share of fallbacks, and both in words."""
+    config, ticks, world = simulation.config, simulation.engine.tick, simulation.domain.world.totals()
+    in_words = run_in_words(
         world,
         agents=simulation.domain.size,
         rounds=ticks // config.simulation.ticks_per_round,
@@ -210,6 +208,7 @@ def _in_words(simulation: Simulation, world: Mapping[str, Any], fallback_share: 
         calibration=calibration_label(config),
         fallbacks=fallback_share,
     )
+    return {"in_words": in_words, "fallback_share": fallback_share, "world": world}
 
 
 def _effects(simulation: Simulation) -> dict[str, Any]:

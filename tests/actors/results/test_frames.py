@@ -1,0 +1,106 @@
+"""Tables of a real run as data frames, of pandas and of polars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors import RunDirectoryError, RunResult, run
+from prism import load_config
+
+CONFIG = load_config("""
+simulation: {seed: 3, rounds: 3, ticks_per_round: 12}
+population:
+  size: 40
+  posts_per_session: 0.5
+  activity: {mean: 0.9}
+  attributes:
+    party: {type: text, values: [left, right]}
+""")
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    return run(CONFIG, out=tmp_path_factory.mktemp("runs") / "run")
+
+
+def columns(frame: Any) -> dict[str, list[Any]]:
+    """Return the columns of a data frame as lists, with None for what is missing."""
+    rows = (
+        frame.to_dicts()
+        if hasattr(frame, "to_dicts")
+        else frame.astype(object).where(frame.notna(), None).to_dict("records")
+    )
+    return {name: [row[name] for row in rows] for name in frame.columns}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_engagements_have_names_and_texts_and_keep_the_numbers_at_the_end(result: RunResult, library: str) -> None:
+    pytest.importorskip(library)
+    frame = result.table("engagements", library)
+    assert type(frame).__module__.partition(".")[0] == library
+    found, agents, posts = (columns(each) for each in (frame, result.table("agents", library), result.table("posts")))
+    totals = result.summary.world
+    assert len(found["kind"]) == totals["likes"] + totals["replies"] + totals["reshares"] > 0
+    assert "run" not in found
+    assert list(found)[-5:] == ["agent_id", "post_id", "author_id", "root_id", "created_id"]
+    names = dict(zip(agents["agent_id"], agents["name"], strict=True))
+    texts = dict(zip(posts["post_id"], posts["text"], strict=True))
+    assert len(set(names.values())) == 40
+    assert found["agent"] == [names[number] for number in found["agent_id"]]
+    assert found["author"] == [names[number] for number in found["author_id"]]
+    assert found["post_text"] == [texts[number] for number in found["post_id"]]
+    assert found["post"][0] == f"{found['author'][0]}, post {found['post_id'][0] % 2**24 + 1}"
+    assert {number is None for number in found["created_id"]} == {True, False}
+    assert [name is None for name in found["created"]] == [number is None for number in found["created_id"]]
+    assert str(found["time"][0].tzinfo) == "UTC"
+
+
+def test_the_first_library_that_is_installed_is_taken_and_the_two_have_the_same_rows(result: RunResult) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    one, other = result.table("transitions"), result.table("transitions", "polars")
+    assert isinstance(one, pandas.DataFrame)
+    assert isinstance(other, polars.DataFrame)
+    ours, theirs = columns(one), columns(other)
+    assert {name: values for name, values in ours.items() if name != "time"} == {
+        name: values for name, values in theirs.items() if name != "time"
+    }
+    assert set(ours["to_state"]) <= {str(state) for state in result.summary.states_visited}
+
+
+def test_agents_have_their_attributes_and_lists_are_texts(result: RunResult) -> None:
+    pytest.importorskip("pandas")
+    agents = result.table("agents")
+    likes = agents.groupby("attribute_party")["likes"].sum().to_dict()
+    assert likes == {party: totals["likes"] for party, totals in result.by("party").items()}
+    assert "[" not in agents["interests"][0]
+
+
+def test_without_a_library_the_error_names_both(result: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.results.frames.find_spec", lambda _: None)
+    with pytest.raises(ImportError) as refused:
+        result.table("engagements")
+    said = "a table is a data frame of pandas or polars, not installed here: pip install pandas or pip install polars"
+    assert str(refused.value) == said
+    with pytest.raises(ImportError, match="a data frame of polars, not installed here"):
+        result.table("engagements", "polars")
+    with pytest.raises(ValueError, match="expected pandas or polars, got 'arrow'"):
+        result.table("engagements", "arrow")
+
+
+def test_a_table_that_is_not_there_is_named(result: RunResult) -> None:
+    pytest.importorskip("pandas")
+    with pytest.raises(LookupError, match="did you mean engagements"):
+        result.table("engagement")
+    with pytest.raises(RunDirectoryError, match="has no table feeds: feeds were not recorded: set run"):
+        result.table("feeds")
+
+
+def test_a_run_in_memory_has_its_rounds_alone(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    result = run(CONFIG, ticks=12)
+    assert result.table("rounds")["likes"].tolist() == result.rounds["likes"]
+    with pytest.raises(RunDirectoryError, match="keeps no journal, so it has no table posts: name a directory"):
+        result.table("posts")
