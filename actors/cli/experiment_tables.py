@@ -26,7 +26,7 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     """Print the means, the comparisons, the variance, the effects of factors, and the thresholds."""
     console = unwrapped_console()
     console.print(Text(printable(outcome.question), style="bold"))
-    for line in _answers(outcome):
+    for line in _answers(outcome, made):
         console.print(line)
     console.print(Text())
     console.print(_means(outcome))
@@ -48,12 +48,12 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     console.print(Text(f"as a page: prism report {out}, or prism view {out}", style="dim"))
 
 
-def _answers(outcome: Outcome) -> Iterator[Text]:
-    """Yield the answers in sentences, and what limits them."""
-    several = len(outcome.answers) > 1
+def _answers(outcome: Outcome, made: Plan) -> Iterator[Text]:
+    """Yield the answers in sentences, each with the number of its hypothesis if there are several, and their limits."""
+    numbers = {each.with_test: place for place, each in enumerate(made.experiment.hypotheses, start=1)}
     for answer in outcome.answers[:ANSWERS_SHOWN]:
-        named = f"{answer.hypothesis}: " if several else ""
-        yield Text(printable(f"{named}{answer.text}"))
+        number = f" [H{numbers[answer.hypothesis]}]" if len(numbers) > 1 else ""
+        yield Text(printable(f"{answer.text}{number}"))
     if len(outcome.answers) > ANSWERS_SHOWN:
         yield Text(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", style="dim")
     yield Text(printable(" ".join([*outcome.caveats, str(outcome.made_of)])), style="dim")

@@ -21,8 +21,8 @@ def lead_of(answers: Sequence[Answer], limits: str) -> Element:
     several = len(answers) > 1
     parts: list[Node] = []
     for answer in answers[:SHOWN_MAX]:
-        named = [tag("span", f"{answer.hypothesis} ", class_="quiet")] if several and answer.hypothesis else []
-        parts.append(tag("p", *named, answer.text, class_="answer"))
+        named = [tag("span", answer.hypothesis, class_="quiet")] if several and answer.hypothesis else []
+        parts.append(tag("p", f"{answer.text} ", *named, class_="answer"))
     if len(answers) > SHOWN_MAX:
         parts.append(tag("p", f"{plural(len(answers) - SHOWN_MAX, 'answer')} more stand below.", class_="quiet"))
     return tag("div", *parts, tag("p", limits, class_="limits quiet"), class_="answers")
