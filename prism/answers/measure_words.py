@@ -129,7 +129,17 @@ def words_of(name: str, place: str) -> MeasureWords:
     """
     if place.startswith("rounds."):
         return _of_rounds(place.removeprefix("rounds."))
-    return _of_summary(name, place)
+    words = _of_summary(name, place)
+    return _at_the_end(words) if words.unit == PERCENT else words
+
+
+def indicator_in_words(name: str) -> str:
+    """Return an indicator of an economy as it stands in a sentence: `the interest rate`."""
+    return _of_summary(name, name).subject
+
+
+def _at_the_end(words: MeasureWords) -> MeasureWords:
+    return msgspec.structs.replace(words, subject=f"{words.subject} at the end")
 
 
 def _of_summary(name: str, place: str) -> MeasureWords:
@@ -171,8 +181,7 @@ def _of_people(name: str, rest: str) -> MeasureWords:
 def _of_rounds(rest: str) -> MeasureWords:
     over, _, column = rest.partition(".")
     if not column:
-        words = _of_summary(rest, rest)
-        return msgspec.structs.replace(words, subject=f"{words.subject} at the end") if words.unit == PERCENT else words
+        return words_of(rest, rest)
     words = _of_summary(column, column)
     plain = words.subject.removeprefix("the ") if words.unit == PERCENT else column.replace("_", " ")
     if over == "growth":

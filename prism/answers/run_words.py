@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prism.answers.limits import caveats
-from prism.answers.measure_words import figure, words_of
+from prism.answers.measure_words import figure, indicator_in_words
 from prism.wording import counted
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -53,7 +53,7 @@ def _people(world: Mapping[str, Any], agents: int, length: str) -> Iterator[str]
 
 
 def _economy(world: Mapping[str, Any], rounds: int) -> Iterator[str]:
-    values = [f"{words_of(name, name).subject} was {figure(world[name])}%" for name in INDICATORS]
+    values = [f"{indicator_in_words(name)} was {figure(world[name])}%" for name in INDICATORS]
     yield f"After {counted(rounds, 'quarter')} {', '.join(values[:-1])} and {values[-1]}."
     proposed, applied = world.get("proposed", 0), world.get("applied", 0)
     if proposed:

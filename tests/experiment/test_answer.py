@@ -137,9 +137,9 @@ def test_an_economy_has_percents_and_points_and_says_where_its_course_points_the
     assert (finding, text) == (
         "yes",
         (
-            "Yes. Over 10 matched seeds unemployment was on average 5.01% under weak and 5.5% under strong, 0.49 "
-            "percentage points lower (p < 0.001). But the mean unemployment over the rounds was higher: 6% against "
-            "5.2%."
+            "Yes. Over 10 matched seeds unemployment at the end was on average 5.01% under weak and 5.5% under strong, "
+            "0.49 percentage points lower (p < 0.001). But the mean unemployment over the rounds was higher: 6% "
+            "against 5.2%."
         ),
     )
 

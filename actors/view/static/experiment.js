@@ -25,9 +25,9 @@ export function showHome(main) {
 }
 
 function showExperiment(main, first) {
-  const head = el("div"), cells = el("div"), charts = el("div", { class: "report" }, note("Drawing the charts …"));
+  const head = el("div"), answers = el("div"), cells = el("div"), charts = el("div", { class: "report" }, note("Drawing the charts …"));
   document.title = "Experiment – PRISM view";
-  main.append(head, cells, charts);
+  main.append(head, answers, cells, charts);
   let timer = 0, closed = false, seen = "", drawn = "";
 
   function draw(page) {
@@ -71,7 +71,9 @@ function showExperiment(main, first) {
         const sections = await read("experiment/charts");
         if (closed) return;
         const open = new Set([...charts.querySelectorAll("figure:has(details[open])")].map((figure) => figure.id));
-        put(charts, sections.map((section) => build(section)));
+        const hasAnswers = sections[0]?.[1].class === "answers"; // without the packages for charts there are none
+        put(answers, hasAnswers ? build(sections[0]) : null);
+        put(charts, sections.slice(hasAnswers ? 1 : 0).map((section) => build(section)));
         for (const id of open) document.getElementById(id)?.querySelector("details")?.setAttribute("open", "");
         drawn = page.version;
       }

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prism.answers import run_in_words
+
+PEOPLE = {
+    "posts": 233,
+    "replies": 1,
+    "reshares": 205,
+    "likes": 629,
+    "largest_cascade": {"size": 41, "depth": 4},
+    "cascade_sizes": {"1": 166, "41": 1},
+    "cascade_size_median": 1,
+    "cascades_alone": 0.712446,
+}
+ECONOMY = {"interest_rate": 5.33, "inflation": 0.584, "gdp_growth": -1.0, "unemployment": 3.15, "proposed": 200}
+LAST = (
+    "This is one run under one seed: another seed gives other numbers.",
+    "The world is not calibrated on data: it shows directions, and not the sizes of a real world.",
+)
+
+
+def told(world: dict[str, Any], **facts: Any) -> list[str]:
+    defaults = {"agents": 300, "rounds": 20, "simulated_s": 28_800.0, "calibration": None, "fallbacks": 0.0}
+    return run_in_words(world, **(defaults | facts))
+
+
+def test_a_run_of_people_is_told_with_its_largest_and_its_median_cascade() -> None:
+    assert told(PEOPLE) == [
+        "In 20 rounds (8 hours) 300 people wrote 233 posts and 1 reply, made 205 reshares and gave 629 likes.",
+        "The largest cascade had 41 posts, the median cascade 1; 71% of the posts got no reply or reshare.",
+        *LAST,
+    ]
+
+
+def test_an_economy_is_told_in_percent() -> None:
+    world = ECONOMY | {"applied": 1}
+    assert told(world, rounds=40) == [
+        (
+            "After 40 quarters the interest rate was 5.33%, inflation was 0.584%, growth of output was -1% and "
+            "unemployment was 3.15%."
+        ),
+        "Of 200 proposals, 1 was applied.",
+        *LAST,
+    ]
+
+
+def test_fallbacks_and_a_calibration_are_told() -> None:
+    said = told(PEOPLE, calibration="calibrated on twitter15.csv", fallbacks=0.25, simulated_s=864_000.0)
+    assert said[0].startswith("In 20 rounds (10 days) ")
+    assert "The world is calibrated on twitter15.csv." in said
+    assert said[-1] == "Some choices were made without the oracle, by a fallback: 25% of all."
+
+
+@pytest.mark.parametrize(
+    ("changes", "second"),
+    [
+        ({"posts": 0, "cascade_sizes": {}}, LAST[0]),
+        ({"largest_cascade": {"size": 1, "depth": 0}}, "Nobody answered or reshared a post."),
+    ],
+)
+def test_a_run_without_cascades_claims_none(changes: dict[str, Any], second: str) -> None:
+    assert told(PEOPLE | changes)[1] == second
+
+
+def test_a_domain_of_ones_own_is_not_put_into_words() -> None:
+    assert told({"birds": 7}) == []
