@@ -23,6 +23,7 @@ from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
 from actors.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
 from actors.results.beside import made_of
+from actors.results.measures import BY
 from actors.runs.directory import SUMMARY
 from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
@@ -281,8 +282,13 @@ def _table(path: Path) -> Values:
 
 
 def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Values) -> Values:
-    """Return the values of cells that are done but not in the table: of measures that need nobody's own code."""
-    wanted = {name: place for name, place in plan.experiment.measures.items() if ":" not in place}
+    """Return the values of cells that are done but not in the table: of measures that need nobody's own code.
+
+    Totals by attribute are left out, too: the people of a run are made again by its chart, which may have code.
+    """
+    wanted = {
+        name: place for name, place in plan.experiment.measures.items() if ":" not in place and not place.startswith(BY)
+    }
     found: Values = {}
     for cell in cells:
         if cell.state is CellState.DONE and (cell.condition, cell.seed) not in known:

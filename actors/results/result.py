@@ -98,7 +98,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts())
-        return f"<table><caption>Run</caption>{rows}</table>"
+        told = f"<p>{escape(' '.join(self.summary.in_words))}</p>" if self.summary.in_words else ""
+        return f"{told}<table><caption>Run</caption>{rows}</table>"
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return the facts that a person looks for first, by name."""
