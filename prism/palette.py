@@ -1,23 +1,38 @@
 """The colours of states, sources and pages: the same on a terminal, in a report, in Grafana and in a diagram.
 
-The eight hues can be told apart by people with each of the three kinds of colour blindness, on a dark and on a light
+The twelve hues can be told apart by people with each of the three kinds of colour blindness, on a dark and on a light
 ground. Neighbours in a stack, which is in the order of the names, differ most. A state has a mark beside its colour, so
 that a picture in grey can be read too. Source: Okabe and Ito, "Color universal design" (2008), with a grey in place of
-black. `tests/deploy/test_palette.py` measures it.
+black, and four hues that a search found farthest from these eight and from both grounds. `tests/deploy/test_palette.py`
+measures it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 GREY, ORANGE, SKY, GREEN = "#646B73", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+INDIGO, BROWN, MINT, PLUM = "#3000D8", "#783018", "#30F078", "#6000A8"
 
-HUES = (GREY, BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
-MARKS = ("circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring")
+HUES = (GREY, BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, INDIGO, MINT, BROWN, PLUM)
+MARKS = (
+    "circle",
+    "square",
+    "triangle",
+    "diamond",
+    "cross",
+    "plus",
+    "star",
+    "ring",
+    "open_square",
+    "open_triangle",
+    "open_diamond",
+    "bar",
+)
 """The marks of states. Each is drawn by whoever draws: as a shape, or as the character of `MARK_TEXTS`."""
-MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○")
+MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
 
 PEOPLE: Mapping[str, str] = {
     "composing": GREEN,
@@ -61,14 +76,25 @@ class Style(NamedTuple):
 def state_styles(states: Sequence[str]) -> dict[str, Style]:
     """Return `{state: its looks}` of a chart's states, in the order given.
 
-    The states of the shipped charts have fixed colours. Those of other charts get the hues in their order, the first
-    one grey; with more than eight, hues come again with other marks, and up to 64 states look different.
+    The looks follow from the names alone, so that every picture of a chart has the same, in whatever order it knows the
+    states. States of a shipped chart keep their looks in any chart. The others get what is free, in the order of their
+    names: hues that no other state has, as long as there are any. Up to 144 states look different.
     """
-    fixed = next((known for known in (PEOPLE, NATIONS) if known.keys() >= set(states)), None)
-    styles = {}
-    for index, state in enumerate(states):
-        number = sorted(fixed).index(state) if fixed else index
-        mark = (number + number // len(HUES)) % len(MARKS)
-        color = fixed[state] if fixed else HUES[number % len(HUES)]
-        styles[state] = Style(color, MARKS[mark], MARK_TEXTS[mark])
-    return styles
+    shipped = max((PEOPLE, NATIONS), key=lambda each: len(each.keys() & set(states)))
+    marks = {state: place for place, state in enumerate(sorted(shipped))}
+    styles = {state: _style(shipped[state], marks[state]) for state in states if state in shipped}
+    free = _free(set(styles.values()))
+    styles |= {state: next(free) for state in sorted(set(states) - styles.keys())}
+    return {state: styles[state] for state in states}
+
+
+def _free(taken: set[Style]) -> Iterator[Style]:
+    """Yield looks that are not taken, with hues that are not taken first; in the end all of them again."""
+    hues = sorted(range(len(HUES)), key=lambda place: any(style.color == HUES[place] for style in taken))
+    looks = [_style(HUES[hue], (hue + turn) % len(MARKS)) for turn in range(len(MARKS)) for hue in hues]
+    while True:
+        yield from (style for style in looks if style not in taken)
+
+
+def _style(color: str, mark: int) -> Style:
+    return Style(color, MARKS[mark], MARK_TEXTS[mark])

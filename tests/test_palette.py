@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from prism.palette import HUES, MARK_TEXTS, MARKS, NATIONS, PEOPLE, state_styles
-from tests.deploy.test_palette import ANY, difference
+from tests.deploy.test_palette import ANY, GROUND, GROUNDS, difference
 
 
 @pytest.mark.parametrize("fixed", [PEOPLE, NATIONS], ids=["people", "nations"])
@@ -18,13 +18,32 @@ def test_the_states_of_a_shipped_chart_have_their_colours_in_any_order(fixed: di
     assert len({style.mark for style in styles.values()}) == len(fixed)
 
 
-def test_up_to_64_states_of_another_chart_look_different() -> None:
-    styles = state_styles([f"state {number}" for number in range(64)])
-    assert len(set(styles.values())) == 64
-    assert styles["state 0"].color == HUES[0]
-    assert len({styles[f"state {number}"].mark for number in range(8)}) == 8
+def test_up_to_144_states_of_another_chart_look_different() -> None:
+    names = [f"state {number:03}" for number in range(144)]
+    styles = state_styles(names)
+    assert len(set(styles.values())) == 144
+    assert styles["state 000"].color == HUES[0]
+    first = [styles[name] for name in names[:12]]
+    assert len({style.mark for style in first}) == len({style.color for style in first}) == 12
+    assert len(state_styles([str(number) for number in range(150)])) == 150
+
+
+def test_the_looks_of_a_state_do_not_depend_on_the_order_in_which_a_picture_knows_the_states() -> None:
+    states = ["waiting", "angry", "calm", "gone", "back"]
+    styles = state_styles(states)
+    assert list(styles) == states
+    assert styles == state_styles(sorted(states)) == state_styles(states[::-1])
+
+
+def test_states_beside_those_of_a_shipped_chart_leave_them_their_looks() -> None:
+    styles = state_styles(["lurking", *PEOPLE, "muted"])
+    assert {state: styles[state] for state in PEOPLE} == state_styles(list(PEOPLE))
+    assert len({style.color for style in styles.values()}) == len(PEOPLE) + 2
 
 
 def test_all_hues_can_be_told_apart_and_each_mark_has_a_character() -> None:
+    assert len(HUES) == len(set(HUES)) == 12
     assert all(difference(*pair) >= ANY for pair in combinations(HUES, 2))
+    assert all(difference(hue, ground) >= GROUND for hue in HUES for ground in GROUNDS)
+    assert len(MARKS) == len(HUES)
     assert len(MARKS) == len(MARK_TEXTS) == len(set(MARK_TEXTS))

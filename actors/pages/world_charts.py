@@ -25,14 +25,11 @@ from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
+from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.quarter import Quarter
 
-ENGINE_COLUMNS: Final = frozenset(
-    {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
-)
-PEOPLE_COLUMNS: tuple[str, ...] = ("posts", "likes", "replies", "reshares")
 PANELS_MAX: Final = 8
 _INDICATORS: Final = {
     "interest_rate": "interest rate, % a year",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from actors.core.errors import JournalError
 from actors.core.files import read_regular
@@ -22,6 +22,13 @@ from prism.domain import Domain
 ROUNDS = "rounds.csv"
 ROUNDS_BYTES_MAX = 1 << 32
 """The most bytes of a file of rounds that is read: more than the longest run writes."""
+
+ENGINE_COLUMNS: Final = frozenset(
+    {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
+)
+"""The columns that every domain has; the others are the world's."""
+PEOPLE_COLUMNS: Final[tuple[str, ...]] = ("posts", "likes", "replies", "reshares")
+"""The columns of what people did on a feed."""
 
 RoundsTable = dict[str, list[float]]
 """`{column: its value in each round}`."""

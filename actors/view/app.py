@@ -26,9 +26,10 @@ from actors.pages.theme import theme_css
 from actors.runs.directory import RunDirectory
 from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
-from actors.view.council import council_at, economy_of
+from actors.view.council import council_at
 from actors.view.explainer import Explained, Explainer
 from actors.view.oracle_course import OracleCourse
+from actors.view.outcomes import Outcomes, outcomes_of
 from actors.view.record import COUNTED, Record
 from actors.view.run_list import Look, RunLine, RunLister, shown
 from actors.view.viewed_experiment import ViewedExperiment
@@ -130,7 +131,7 @@ class Site:
             f"{runs}/agent": self.agent,
             f"{runs}/explanation": self.explanation,
             f"{runs}/oracle": self.oracle,
-            f"{runs}/economy": self.economy,
+            f"{runs}/outcomes": self.outcomes,
             f"{runs}/council": self.council,
         }
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
@@ -141,7 +142,8 @@ class Site:
                 Route("/static/{name}", _static),
                 *(Route(path, partial(_answer, work)) for path, work in numbers.items()),
                 *(Route(path, partial(_bytes, work)) for path, work in binary.items()),
-            ]
+            ],
+            exception_handlers={404: _no_page},
         )
 
     def runs(self, _: Request) -> Any:
@@ -254,16 +256,15 @@ class Site:
                 self._oracles[run.name] = opened, course
         return course.now()
 
-    def economy(self, request: Request) -> Any:
-        """Return the indicators of an economy."""
+    def outcomes(self, request: Request) -> Outcomes:
+        """Return the outcomes of a run, by round."""
         run, opened = self._opened(request)
-        economy = opened.config.economy
-        return economy_of(run.path, economy.nations, economy.strengths)
+        return outcomes_of(run.path, opened.config, self._record(request).header.inputs)
 
     def council(self, request: Request) -> Any:
         """Return the council of nations in one quarter."""
         _, opened = self._opened(request)
-        return council_at(self._record(request), opened.config.economy.nations, _number(request, "tick"))
+        return council_at(self._record(request), opened.config.economy, _number(request, "tick"))
 
     def comparison(self, request: Request) -> Any:
         """Return the comparison of two runs."""
@@ -394,6 +395,17 @@ def _plain(value: Any) -> Any:
 
 def _theme(_: Request) -> Response:
     return Response(theme_css(), media_type="text/css")
+
+
+def _no_page(_: Request, __: Exception) -> Response:
+    """Return the page of an address that leads nowhere: it leads back."""
+    page = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="/static/theme.css"><link rel="stylesheet" href="/static/view.css"></head>'
+        '<body><main><h1>There is no such page</h1><p><a href="/">← All runs</a></p></main></body></html>'
+    )
+    return Response(page, 404, media_type="text/html")
 
 
 def _static(request: Request) -> Response:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from actors.core.messages import Message
 from actors.persistence.journal import answers_of
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import NOT_COMPARED
@@ -16,6 +17,9 @@ from actors.view.record import Record
 from prism.agents import Question, Update
 from prism.events import FeedShown, PostEvent
 
+BEFORE_MAX = 300
+"""The most letters of a part that are shown before its first difference."""
+
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
@@ -23,6 +27,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A setting in which runs differ, as text; empty if a run does not have it."""
 
     key: str
+    values: list[str]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a message that is not the same in both runs: its name, and its value in each, as text."""
+
+    name: str
     values: list[str]
 
 
@@ -37,6 +48,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         first: the first tick that differs; None if all that both have are the same.
         place: how many messages of that tick are the same before the first that differs.
         left, right: that message of each, in words; empty if the tick ends before it.
+        parts: the parts in which the two messages differ, if they are of one kind.
     """
 
     answers: list[str]
@@ -47,6 +59,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     place: int = 0
     left: str = ""
     right: str = ""
+    parts: list[Part] = []
 
 
 def settings_of(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
@@ -96,6 +109,7 @@ def compare(left: Record, right: Record) -> Comparison:
     ours, theirs = _messages(left, first), _messages(right, first)
     same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
+    one, other = (decoded(each[place]) if place < len(each) else None for each in (ours, theirs))
     return Comparison(
         answers=answers,
         limits=told.limits,
@@ -103,8 +117,9 @@ def compare(left: Record, right: Record) -> Comparison:
         compared=both,
         first=first,
         place=place,
-        left=_words(ours[place]) if place < len(ours) else "",
-        right=_words(theirs[place]) if place < len(theirs) else "",
+        left=_words(one),
+        right=_words(other),
+        parts=_parts(one, other),
     )
 
 
@@ -112,14 +127,14 @@ def _messages(record: Record, tick: int) -> list[bytes]:
     return [bytes(message) for frame in record.frames(tick, tick) for message in _raw(answers_of(frame.payload))]
 
 
-def _words(encoded: bytes) -> str:
-    """Return a message of a journal in a line."""
-    message = decoded(encoded)
+def _words(message: Message | None) -> str:
+    """Return a message of a journal in a line; empty for none."""
+    if message is None:
+        return ""
     if isinstance(message, Update):
-        effect = f", effect {msgspec.json.encode(message.effect).decode()[:200]}" if message.effect is not None else ""
         return (
             f"agent {message.agent} on {message.trigger}: from {message.from_state} to {message.to_state} "
-            f"by {message.source}{effect}"
+            f"by {message.source}"
         )
     if isinstance(message, Question):
         return f"agent {message.agent} on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
@@ -128,3 +143,34 @@ def _words(encoded: bytes) -> str:
     if isinstance(message, FeedShown):
         return f"agent {message.agent}: is shown {len(message.posts)} posts"
     return f"intervention {message.number}: {message.kind}"
+
+
+def _parts(one: Message | None, other: Message | None) -> list[Part]:
+    """Return the parts in which two messages differ, in their order; nothing for messages of two kinds."""
+    if one is None or type(one) is not type(other):
+        return []
+    ours, theirs = (_flat({name: getattr(each, name) for name in one.__struct_fields__}) for each in (one, other))
+    names = [*ours, *(name for name in theirs if name not in ours)]
+    rows = [(name, ours.get(name, ""), theirs.get(name, "")) for name in names]
+    return [Part(name=name, values=_around(left, right)) for name, left, right in rows if left != right]
+
+
+def _around(left: str, right: str) -> list[str]:
+    """Return two texts, cut if they are long, so that their first difference is in what is left."""
+    same = next((place for place, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), None)
+    start = (min(len(left), len(right)) if same is None else same) - BEFORE_MAX
+    return [text if start <= 0 else f"…{text[start:]}" for text in (left, right)]
+
+
+def _flat(value: Any, name: str = "") -> dict[str, str]:
+    """Return the parts of a message: `{their names, joined by dots: value as text}`; one that is nothing is empty."""
+    inner: Iterable[tuple[Any, Any]]
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list | tuple) and any(isinstance(each, dict | list) for each in value):
+        inner = enumerate(value)
+    else:
+        text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
+        return {name: text}
+    dot = f"{name}." if name else ""
+    return {key: text for part, each in inner for key, text in _flat(each, f"{dot}{part}").items()}

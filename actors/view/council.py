@@ -1,51 +1,19 @@
-"""An economy as the page shows it: its indicators by quarter, and the council of nations in one of them."""
+"""The council of nations in one quarter of an economy."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from actors.persistence.journal import answers_of
 from actors.runs.questions import decoded
-from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.view.outcomes import INDICATORS
 from actors.view.record import Record
 from prism.agents import Question, Update
-
-INDICATORS = (
-    ("interest_rate", "Interest rate", "% a year"),
-    ("inflation", "Inflation", "% a year"),
-    ("gdp_growth", "Growth of GDP", "% a year"),
-    ("unemployment", "Unemployment", "% of the labour force"),
-    ("total_economic_value", "Total economic value", "units of account"),
-)
-"""`(column, name, unit)` of what is shown."""
+from prism.config.model import EconomyConfig
 
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-
-
-class Indicator(msgspec.Struct, frozen=True, kw_only=True):
-    """An indicator at the end of each round."""
-
-    key: str
-    name: str
-    unit: str
-    values: list[float]
-
-
-class Economy(msgspec.Struct, frozen=True, kw_only=True):
-    """The indicators of a run.
-
-    Args:
-        ticks: the last tick of each round.
-        nations: the names; `strengths`: of each.
-    """
-
-    ticks: list[int]
-    indicators: list[Indicator]
-    nations: tuple[str, ...]
-    strengths: tuple[float, ...]
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +22,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: `proposed`, `reviewed` or `applied`.
         text: what was proposed, judged or done; `reasoning`: why.
-        confidence: from 0 to 1; None if it was not given.
+        confidence: from 0 to 1; None if it was not given. A model's is what it says of itself, and that of the embedded
+            oracle a probability by its formula.
         prompt: the question as a model read it; empty if no model was asked.
     """
 
@@ -69,10 +38,15 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """A nation in the council: how far its proposal came, and each stage of it."""
+    """A nation in the council: how far its proposal came, and each stage of it.
+
+    Args:
+        share: its part of all economic strength, from 0 to 1.
+    """
 
     agent: int
     name: str
+    share: float
     state: str
     stages: list[Stage]
 
@@ -89,26 +63,7 @@ class Council(msgspec.Struct, frozen=True, kw_only=True):
     seats: list[Seat]
 
 
-def economy_of(path: Path, nations: tuple[str, ...], strengths: tuple[float, ...]) -> Economy:
-    """Return the indicators of the rounds that have ended.
-
-    Raises:
-        JournalError: `rounds.csv` is not what PRISM wrote.
-    """
-    rounds = read_rounds(path / ROUNDS)
-    return Economy(
-        ticks=[int(tick) - 1 for tick in rounds.get("tick", [])],
-        indicators=[
-            Indicator(key=key, name=name, unit=unit, values=rounds[key])
-            for key, name, unit in INDICATORS
-            if key in rounds
-        ],
-        nations=nations,
-        strengths=strengths,
-    )
-
-
-def council_at(record: Record, nations: tuple[str, ...], tick: int) -> Council:
+def council_at(record: Record, economy: EconomyConfig, tick: int) -> Council:
     """Return the council in a tick.
 
     Raises:
@@ -125,9 +80,16 @@ def council_at(record: Record, nations: tuple[str, ...], tick: int) -> Council:
             elif isinstance(message, Update):
                 states[message.agent] = message.to_state
                 stages.setdefault(message.agent, []).append(_stage(message))
+    whole = sum(economy.strengths)
     seats = [
-        Seat(agent=agent, name=name, state=states.get(agent, ""), stages=stages.get(agent, []))
-        for agent, name in enumerate(nations)
+        Seat(
+            agent=agent,
+            name=name,
+            share=economy.strengths[agent] / whole,
+            state=states.get(agent, ""),
+            stages=stages.get(agent, []),
+        )
+        for agent, name in enumerate(economy.nations)
     ]
     return Council(tick=tick, before=before, seats=seats)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,13 +14,15 @@ from actors.core.errors import ActorError
 from actors.experiments.cells import CELLS
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.directory import MANIFEST
+from actors.runs.directory import MANIFEST, SUMMARY, RunDirectory
 from actors.runs.listing import ListedRun, list_run, run_paths
 from actors.runs.lock import LOCK, reader_sees_holder
 from actors.runs.phase_file import PHASE
+from actors.runs.rounds_csv import ROUNDS
 from actors.view.comparison import Difference, differing
+from actors.view.outcomes import Figure, figures_of
 
-WATCHED = (MANIFEST, JOURNAL, LOCK, PHASE, "summary.json")
+WATCHED = (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY)
 """Files of a run: as long as none of them changes, neither does its line in the list."""
 RUNS_MAX = 500
 """Runs that are listed."""
@@ -35,6 +37,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         state: its phase while a process works on it, else its status; `is_running`: whether one does.
         note: what stopped it, or why it waits; empty if there is nothing to say.
         since_s: seconds for which the phase has lasted; None without one.
+        figures: how it has ended, or how far it is.
     """
 
     name: str
@@ -47,6 +50,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     note: str
     since_s: float | None
     domain: str
+    figures: list[Figure]
 
 
 class RunList(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +78,20 @@ def name_of(path: Path) -> str:
     return shown(path.resolve().name if path.name in ("", "..") else path.name)
 
 
+class _Known(NamedTuple):
+    """A run when it was last looked at.
+
+    Args:
+        marks: of its files; as long as they are the same, so is the rest.
+        config: the settings in its journal; empty if they cannot be read.
+    """
+
+    marks: tuple[tuple[int, int], ...]
+    run: ListedRun
+    config: dict[str, Any]
+    figures: list[Figure]
+
+
 class RunLister:
     """Lists the runs of a directory; a run is looked at again only if its files have changed.
 
@@ -84,7 +102,7 @@ class RunLister:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock = Lock()
-        self._known: dict[Path, tuple[tuple[tuple[int, int], ...], ListedRun, dict[str, Any]]] = {}
+        self._known: dict[Path, _Known] = {}
 
     def paths(self) -> dict[str, Path]:
         """Return `{name: directory}` of the runs; none of an experiment that has not begun a cell."""
@@ -102,10 +120,10 @@ class RunLister:
         listed = dict(list(found.items())[:RUNS_MAX])
         with self._lock:
             looked = [self._look(path) for path in listed.values()]
-        differences = _differences([config for _, config in looked])
+        differences = _differences([known.config for known in looked])
         return RunList(
             root=shown(str(self.root)),
-            runs=[_line(name, run, config) for name, (run, config) in zip(listed, looked, strict=True)],
+            runs=[_line(name, known) for name, known in zip(listed, looked, strict=True)],
             differences=differences[:SETTINGS_MAX],
             runs_left_out=len(found) - len(listed),
             settings_left_out=max(0, len(differences) - SETTINGS_MAX),
@@ -114,18 +132,17 @@ class RunLister:
     def line(self, path: Path) -> RunLine:
         """Return the line of one run."""
         with self._lock:
-            run, config = self._look(path)
-        return _line(name_of(path), run, config)
+            return _line(name_of(path), self._look(path))
 
-    def _look(self, path: Path) -> tuple[ListedRun, dict[str, Any]]:
-        """Return a run, and the settings in its journal; none if they cannot be read."""
+    def _look(self, path: Path) -> _Known:
+        """Return what is known of a run, which is looked at anew if its files have changed."""
         now = tuple(_mark(path / name) for name in WATCHED)
         known = self._known.get(path)
-        if known is None or known[0] != now:
-            run = list_run(path, holder=reader_sees_holder)
-            known = (now, run, _settings(path))
-            self._known[path] = known
-        return known[1], known[2]
+        if known is None or known.marks != now:
+            config = _settings(path)
+            figures = figures_of(path, _domain(config), RunDirectory(path).summary())
+            known = self._known[path] = _Known(now, list_run(path, holder=reader_sees_holder), config, figures)
+        return known
 
 
 def _differences(configs: list[dict[str, Any]]) -> list[Difference]:
@@ -169,7 +186,8 @@ def _settings(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _line(name: str, run: ListedRun, config: dict[str, Any]) -> RunLine:
+def _line(name: str, known: _Known) -> RunLine:
+    run, config = known.run, known.config
     phase, is_running = run.phase, run.holder is not None
     state = ("starting" if phase is None else phase.phase.value) if is_running else run.status.value
     note = (phase.reason if phase is not None else "") or run.stopped_by
@@ -186,6 +204,7 @@ def _line(name: str, run: ListedRun, config: dict[str, Any]) -> RunLine:
         note=shown(note),
         since_s=None if phase is None else max(0.0, time.time() - phase.since),
         domain=_domain(config),
+        figures=known.figures,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 import subprocess
 import time
@@ -12,6 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Route
 
+from actors.pages.theme import DARK, LIGHT
 from actors.persistence.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
 from prism.social.post import PostView
@@ -38,6 +41,7 @@ READY = {
     "large": DRAWN,
     "economy": ".seat li",
     "compare": ".panel table",
+    "compare_economies": ".panel table",
 }
 PLACES = {
     "list": "",
@@ -47,6 +51,7 @@ PLACES = {
     "large": "run/large",
     "economy": "run/economy?tick=3&agent=1",
     "compare": "compare/run/fork",
+    "compare_economies": "compare/economy/other",
 }
 
 
@@ -60,6 +65,7 @@ def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run", default, *SMALL, "--out", str(root / "run")),
         ("fork", str(root / "run"), *fork, "--out", str(root / "fork")),
         ("run", economy, "--ticks", "6", "--quiet", "--out", str(root / "economy"), "--set", f"interventions={SHOCK}"),
+        ("run", economy, "--ticks", "6", "--set", "simulation.seed=9", "--quiet", "--out", str(root / "other")),
     ):
         ended = prism_alone(*command)
         assert ended.code == 0, ended.err
@@ -201,15 +207,124 @@ def test_a_large_run_draws_everybody_and_says_so(browser: Browser, address: str)
 def test_an_intervention_is_marked_in_each_chart_over_time(browser: Browser, address: str) -> None:
     marks = opened(browser, address, "economy").page.locator(".chart .intervention title")
     assert set(marks.all_text_contents()) == {"shock, tick 2"}
-    assert marks.count() == 7  # five indicators, open questions, states
+    assert marks.count() == 6  # five indicators, open questions
 
 
 def test_two_forks_first_differ_after_they_have_parted(browser: Browser, address: str) -> None:
     page = opened(browser, address, "compare").page
     found = httpx.get(f"{address}/api/compare?left=run&right=fork").json()
     assert found["first"] >= 40
-    assert f"first differ in tick {found['first']}" in page.locator("h2").first.inner_text()
+    assert f"first differ in tick {found['first']}" in page.locator("#h-first").inner_text()
     assert "feed.algorithm" in page.locator("main").inner_text()
+
+
+def test_two_economies_are_compared_by_indicators_on_shared_axes(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "compare_economies").page
+    charts = page.locator(".outcome")
+    assert charts.locator("h3").all_inner_texts()[:2] == ["Interest rate", "Inflation"]
+    lines = {look: charts.nth(1).locator(f".{look}").count() for look in LINES}
+    assert lines == dict.fromkeys(LINES, 1)
+    assert charts.first.locator(".axis", has_text="1985q2").count() == 1
+    assert re.search(r"economy \d+\.\d\d% · other \d+\.\d\d% · [+\u2212]\d", charts.first.inner_text())
+    marked = page.locator("mark").all_inner_texts()[:2]
+    assert len(set(marked)) == 2
+    assert all(re.fullmatch(r"[\d.]+", text) for text in marked), marked
+
+
+LINES = ("stroke-link", "stroke-warm", "stroke-target", "stroke-history")
+
+
+def test_a_run_opens_at_its_busiest_tick_or_its_end_and_says_so(browser: Browser, address: str) -> None:
+    page = browser.open(f"{address}/#/run/run").page
+    said = page.locator(".opened")
+    said.get_by_text("Opened at the busiest tick").wait_for()
+    course = httpx.get(f"{address}/api/runs/run/course").json()
+    idle = [row[0] for row in course["states"]]
+    assert tick_shown(page) == f"tick {idle.index(min(idle))}"
+    assert f"{200 - min(idle)} of 200 agents" in said.inner_text()
+    said.get_by_role("button").click()
+    assert tick_shown(page) == "tick 95"
+    assert said.is_hidden()
+    page = browser.open(f"{address}/#/run/economy").page
+    page.get_by_text("Opened at the end of the run.").wait_for()
+    assert tick_shown(page).split() == ["tick", "5", "1986q3"]
+
+
+def test_the_reason_of_a_turn_opens_beside_the_agent_with_each_guard_once(browser: Browser, address: str) -> None:
+    found = httpx.get(f"{address}/api/runs/run/course").json()
+    last = len(found["ticks"]) - 1
+    agent, tick = next(
+        (agent, put["tick"])
+        for agent in range(200)
+        for put in httpx.get(f"{address}/api/runs/run/agent?agent={agent}&tick={last}").json()["questions"]
+        if put["taken"]
+    )
+    visit = browser.open(f"{address}/#/run/run?tick={tick + 4}&agent={agent}")
+    page = visit.page
+    page.locator("tr.now").get_by_role("button", name="Why").first.click()
+    page.wait_for_selector(".why .options", timeout=60_000)
+    why, beside = page.locator(".why").bounding_box(), page.locator(".panel:has(#agent-number)").bounding_box()
+    assert why is not None
+    assert beside is not None
+    assert why["x"] + why["width"] <= beside["x"]
+    guards = page.locator(".why .guards code").all_inner_texts()
+    assert len(guards) == len(set(guards)) >= 3
+    visit.look(NARROW, "dark")
+    below, above = page.locator(".why").bounding_box(), page.locator(".panel:has(#agent-number)").bounding_box()
+    assert below is not None
+    assert above is not None
+    assert below["y"] >= above["y"] + above["height"]
+    assert visit.violations() == []
+    page.get_by_role("button", name="Close").click()
+    assert page.locator(".why").count() == 0
+
+
+def test_the_network_has_the_ground_of_the_theme(browser: Browser, address: str) -> None:
+    visit = opened(browser, address, "run")
+    corner = """() => {
+      const gl = document.querySelector("canvas").getContext("webgl"), pixel = new Uint8Array(4);
+      gl.readPixels(2, 2, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+      return [...pixel].slice(0, 3).map((part) => part.toString(16).padStart(2, "0")).join("");
+    }"""
+    assert f"#{visit.page.evaluate(corner)}" == LIGHT["ground"]
+    visit.page.locator("#theme").select_option("dark")
+    visit.wait_until(f"({corner})() === '{DARK['ground'][1:]}'")
+
+
+def test_a_formula_has_a_probability_and_is_sure_of_nothing(browser: Browser, address: str) -> None:
+    page = opened(browser, address, "economy").page
+    council = page.locator(".council").inner_text()
+    assert re.search(r"proposes, by formula, probability \d+%", council)
+    assert "sure" not in council
+
+
+def test_the_way_back_is_whole_on_a_phone(browser: Browser, address: str, runs: Path) -> None:
+    name = "a-run-with-a-name-that-is-longer-than-a-phone-is-wide-and-still-has-to-be-read"
+    if not (runs / name).exists():
+        (runs / name).symlink_to(runs / "run")
+    visit = browser.open(f"{address}/#/run/{name}", width=NARROW)
+    visit.page.wait_for_selector(DRAWN, timeout=60_000)
+    trail = visit.page.locator("#trail")
+    assert trail.inner_text().replace("\n", "") == f"Runs/{name}"
+    cut = """[...document.querySelectorAll('#trail *')].filter(
+      (each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflow !== 'visible'
+    ).length"""
+    assert visit.page.evaluate(cut) == 0
+    assert visit.problems() == []
+
+
+@pytest.mark.parametrize("place", ["#/run/nobody", "#/compare/nobody/run", "#/nowhere", "nowhere/at/all"])
+def test_an_error_leads_back_to_the_runs(browser: Browser, address: str, place: str) -> None:
+    page = browser.open(f"{address}/{place}").page
+    page.get_by_role("link", name="All runs").click()
+    page.wait_for_selector(READY["list"])
+
+
+def test_a_run_in_the_list_has_its_figures(browser: Browser, address: str, runs: Path) -> None:
+    page = opened(browser, address, "list").page
+    line = page.locator(".run", has=page.get_by_role("link", name="run", exact=True))
+    likes = json.loads((runs / "run" / "summary.json").read_text())["likes"]
+    assert f"likes\n{likes}" in line.locator(".outcome-figures").inner_text()
 
 
 def test_a_list_that_has_been_left_asks_no_more(browser: Browser, address: str) -> None:

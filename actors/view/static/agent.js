@@ -1,7 +1,7 @@
 // One agent: its chart with the state it is in, what it did, what it asked, and what is known of it.
 
 import { ofRun, read } from "./api.js";
-import { chip, count, digits, el, facts, many, mark, note, panel, percent, put, seconds, svg, words } from "./dom.js";
+import { chip, count, digits, el, facts, many, mark, note, panel, put, seconds, svg, words } from "./dom.js";
 
 const ARROW = { rule: "a rule", oracle: "the embedded oracle", llm: "the model", fallback: "a fallback", timeout: "a fallback, too late" };
 
@@ -60,7 +60,7 @@ export function agentPanel(session) {
       chartMap(session, found),
       session.page.chart_problem ? note(`The chart's arrows are not shown: ${session.page.chart_problem}.`) : null,
       found.since > 0 ? note(`Searched from tick ${count(found.since)} on; what was before is not listed.`) : null,
-      section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found), found.moves.at(-1)?.tick === found.tick ? workedOut(session, found, found.tick, `Work out again what led to tick ${count(found.tick)}`) : null], true),
+      section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found)], true),
       section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),
       found.posts.length ? section(`What it posted and liked (${count(found.posts_in_all)})`, [latest(session, found.posts, found.posts_in_all), posts(found, person)]) : null,
       found.feed ? section(`Its feed of tick ${count(found.feed_tick)} (${found.feed.length})`, feed(found, person)) : null,
@@ -122,72 +122,6 @@ function chartMap(session, found) {
   return svg("svg", { class: "chartmap", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, all.filter((pair) => !(last && pair[0] === last.before && pair[1] === last.after)).map(line), last ? line([last.before, last.after]) : null, states.map(node));
 }
 
-/** Return the turns of a tick worked out again: guards with their values, what the model read, and what it said. */
-function workedOut(session, found, tick, said = "Work out again what led to this, and what the model read") {
-  const body = el("div", { "aria-live": "polite" });
-  const press = el("button", { type: "button", onclick: ask }, said);
-  async function ask() {
-    press.disabled = true;
-    try {
-      for (;;) {
-        const now = await read(ofRun(session.name, "explanation"), { agent: found.agent, tick });
-        if (!body.isConnected) return;
-        if (now.state === "done") {
-          press.remove();
-          put(body, turns(session, now.explanation));
-          return;
-        }
-        if (now.state === "failed") throw new Error(now.problem);
-        put(body, note(now.state === "waiting" ? "Waiting for another turn that is being worked out …" : `Working it out for ${seconds(now.seconds)}: the run is done again in memory up to here …`));
-        await new Promise((done) => setTimeout(done, 500));
-      }
-    } catch (error) {
-      press.disabled = false;
-      put(body, note(`This cannot be worked out: ${error.message}`, "problem"));
-    }
-  }
-  return [press, body];
-}
-
-function turns(session, explanation) {
-  const shown = new Set();
-  const isNew = (question) => !shown.has(question.id) && shown.add(question.id);
-  return explanation.turns.map((turn) => [
-    el("h3", {}, `tick ${count(turn.tick)}, on ${words(turn.trigger)}: ${words(turn.state)} → ${turn.source === "question" ? "asks" : words(turn.to_state)}`),
-    turn.rows.length ? el("ul", {}, turn.rows.map((row) => el("li", { class: row.is_taken ? "taken" : null }, `${row.is_taken ? "✓ " : ""}${row.name}: ${words(row.outcome)}`, row.guard ? [" (", el("code", {}, row.guard), Object.keys(row.values).length ? `, with ${Object.entries(row.values).map(([name, value]) => `${name} = ${text(value)}`).join(", ")}` : "", ")"] : ""))) : null,
-    turn.question && isNew(turn.question) ? asked(session, turn.question) : null,
-  ]);
-}
-
-const DRAWN = new Set(["shared", "surrogate"]);
-
-/** Return a question as it was put: each request word for word, what came back, and the probabilities of the options. */
-function asked(session, question) {
-  const sharing = question.sharing;
-  const shares = question.requests.findLast((request) => request.reply?.probabilities)?.reply.probabilities;
-  return [
-    shares ? [el("h3", {}, "Probabilities by the model"), probabilities(session, question, shares)] : null,
-    sharing?.shared && sharing.part !== "asked for all" ? [el("h3", {}, `Shared probabilities (${sharing.part})`), sharing.archetype ? note(sharing.archetype) : null, probabilities(session, question, sharing.shared)] : null,
-    question.embedded ? [el("h3", {}, "Probabilities by the embedded choice"), probabilities(session, question, question.embedded)] : null,
-    question.requests.length || DRAWN.has(sharing?.part) ? null : note("No model was asked: the embedded oracle draws from these probabilities."),
-    question.requests.map((request) => [
-      request.messages.map((message) => [el("h3", {}, `What the model read (${message.role})`), el("pre", { tabindex: 0 }, message.content)]),
-      request.state || request.instructions ? [el("h3", {}, "What the model read"), el("pre", { tabindex: 0 }, `${request.instructions}\n\n${request.state}`)] : null,
-      request.reply?.text ? [el("h3", {}, "What it said"), el("pre", { tabindex: 0 }, request.reply.text)] : null,
-      request.reply ? null : note("No tape of this run has the reply word for word."),
-    ]),
-  ];
-}
-
-function probabilities(session, question, shares) {
-  return el("ul", { class: "options" }, question.options.map((name) => {
-    const style = session.style(name), share = shares[name] ?? 0;
-    const bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span", {}));
-    bar.firstChild.style.width = `${share * 100}%`;
-    return el("li", { class: name === question.answer?.state ? "taken" : null }, el("span", {}, style ? chip(style) : words(name), name === question.answer?.state ? " ✓ taken" : ""), bar, el("span", {}, percent(share)));
-  }));
-}
-
 const shortened = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
 
 /** Return a note where only the latest of something are listed. */
@@ -208,8 +142,9 @@ function history(session, found) {
       el("td", { class: "number" }, count(move.tick)),
       el("td", {}, words(move.trigger)),
       el("td", {}, move.before === move.after ? ["stays ", state(move.after)] : state(move.after)),
-      el("td", {}, ARROW[move.source] ?? words(move.source), move.reason ? ` (${words(move.reason)})` : "", typeof move.effect === "string" ? `, to ${words(move.effect)}` : ""));
-  return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "What the agent did" }, el("table", {}, el("thead", {}, el("tr", {}, ["tick", "on", "goes to", "by"].map((name, at) => el("th", { scope: "col", class: at ? null : "number" }, name)))), el("tbody", {}, moves.map(row))));
+      el("td", {}, ARROW[move.source] ?? words(move.source), move.reason ? ` (${words(move.reason)})` : "", typeof move.effect === "string" ? `, to ${words(move.effect)}` : ""),
+      el("td", {}, whyButton(session, move.tick, "why?")));
+  return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "What the agent did" }, el("table", {}, el("thead", {}, el("tr", {}, ["tick", "on", "goes to", "by"].map((name, at) => el("th", { scope: "col", class: at ? null : "number" }, name)), el("td", {}))), el("tbody", {}, moves.map(row))));
 }
 
 /** Return a question: what was seen, what could be done, and what came back. */
@@ -233,12 +168,17 @@ function question(session, found, one) {
       : null,
     answer?.content ? [el("h3", {}, "What the model said besides"), el("pre", {}, answer.content)] : null,
     one.context === null || one.context === undefined ? null : [el("h3", {}, "What it saw"), context ? facts(Object.entries(context).map(([name, value]) => [words(name), text(value)])) : el("pre", {}, JSON.stringify(one.context, null, 1))],
-    workedOut(session, found, one.tick),
+    el("p", {}, whyButton(session, one.tick, "Why? Work out again what led to this, and what the model read", "button")),
     el("p", { class: "quiet" }, "question ", el("code", {}, one.id), one.decided_tick === null ? "" : `, in effect from tick ${count(one.decided_tick)} on`),
   );
 }
 
-function text(value) {
+/** Return a button that has a tick of the agent explained beside it. */
+function whyButton(session, tick, said, kind = "link") {
+  return el("button", { type: "button", class: kind, "aria-label": `Why in tick ${count(tick)}?`, onclick: () => session.choose("why", { agent: session.agent, tick }) }, said);
+}
+
+export function text(value) {
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : digits(value, 4);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(", ") || "none";

@@ -15,7 +15,7 @@ export function cascadePanel(session, ends) {
   const detail = el("div", {}, said, el("p", { class: "unit" }, "posts of the cascade, the original included"), chart.box, el("h3", {}, "Who reshared or answered whom, the latest first"), rows);
   const foot = el("p", { class: "quiet" });
   detail.hidden = true;
-  let tree = null, listed = "";
+  let tree = null, listed = "", isFirst = session.cascade === null;
   ends.push(() => chart.close());
 
   async function list() {
@@ -27,6 +27,8 @@ export function cascadePanel(session, ends) {
     put(choice, el("option", { value: "" }, "none"), largest.map((one, place) => el("option", { value: one.post }, `${place + 1}: ${many(one.size, "post")}, begun by agent ${count(one.author)} in tick ${count(one.tick)}`)));
     if (session.cascade !== null && !largest.some((one) => one.post === session.cascade)) choice.append(el("option", { value: session.cascade }, `post ${session.cascade}`));
     choice.value = session.cascade ?? "";
+    if (isFirst && largest.length) session.choose("cascade", largest[0].post); // a page that opens shows the largest
+    isFirst = false;
     if (tree) fetchTree();
   }
 
@@ -59,7 +61,7 @@ export function cascadePanel(session, ends) {
     session.tell("edges");
     if (!tree) return;
     const replies = grown.filter((one) => one.kind === "reply").length, reshares = grown.filter((one) => one.kind === "reshare").length;
-    put(said, grown.length ? `At tick ${count(session.tick)}: ${count(grown.length)} of ${many(tree.length, "post")}: the original, ${many(reshares, "reshare")} and ${many(replies, "reply", "replies")}. Its edges are white in the network.` : `At tick ${count(session.tick)} it has not begun: the original is of tick ${count(tree[0].tick)}.`);
+    put(said, grown.length ? `At tick ${count(session.tick)}: ${count(grown.length)} of ${many(tree.length, "post")}: the original, ${many(reshares, "reshare")} and ${many(replies, "reply", "replies")}. Its edges are the strong lines in the network.` : `At tick ${count(session.tick)} it has not begun: the original is of tick ${count(tree[0].tick)}.`);
     const edges = grown.filter((one) => one.parent >= 0).reverse();
     const person = (agent) => el("button", { type: "button", class: "link", onclick: () => session.choose("agent", agent) }, `agent ${agent}`);
     put(

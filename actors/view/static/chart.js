@@ -17,11 +17,11 @@ export function steps(least, most, about = 4) {
 
 /** A chart over ticks: a frame with axes, and a line at the tick that is shown. */
 export class TickChart {
-  /** height in pixels; label: said to those who cannot see it; onpick: called with the tick under a click; marks: returns what was done from outside, as [tick, kind] each. */
-  constructor({ height, label, unit, onpick, marks = () => [], compact = false }) {
+  /** height in pixels; label: said to those who cannot see it; onpick: called with the tick under a click; named: names a tick; marks: returns what was done from outside, as [tick, kind] each. */
+  constructor({ height, label, onpick, marks = () => [], compact = false, named = (tick) => (tick ? count(tick) : "tick 0") }) {
     this.marks = marks;
     this.height = height;
-    this.unit = unit;
+    this.named = named;
     this.compact = compact;
     this.tick = 0;
     this.ticks = 1;
@@ -98,12 +98,12 @@ export class TickChart {
 
   axes() {
     const bottom = this.height - MARGIN.bottom;
-    const across = steps(0, this.ticks, this.width < 500 ? 3 : 8).filter((tick) => Number.isInteger(tick) && tick < this.ticks);
+    const across = steps(0, this.ticks, this.width < 500 ? 3 : this.compact ? 5 : 8).filter((tick) => Number.isInteger(tick) && tick < this.ticks);
     const up = steps(...this.range, this.compact ? 3 : 4);
     return [
       up.map((value) => svg("line", { class: "grid", x1: MARGIN.left, x2: this.width - MARGIN.right, y1: this.y(value), y2: this.y(value) })),
       up.map((value) => svg("text", { class: "axis", x: MARGIN.left - 6, y: this.y(value) + 4, "text-anchor": "end" }, Math.abs(value) >= 1000 ? count(value) : digits(value))),
-      across.map((tick) => svg("text", { class: "axis", x: this.x(tick), y: bottom + 18, "text-anchor": tick ? (this.x(tick) > this.width - 40 ? "end" : "middle") : "start" }, tick ? count(tick) : "tick 0")),
+      across.map((tick) => svg("text", { class: "axis", x: this.x(tick), y: bottom + 18, "text-anchor": tick ? (this.x(tick) > this.width - 40 ? "end" : "middle") : "start" }, this.named(tick))),
     ];
   }
 }

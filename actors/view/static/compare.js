@@ -1,9 +1,9 @@
-// Two runs side by side, and the first tick in which they differ.
+// Two runs side by side: their outcomes on the same axes, and the first thing in which they differ.
 
 import { ofRun, read } from "./api.js";
-import { drawStack, TickChart } from "./chart.js";
-import { chip, count, el, many, note, panel, percent, put, words } from "./dom.js";
+import { chip, count, el, many, measured, note, panel, percent, put, trouble, words } from "./dom.js";
 import { stateOf } from "./list.js";
+import { differenceOf, namesOf, OutcomeCharts } from "./outcomes.js";
 
 const LOOK_MS = 500;
 
@@ -33,7 +33,7 @@ export function showComparison(main, left, right) {
       }
       look();
     } catch (error) {
-      put(body, note(error.message, "problem"));
+      put(body, trouble(error.message));
     }
   }
 
@@ -46,60 +46,39 @@ export function showComparison(main, left, right) {
         timer = setTimeout(look, LOOK_MS);
         return;
       }
-      const [comparison, ...courses] = await Promise.all([read("compare", { left, right }), ...[left, right].map((name) => read(ofRun(name, "course")))]);
-      if (!closed) draw(pages, courses, comparison);
+      const both = (part) => Promise.all([left, right].map((name) => read(ofRun(name, part))));
+      const [comparison, runs, courses] = await Promise.all([read("compare", { left, right }), both("outcomes"), both("course")]);
+      if (!closed) draw(pages, runs, courses, comparison);
     } catch (error) {
-      put(body, note(error.message, "problem"));
+      put(body, trouble(error.message));
     }
   }
 
-  function draw(pages, courses, comparison) {
+  function draw(pages, runs, courses, comparison) {
     const names = [left, right];
     const longest = Math.max(...pages.map((page) => page.read_ticks), 1);
-    const charts = [];
-    const show = (tick) => {
-      for (const chart of charts) chart.move(tick);
-      slider.value = tick;
-      slider.setAttribute("aria-valuetext", `tick ${tick}`);
-      drawCounts(tick);
-    };
+    const isEconomy = pages.every((page) => page.line.domain === "economy");
+    const charts = new OutcomeCharts(ends, (tick) => show(tick), () => new Map(courses.flatMap((course) => course.interventions).map((each) => [`${each}`, each])).values());
+    const counts = el("div", {}), said = el("output", {});
     const slider = el("input", { type: "range", min: 0, max: longest - 1, "aria-label": "Tick", oninput: () => show(Number(slider.value)) });
-    const counts = el("div", {});
-
-    function drawCounts(tick) {
-      const styles = [...new Map(pages.flatMap((page) => page.states.map((state) => [state[0], { name: state[0], color: state[2], mark: state[3] }]))).values()];
-      const rows = courses.map((course) => course.states[course.ticks.findLastIndex((each) => each <= tick)] ?? null);
-      const value = (side, name) => {
-        const state = pages[side].states.find((each) => each[0] === name);
-        return rows[side] && state && tick < pages[side].read_ticks ? rows[side][state[1]] : null;
-      };
-      const text = (number) => (number === null ? "–" : count(number));
-      put(counts, el("table", {}, el("caption", { class: "quiet" }, `agents in each state at tick ${count(tick)}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "state"), names.map((name) => el("th", { scope: "col", class: "number" }, name)), el("th", { scope: "col", class: "number" }, "difference"))), el("tbody", {}, styles.map((style) => {
-        const [one, other] = [value(0, style.name), value(1, style.name)];
-        return el("tr", {}, el("th", { scope: "row" }, chip(style)), [one, other].map((each) => el("td", { class: "number" }, text(each))), el("td", { class: "number" }, one === null || other === null ? "–" : `${other > one ? "+" : ""}${count(other - one)}`));
-      }))));
-    }
-
-    const panels = pages.map((page, side) => {
-      const chart = new TickChart({ height: 200, label: `Agents in each state over time in ${names[side]}`, onpick: show, marks: () => courses[side].interventions });
-      charts.push(chart);
-      ends.push(() => chart.close());
-      const styles = page.states.map(([name, number, color, shape, text]) => ({ name, number, color, mark: shape, text }));
-      const mean = courses[side].states.reduce((sum, row) => sum + row[0], 0) / Math.max(courses[side].ticks.length, 1) / Math.max(page.line.agents, 1);
-      const shown = mean > 0.5 ? styles.filter((style) => style.number !== 0) : styles;
-      const rows = courses[side].states.map((row) => shown.map((style) => row[style.number] ?? 0));
-      const most = Math.max(1, ...rows.map((row) => row.reduce((sum, each) => sum + each, 0)));
-      chart.set(longest, [0, most], () => drawStack(chart, courses[side].ticks, rows, shown));
-      return el("section", { class: "panel", "aria-label": names[side] }, el("h2", {}, el("a", { href: `#/run/${encodeURIComponent(names[side])}${comparison.first === null ? "" : `?tick=${comparison.first}`}` }, names[side])), el("p", { class: "quiet" }, stateOf(page.line), ` · ${many(page.read_ticks, "tick")} · ${many(page.line.agents, "agent")}`), el("p", { class: "unit" }, `agents in each state${shown.length < styles.length ? `, without ${words(styles.find((style) => style.number === 0).name)}` : ""}`), chart.box);
-    });
+    const nameOf = namesOf(runs[0]) ?? ((tick) => `tick ${count(tick)}`);
+    const show = (tick) => {
+      charts.move(tick);
+      slider.value = tick;
+      slider.setAttribute("aria-valuetext", nameOf(tick));
+      put(said, nameOf(tick));
+      if (!isEconomy) put(counts, states(pages, courses, names, tick));
+    };
+    charts.set(runs.map((run, side) => ({ ...run, name: names[side] })), longest);
     put(
       body,
       comparison.answers.length ? el("div", { class: "answers" }, comparison.answers.map((text) => el("p", { class: "answer" }, text)), note(comparison.limits)) : null,
+      el("div", { class: "grid even" }, pages.map((page, side) => head(page, names[side], comparison))),
+      el("div", { class: "grid" }, panel("Outcomes", charts.key, el("div", { class: "row at" }, slider, said), charts.body), ending(pages, names)),
       el("div", { class: "grid" }, el("section", { class: "panel", "aria-labelledby": "h-first" }, el("h2", { id: "h-first" }, outcomeOf(comparison)), comparison.first === null ? null : differ(comparison, names))),
-      el("div", { class: "grid even" }, panels),
-      el("div", { class: "grid even" }, panel("At one tick", slider, counts), settings(comparison, names)),
+      el("div", { class: "grid even" }, isEconomy ? null : panel("Agents in each state", counts), settings(comparison, names)),
     );
-    show(comparison.first ?? 0);
+    show(longest - 1);
   }
 
   begin();
@@ -117,10 +96,67 @@ function outcomeOf(comparison) {
   return `They first differ in tick ${count(comparison.first)}; the ${many(comparison.first, "tick")} before are the same, to the byte`;
 }
 
-const differ = (comparison, names) => [
-  note(`In that tick ${many(comparison.place, "message is", "messages are")} the same. Then:`),
-  el("dl", { class: "facts wide" }, [comparison.left, comparison.right].map((text, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, text || "the tick ends")))),
-];
+function head(page, name, comparison) {
+  const there = `#/run/${encodeURIComponent(name)}${comparison.first === null ? "" : `?tick=${comparison.first}`}`;
+  return el("section", { class: "panel", "aria-label": name }, el("h2", {}, el("a", { href: there }, name)), el("p", { class: "quiet" }, stateOf(page.line), ` · ${many(page.read_ticks, "tick")} · ${many(page.line.agents, "agent")} · seed ${page.config.simulation?.seed ?? "–"}`));
+}
+
+const table = (caption, heads, rows) =>
+  el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": caption }, el("table", {}, el("caption", { class: "unseen" }, caption), el("thead", {}, el("tr", {}, heads.map((name, at) => el("th", { scope: "col", class: at ? "number" : null }, name)))), el("tbody", {}, rows.map(([first, ...cells]) => el("tr", {}, el("th", { scope: "row" }, first), cells.map((cell) => el("td", { class: "number" }, cell)))))));
+
+/** Return the figures of both runs at their ends, with the difference. */
+function ending(pages, names) {
+  const [ours, theirs] = pages.map((page) => page.line.figures);
+  const rows = ours.flatMap((one) => {
+    const other = theirs.find((each) => each.name === one.name);
+    return other ? [[one.name, measured(one.value, one.unit), measured(other.value, one.unit), differenceOf(one.value, other.value, one.unit)]] : [];
+  });
+  return panel("At the end", rows.length ? table("The figures of both runs", ["", ...names, "difference"], rows) : note("No round of both has ended yet."));
+}
+
+/** Return the agents in each state at a tick; states in which nobody is in either run are left out. */
+function states(pages, courses, names, tick) {
+  const styles = [...new Map(pages.flatMap((page) => page.states.map((state) => [state[0], { name: state[0], color: state[2], mark: state[3] }]))).values()];
+  const rows = courses.map((course) => course.states[course.ticks.findLastIndex((each) => each <= tick)] ?? null);
+  const value = (side, name) => {
+    const state = pages[side].states.find((each) => each[0] === name);
+    return rows[side] && state && tick < pages[side].read_ticks ? rows[side][state[1]] : null;
+  };
+  const found = styles.map((style) => [style, value(0, style.name), value(1, style.name)]).filter(([, one, other]) => one || other);
+  const text = (number) => (number === null ? "–" : count(number));
+  return table("Agents in each state", [`at tick ${count(tick)}`, ...names, "difference"], found.map(([style, one, other]) => [chip(style), text(one), text(other), one === null || other === null ? "–" : `${other > one ? "+" : ""}${count(other - one)}`]));
+}
+
+/** Return the first message that differs: what it is, and its parts that differ, with what differs in them marked. */
+function differ(comparison, names) {
+  const { left, right, parts } = comparison;
+  const before = `In that tick ${many(comparison.place, "message is", "messages are")} the same. `;
+  const told = left === right ? [note(`${before}The next is in both: ${left}.`)] : [note(`${before}Then:`), el("dl", { class: "facts wide" }, [left, right].map((text, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, text || "the tick ends"))))];
+  if (!parts.length) return told;
+  const [first, ...others] = parts;
+  return [
+    told,
+    el("h3", {}, `The first part that differs: ${nameOfPart(first)}`),
+    el("dl", { class: "facts wide" }, first.values.map((_, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, marked(first.values, side))))),
+    others.length ? el("details", {}, el("summary", {}, `${many(others.length, "more part differs", "more parts differ")}`), others.map((part) => [el("h3", {}, nameOfPart(part)), el("dl", { class: "facts wide" }, part.values.map((_, side) => el("div", {}, el("dt", {}, names[side]), el("dd", {}, marked(part.values, side)))))])) : null,
+  ];
+}
+
+const nameOfPart = (part) => part.name.split(".").map(words).join(", ");
+
+/** Return one of two texts, with what differs from the other marked: from the first letter that does to the last. */
+function marked(values, side) {
+  const own = [...values[side]], other = [...values[1 - side]];
+  if (!own.length) return el("span", { class: "quiet" }, "nothing");
+  const most = Math.min(own.length, other.length);
+  let start = 0, end = 0;
+  while (start < most && own[start] === other[start]) start += 1;
+  while (end < most - start && own.at(-1 - end) === other.at(-1 - end)) end += 1;
+  const isWord = (letter) => letter !== undefined && /[\p{L}\p{N}.,+−-]/u.test(letter);
+  while (start > 0 && isWord(own[start - 1])) start -= 1; // whole words and numbers are easier to compare
+  while (end > 0 && isWord(own[own.length - end])) end -= 1;
+  return [own.slice(0, start).join(""), el("mark", {}, own.slice(start, own.length - end).join("")), own.slice(own.length - end).join("")];
+}
 
 function settings(comparison, names) {
   if (!comparison.settings.length) return panel("Settings that differ", note("None: the two have the same settings."));

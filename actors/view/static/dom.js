@@ -40,6 +40,12 @@ export const digits = (value, most = 3) => new Intl.NumberFormat("en", { maximum
 /** Return a number and its noun: "1 tick", "2 ticks". */
 export const many = (value, noun, plural = `${noun}s`) => `${count(value)} ${value === 1 ? noun : plural}`;
 
+/** Return a number in its unit: a count, a percentage, or a number as it is. */
+export function measured(value, unit) {
+  if (unit.startsWith("%")) return `${value.toFixed(2)}%`;
+  return Number.isInteger(value) ? count(value) : digits(value, 5);
+}
+
 /** Return a share as a percentage. */
 export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)}%`;
 
@@ -75,6 +81,10 @@ const SHAPES = {
   cross: "M3 1 6 4l3-3 2 2-3 3 3 3-2 2-3-3-3 3-2-2 3-3-3-3Z",
   plus: "M4.5.8h3v3.7h3.7v3H7.5v3.7h-3V7.500H.8v-3h3.7Z",
   star: "M6 .3 7.7 4.300l4.100.300-3.200 2.800 1 4.100L6 9.300 2.400 11.500l1-4.100L.2 4.600l4.100-.3Z",
+  open_square: "M1 1h10v10H1Zm2.600 2.600v4.800h4.800V3.600Z",
+  open_triangle: "M6 .5 11.700 11.300H.3ZM6 5 3.900 9h4.200Z",
+  open_diamond: "M6 0 12 6 6 12 0 6Zm0 3.700L3.700 6 6 8.300 8.300 6Z",
+  bar: "M.5 3.800h11v4.400H.5Z",
   ring: "M6 .8a5.200 5.200 0 1 0 .01 0Zm0 2.700a2.500 2.500 0 1 1-.01 0Z",
 };
 
@@ -95,6 +105,9 @@ export function panel(title, ...content) {
 
 /** Return a message in words instead of a picture. */
 export const note = (text, kind = "quiet") => el("p", { class: kind, role: kind === "problem" ? "alert" : null }, text);
+
+/** Return a message of what went wrong, with a way back. */
+export const trouble = (message) => el("div", {}, note(message, "problem"), el("p", {}, el("a", { href: "#/" }, "← All runs")));
 
 /** Return a list of names and values. */
 export function facts(pairs) {

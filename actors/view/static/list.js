@@ -1,7 +1,7 @@
 // The list of runs.
 
 import { read } from "./api.js";
-import { count, el, many, note, put, seconds, words } from "./dom.js";
+import { count, el, many, measured, note, put, seconds, words } from "./dom.js";
 
 const EVERY_MS = 2000;
 const MARKS = { running: "▶", done: "✓", stopped: "■", crashed: "✖", damaged: "⚠", starting: "…", recovering: "↻", ended: "✓" };
@@ -64,9 +64,10 @@ export function showList(main) {
       el("div", { class: "run-name" }, el("a", { href: `#/run/${encodeURIComponent(line.name)}`, id: `run-${place}` }, line.name), el("span", { class: "quiet" }, line.domain)),
       el("div", { class: "run-state" }, stateOf(line), notes ? el("span", { class: "quiet" }, notes) : null),
       el("div", { class: "run-progress" }, bar, el("span", {}, `${count(line.ticks)} of ${count(line.length)} ticks`), el("span", { class: "quiet" }, `${many(line.agents, "agent")}${line.digest ? ` · digest ${line.digest.slice(0, 8)}` : ""}`)),
+      el("dl", { class: "outcome-figures" }, line.figures.map((one) => el("div", {}, el("dt", {}, one.name), el("dd", {}, measured(one.value, one.unit))))),
       el(
         "dl",
-        { class: "settings" },
+        { class: "settings", "aria-label": "Settings in which the runs differ" },
         list.differences.map((one) => [one, one.values[place]]).filter(([, value]) => value !== "").map(([one, value]) => el("div", {}, el("dt", {}, one.key), el("dd", {}, value))),
       ),
     );

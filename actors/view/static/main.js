@@ -1,6 +1,6 @@
 // The page: its address after the # says what is shown.
 
-import { el, note, put } from "./dom.js";
+import { el, put, trouble } from "./dom.js";
 import { showHome } from "./experiment.js";
 import { showList } from "./list.js";
 import { showRun } from "./run.js";
@@ -56,10 +56,14 @@ function show(parts, query) {
     document.title = "Runs – PRISM view";
     return showList(main);
   }
-  put(trail, el("span", { "aria-current": "page" }, "Runs"));
-  document.title = "Runs – PRISM view";
-  if (!parts.length) return showHome(main);
-  put(main, note(`There is no page ${parts.join("/")}.`, "problem"));
+  if (!parts.length) {
+    put(trail, el("span", { "aria-current": "page" }, "Runs"));
+    document.title = "Runs – PRISM view";
+    return showHome(main);
+  }
+  put(trail, home, el("span", { "aria-hidden": "true" }, "/"), el("span", { "aria-current": "page" }, "not found"));
+  document.title = "Not found – PRISM view";
+  put(main, trouble(`There is no page ${parts.join("/")}.`));
   return showList(main);
 }
 

@@ -4,14 +4,14 @@ import { bytes, ofRun, read } from "./api.js";
 import { count, el, many, note, panel, put, words } from "./dom.js";
 
 const LOOK_MS = 500;
-const MARKS = ["circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring"];
+const MARKS = ["circle", "square", "triangle", "diamond", "cross", "plus", "star", "ring", "open_square", "open_triangle", "open_diamond", "bar"];
 const POINTS = `
 attribute vec2 place; attribute float size; attribute float state;
-uniform vec2 middle; uniform vec2 scale; uniform float dots; uniform float dim; uniform vec4 colors[64];
+uniform vec2 middle; uniform vec2 scale; uniform float dots; uniform float dim; uniform vec4 rim; uniform vec4 colors[64];
 varying vec3 color; varying float shape; varying float strength;
 void main() {
   vec4 look = colors[int(state + 0.5)];
-  color = look.rgb; shape = look.a; strength = state < 0.5 ? dim : 1.0;
+  color = mix(look.rgb, rim.rgb, rim.a); shape = look.a; strength = state < 0.5 ? dim : 1.0;
   gl_Position = vec4((place - middle) * scale, 0.0, 1.0);
   gl_PointSize = max(1.5, size * dots);
 }`;
@@ -28,7 +28,11 @@ void main() {
   else if (shape < 4.5 && shape > 3.5) isIn = abs(a - b) < 0.38 && max(a, b) < 0.9;
   else if (shape < 5.5 && shape > 4.5) isIn = min(a, b) < 0.32 && max(a, b) < 0.95;
   else if (shape < 6.5 && shape > 5.5) isIn = r < 0.62 + 0.36 * cos(5.0 * atan(p.x, -p.y));
-  else if (shape > 6.5) isIn = r < 1.0 && r > 0.5;
+  else if (shape < 7.5 && shape > 6.5) isIn = r < 1.0 && r > 0.5;
+  else if (shape < 8.5 && shape > 7.5) isIn = max(a, b) < 0.9 && max(a, b) > 0.42;
+  else if (shape < 9.5 && shape > 8.5) isIn = p.y < 0.85 && a < (p.y + 1.0) * 0.55 && !(p.y < 0.5 && a < (p.y + 0.25) * 0.45);
+  else if (shape < 10.5 && shape > 9.5) isIn = a + b < 1.0 && a + b > 0.45;
+  else if (shape > 10.5) isIn = a < 0.95 && b < 0.36;
   if (!isIn) discard;
   gl_FragColor = vec4(color * strength, strength);
 }`;
@@ -61,6 +65,11 @@ function unpack(buffer) {
   };
   return { people: take(Int32Array, people), places: take(Float32Array, 2 * people), followers: take(Float32Array, people), ties: take(Int32Array, 2 * ties) };
 }
+
+const rgbOfHex = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255);
+
+/** Return a colour of the page's theme, as it is now. */
+const rgbOf = (name) => rgbOfHex(getComputedStyle(document.documentElement).getPropertyValue(name).trim());
 
 /** The picture on a canvas. */
 class Picture {
@@ -131,11 +140,9 @@ class Picture {
 
   setColors(styles) {
     this.colors = new Float32Array(64 * 4);
-    for (const style of styles.slice(0, 62)) {
-      const rgb = [1, 3, 5].map((at) => parseInt(style.color.slice(at, at + 2), 16) / 255);
-      this.colors.set([...rgb, MARKS.indexOf(style.mark)], 4 * style.number);
-    }
-    this.colors.set([1, 1, 1, 7], 4 * 63); // the ring around the chosen person
+    for (const style of styles.slice(0, 62)) this.colors.set([...rgbOfHex(style.color), MARKS.indexOf(style.mark)], 4 * style.number);
+    this.ink = [rgbOf("--ground"), rgbOf("--text"), rgbOf("--line")];
+    this.colors.set([...this.ink[1], MARKS.indexOf("ring")], 4 * 63); // the ring around the chosen person
   }
 
   /** Return the scale: the picture keeps its shape in any window. */
@@ -151,16 +158,19 @@ class Picture {
     const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     gl.viewport(0, 0, width, height);
-    gl.clearColor(0.055, 0.067, 0.078, 1);
+    const [ground, text, tie] = this.ink ?? [rgbOf("--ground"), rgbOf("--text"), rgbOf("--line")];
+    gl.clearColor(...ground, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     if (!this.data || !this.colors) return;
     const fade = Math.min(0.16, 420 / Math.max(this.data.ties.length, 1)) * (this.edges ? 0.4 : 1);
-    this.drawLines("ties", this.data.ties.length, [0.75 * fade, 0.8 * fade, 0.85 * fade, fade]);
-    this.drawPoints(["place", "size", "state"], this.data.people.length, ratio, this.edges ? 0.35 : 0.6);
-    if (this.edges) this.drawLines("edges", this.edges, [1, 1, 1, 1]);
-    if (this.chosen) this.drawPoints(["chosen", "chosenSize", "chosenState"], 1, ratio, 1);
+    this.drawLines("ties", this.data.ties.length, [...tie.map((part) => part * fade), fade]);
+    const dim = this.edges ? 0.3 : 0.55, people = this.data.people.length;
+    if (people < 20000) this.drawPoints(["place", "size", "state"], people, ratio, { dim: 0, grown: 1.35, rim: [...text, 1] }); // a rim, so that pale marks stand out
+    this.drawPoints(["place", "size", "state"], people, ratio, { dim });
+    if (this.edges) this.drawLines("edges", this.edges, [...text, 1]);
+    if (this.chosen) this.drawPoints(["chosen", "chosenSize", "chosenState"], 1, ratio, {});
   }
 
   bind(made, attribute, buffer, size) {
@@ -181,7 +191,7 @@ class Picture {
     gl.drawArrays(gl.LINES, 0, length);
   }
 
-  drawPoints([place, size, state], length, ratio, dim) {
+  drawPoints([place, size, state], length, ratio, { dim = 1, grown = 1, rim = [0, 0, 0, 0] }) {
     const { gl, points } = this;
     gl.useProgram(points);
     this.bind(points, "place", place, 2);
@@ -189,7 +199,8 @@ class Picture {
     this.bind(points, "state", state, 1);
     gl.uniform2fv(gl.getUniformLocation(points, "middle"), this.middle);
     gl.uniform2fv(gl.getUniformLocation(points, "scale"), this.scale);
-    gl.uniform1f(gl.getUniformLocation(points, "dots"), ratio * Math.sqrt(this.zoom));
+    gl.uniform1f(gl.getUniformLocation(points, "dots"), grown * ratio * Math.sqrt(this.zoom));
+    gl.uniform4fv(gl.getUniformLocation(points, "rim"), rim);
     gl.uniform1f(gl.getUniformLocation(points, "dim"), dim);
     gl.uniform4fv(gl.getUniformLocation(points, "colors"), this.colors);
     gl.drawArrays(gl.POINTS, 0, length);
@@ -320,6 +331,8 @@ export function networkPanel(session, ends) {
   );
 
   for (const event of ["states", "agent", "edges"]) session.on(event, show);
+  const recolor = () => picture.data && show();
+  addEventListener("themechange", recolor);
   const observer = new ResizeObserver(redraw);
   observer.observe(canvas);
   look();
@@ -327,6 +340,7 @@ export function networkPanel(session, ends) {
     closed = true;
     clearTimeout(timer);
     observer.disconnect();
+    removeEventListener("themechange", recolor);
     picture.gl.getExtension("WEBGL_lose_context")?.loseContext();
   });
   return box;

@@ -2,6 +2,7 @@
 
 import { ofRun, read } from "./api.js";
 import { line, TickChart } from "./chart.js";
+import { namesOf } from "./outcomes.js";
 import { count, digits, el, facts, note, panel, put, seconds, svg, words } from "./dom.js";
 
 const at = (session, name) => {
@@ -19,8 +20,9 @@ const at = (session, name) => {
 /** Return the panel of the oracle. */
 export function oraclePanel(session, ends) {
   const numbers = el("div", {}), rest = el("div", {});
-  const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
-  const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
+  const named = (tick) => namesOf(session.outcomes ?? { quarters: [] })?.(tick) ?? (tick ? count(tick) : "tick 0");
+  const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
+  const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
   const latency = el("div", {}, el("p", { class: "unit" }, "latency of answers by the tick of the question, in seconds: mean (bars) and slowest (line)"), slow.box);
   latency.hidden = true;
   ends.push(() => chart.close(), () => slow.close());
@@ -84,6 +86,7 @@ export function oraclePanel(session, ends) {
   }
 
   session.on("grown", grown);
+  session.on("outcomes", () => chart.redraw());
   session.on("tick", draw);
   return panel("The oracle", numbers, el("p", { class: "unit" }, "open questions: asked, and not yet in effect"), chart.box, rest, latency);
 }

@@ -4,11 +4,13 @@ import { bytes, ofRun, read } from "./api.js";
 import { agentPanel } from "./agent.js";
 import { cascadePanel } from "./cascade.js";
 import { drawStack, TickChart } from "./chart.js";
-import { count, el, facts, many, mark, note, panel, percent, put, words } from "./dom.js";
-import { councilPanel, indicatorsPanel } from "./economy.js";
+import { count, el, facts, many, mark, note, panel, percent, put, trouble as troubleOf, words } from "./dom.js";
+import { councilPanel } from "./economy.js";
 import { stateOf } from "./list.js";
 import { livePanel, oraclePanel } from "./oracle.js";
 import { networkPanel } from "./network.js";
+import { namesOf, outcomesPanel } from "./outcomes.js";
+import { whyPanel } from "./why.js";
 
 const LIVE_MS = 1000, READING_MS = 400, REST_MS = 10000;
 const SPEEDS = [1, 2, 5, 10, 30, 60];
@@ -23,6 +25,9 @@ class Session {
     this.agent = query.has("agent") ? Number(query.get("agent")) : null;
     this.cascade = query.has("post") ? Number(query.get("post")) : null;
     this.follows = this.tick === null;
+    this.opened = ""; // why the page shows this tick, until another is chosen
+    this.why = null; // the agent and the tick that are explained
+    this.outcomes = null;
     this.states = null;
     this.cascadeEdges = [];
     this.listeners = {};
@@ -43,7 +48,10 @@ class Session {
   /** Show a tick; the address keeps it, so that it can be sent to somebody. */
   show(tick, { byHand = true } = {}) {
     const wanted = Math.min(Math.max(Math.round(tick), 0), this.last);
-    if (byHand) this.follows = wanted === this.last && this.page?.line.is_running;
+    if (byHand) {
+      this.follows = wanted === this.last && this.page?.line.is_running;
+      this.opened = "";
+    }
     if (wanted === this.tick) return;
     this.tick = wanted;
     this.keep();
@@ -89,20 +97,21 @@ export function showRun(main, name, query) {
     isBuilt = true;
     const domain = session.page.line.domain;
     const side = el("div", { class: "column" }), centre = el("div", { class: "column" });
-    const time = clock(session, ends), states = statesPanel(session, ends);
+    const agent = agentPanel(session), outcomes = outcomesPanel(session, ends), run = runPanel(session);
     const middle = el("div", { class: "grid two" }, centre, side);
     if (domain === "economy") {
-      centre.append(indicatorsPanel(session, ends), oraclePanel(session, ends));
-      side.append(livePanel(session), agentPanel(session), runPanel(session));
-      put(body, time, middle, councilPanel(session), states); // at the end of a quarter all nations are in the same state
+      centre.append(livePanel(session), oraclePanel(session, ends), run); // states say nothing: at the end of a quarter all nations are in the same
+      side.append(agent);
+      put(body, clock(session, ends), outcomes, councilPanel(session), middle);
     } else {
       if (domain === "social") centre.append(networkPanel(session, ends), cascadePanel(session, ends));
-      side.append(livePanel(session), agentPanel(session), oraclePanel(session, ends), runPanel(session));
-      put(body, time, states, middle);
+      side.append(livePanel(session), agent, oraclePanel(session, ends), run);
+      put(body, clock(session, ends), outcomes, statesPanel(session, ends), middle);
     }
+    whyPanel(session, centre, agent, ends);
   }
 
-  /** Set the tick: that of the address, once it has been read; else the last of a run under way, or a busy one. */
+  /** Set the tick: that of the address, once it has been read; else the one with which a run opens. */
   function begin(page) {
     if (wanted === undefined) {
       session.tick = Math.min(session.tick, session.last);
@@ -110,7 +119,7 @@ export function showRun(main, name, query) {
     }
     if (session.tick !== null && session.tick !== offered) wanted = undefined; // the reader has moved meanwhile
     else if (wanted !== null) session.tick = Math.min(wanted, session.last);
-    else session.tick = page.line.is_running ? session.last : busiest(session.course);
+    else [session.tick, session.opened] = opening(session);
     offered = session.tick;
     if (!page.is_reading) wanted = undefined;
   }
@@ -140,7 +149,7 @@ export function showRun(main, name, query) {
       }
       session.tell("page");
     } catch (error) {
-      if (!closed) put(trouble, note(error.message, "problem"));
+      if (!closed) put(trouble, troubleOf(error.message));
       if (!closed && !isBuilt) put(body); // it is not being read
     }
     if (!closed) timer = setTimeout(look, wait);
@@ -155,11 +164,14 @@ export function showRun(main, name, query) {
   };
 }
 
-/** Return the tick at which most agents are in another state than the first: a page should not open on a quiet night. */
-function busiest(course) {
-  const idle = course.states.map((row) => row[0]);
-  const least = Math.min(...idle);
-  return course.ticks[idle.indexOf(least)] ?? 0;
+/** Return the tick with which a run opens, and the reason in words: the busiest if ticks differ, else the end. */
+function opening({ page, course, last }) {
+  if (page.line.is_running) return [last, "This page follows the run: it shows the latest tick."];
+  const first = course.states.map((row) => row[0]);
+  const least = Math.min(...first), most = Math.max(...first);
+  if (page.line.domain === "economy" || !(least < most)) return [last, "Opened at the end of the run."];
+  const name = words(page.states.find((style) => style.number === 0).name);
+  return [course.ticks[first.indexOf(least)], `Opened at the busiest tick: ${count(page.line.agents - least)} of ${many(page.line.agents, "agent")} ${page.line.agents - least === 1 ? "is" : "are"} not ${name}.`];
 }
 
 function drawHead(headline, page) {
@@ -184,7 +196,7 @@ function clock(session, ends) {
   const play = el("button", { class: "play", type: "button", onclick: () => toggle() }, "▶ Play");
   const speed = el("select", { "aria-label": "Speed of play" }, SPEEDS.map((each) => el("option", { value: each }, `${each} a second`)));
   speed.value = "10";
-  const said = el("output", {});
+  const said = el("output", {}), why = el("p", { class: "quiet opened" });
   let timer = 0, isPlaying = false;
 
   function toggle(is = !isPlaying) {
@@ -224,17 +236,21 @@ function clock(session, ends) {
     slider.value = session.tick;
     slider.setAttribute("aria-valuetext", `tick ${session.tick} of ${session.last}`);
     put(said, `tick ${count(session.tick)}`, el("span", { class: "when" }, ` ${moment(session)}`));
+    const end = el("button", { type: "button", class: "link", onclick: () => session.show(session.last) }, "Go to the end");
+    put(why, session.opened, session.opened && session.tick < session.last ? [" ", end] : null);
+    why.hidden = !session.opened;
   }
 
   session.on("tick", draw);
   session.on("grown", draw);
+  session.on("outcomes", draw);
   addEventListener("keydown", key);
   ends.push(() => {
     clearTimeout(timer);
     isPlaying = false;
     removeEventListener("keydown", key);
   });
-  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, play, speed), slider, said);
+  return el("div", { class: "clock", role: "group", "aria-label": "Time" }, el("div", { class: "tools" }, play, speed), slider, said, why);
 }
 
 /** Return the simulated moment of the tick. */
@@ -244,7 +260,7 @@ function moment(session) {
   const round = Math.floor(session.tick / simulation.ticks_per_round) + 1;
   const at = new Date(Date.parse(simulation.epoch) + session.tick * simulation.tick_seconds * 1000);
   if (Number.isNaN(at.getTime())) return `round ${count(round)}`;
-  if (session.page.line.domain === "economy") return `${at.getUTCFullYear()} q${Math.floor(at.getUTCMonth() / 3) + 1}`;
+  if (session.page.line.domain === "economy") return namesOf(session.outcomes ?? { quarters: [] })?.(session.tick) ?? "";
   return `round ${count(round)} · ${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 

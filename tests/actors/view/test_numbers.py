@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from actors.runs.resume import read_resolved
 from actors.view import record
+from actors.view.comparison import _parts
+from actors.view.outcomes import outcomes_of
 from actors.view.record import Record
+from prism.agents import Update
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import read_posts
 from tests.actors.real_runs import DELIBERATION_TICKS
@@ -151,11 +156,75 @@ def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> No
         expected = [effect["decision"]["reasoning"] for agent, effect in effects if agent == seat["agent"]]
         assert [stage["reasoning"] for stage in seat["stages"]] == expected
         assert [stage["kind"] for stage in seat["stages"]] == ["proposed", "reviewed", "applied"]
-    indicators = asked.json(f"runs/{economy.name}/economy")
+    assert [seat["share"] for seat in council["seats"]] == pytest.approx([1 / 3, 4 / 15, 1 / 5, 2 / 15, 1 / 15])
+    indicators = asked.json(f"runs/{economy.name}/outcomes")
     assert indicators["ticks"] == list(range(6))
-    rate = next(one for one in indicators["indicators"] if one["key"] == "interest_rate")
+    rate = next(one for one in indicators["outcomes"] if one["key"] == "interest_rate")
     # what the nations see at the beginning of a quarter is what the one before has left, which the file has rounded
     assert rate["values"][2] == pytest.approx(council["before"]["interest_rate"], abs=1e-4)
+
+
+def test_an_economy_has_quarters_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
+    found = Asked(economy, economy.name).json(f"runs/{economy.name}/outcomes")
+    assert found["quarters"] == ["1985q2", "1985q3", "1985q4", "1986q1", "1986q2", "1986q3"]
+    assert found["source"] == "us-macro-quarterly.csv"
+    by_key = {one["key"]: one for one in found["outcomes"]}
+    assert {key: one["target"] for key, one in by_key.items() if one["target"] is not None} == {"inflation": 3.58}
+    with (ROOT / "configs/data/us-macro-quarterly.csv").open(newline="") as file:
+        real = {f"{row['year']}q{row['quarter']}": float(row["tbilrate"]) for row in csv.DictReader(file)}
+    assert by_key["interest_rate"]["history"] == [real[quarter] for quarter in found["quarters"]]
+    assert by_key["total_economic_value"]["history"] == []
+
+
+def test_history_is_not_taken_from_a_file_that_has_changed(economy: Path) -> None:
+    config = read_resolved(economy / "config.yaml")
+    changed = outcomes_of(economy, config, {str(config.economy.initial.path): "0" * 64})
+    assert (changed.source, {len(one.history) for one in changed.outcomes}) == ("", {0})
+
+
+def test_a_feed_has_counts_by_round_that_add_up_to_the_figures_of_the_list(asked: Asked, embedded: Path) -> None:
+    found = asked.json(f"runs/{embedded.name}/outcomes")
+    line = asked.json(f"runs/{embedded.name}")["line"]
+    totals = {one["name"]: sum(one["values"]) for one in found["outcomes"]}
+    kinds = Counter(answer[3] for tick in read_run(embedded)[1] for answer in tick if answer[0] == 7)
+    assert totals == {
+        "posts": kinds["publish"],
+        "likes": kinds["like"],
+        "replies": kinds["reply"],
+        "reshares": kinds["reshare"],
+    }
+    largest = asked.json(f"runs/{embedded.name}/cascades")["largest"][0]["size"]
+    assert {one["name"]: one["value"] for one in line["figures"]} == totals | {"posts in the largest cascade": largest}
+
+
+def test_a_fork_counts_what_its_parent_did_before_it(forks: Path) -> None:
+    found = Asked(forks, "other").json("runs/other/outcomes")
+    kinds = Counter(answer[3] for tick in read_run(forks / "other")[1] for answer in tick if answer[0] == 7)
+    likes = next(one for one in found["outcomes"] if one["key"] == "likes")
+    assert likes["before"] + sum(likes["values"]) == kinds["like"]
+
+
+def test_two_messages_of_a_kind_are_compared_part_by_part(economy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "other"
+    settings = ("--ticks", "2", "--set", "simulation.seed=9", "--quiet")
+    ended = prism_alone("run", str(ROOT / "configs/economy.yaml"), *settings, "--out", str(out))
+    assert ended.code == 0, ended.err
+    (tmp_path / "one").symlink_to(economy)
+    found = Asked(tmp_path, "one", "other").json("compare?left=one&right=other")
+    assert found["left"] == found["right"]
+    first = found["parts"][0]
+    assert first["name"] == "effect.decision.action"
+    assert first["values"][0] != first["values"][1]
+    assert all(value.endswith("percentage points") for value in first["values"])
+
+
+def test_a_long_part_is_shown_from_shortly_before_its_first_difference() -> None:
+    same = "word " * 200
+    one, other = (Update(0, 1, "t", "a", "b", "rule", f"{same}{end}") for end in ("left", "right"))
+    [part] = _parts(one, other)
+    assert [value[-5:] for value in part.values] == [" left", "right"]
+    assert {value[0] for value in part.values} == {"…"}
+    assert max(len(value) for value in part.values) < 400
 
 
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
