@@ -26,6 +26,8 @@ POINTS_MAX = 120
 """The most points of a line over time."""
 SEEDS_MAX = 200
 """The most cells of a condition that are read; of more, the first ones."""
+LINES_MAX = 20
+"""The most cells of a condition whose own lines are kept."""
 COUNTED = ("likes", "replies", "reshares", "posts")
 """Columns of `rounds.csv` that are totals from the start of the run: what happened in a round is their difference."""
 LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
@@ -40,6 +42,7 @@ class Band(NamedTuple):
     Args:
         x: places; the others have as many values.
         cells: the cells that it is made of.
+        each: the values of the first `LINES_MAX` of them, a row for each.
     """
 
     x: Floats
@@ -47,6 +50,7 @@ class Band(NamedTuple):
     middle: Floats
     high: Floats
     cells: int
+    each: Floats
 
 
 class Courses(NamedTuple):
@@ -151,7 +155,7 @@ def _over_time(tables: Sequence[Floats]) -> Band:
     grid = np.array([table[: whole * each].reshape(whole, each).mean(axis=1) for table in tables])
     x = np.arange(1, whole + 1, dtype=np.float64) * each
     low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
-    return Band(x, low, middle, high, len(tables))
+    return Band(x, low, middle, high, len(tables), grid[:LINES_MAX])
 
 
 def _tail(cells: Sequence[Mapping[int, int]]) -> Band:
@@ -160,7 +164,7 @@ def _tail(cells: Sequence[Mapping[int, int]]) -> Band:
     x: Floats = np.unique(np.geomspace(1, largest, 40).round()).astype(np.float64)
     grid = np.array([_shares(sizes, x) for sizes in cells])
     low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
-    return Band(x, low, middle, high, len(cells))
+    return Band(x, low, middle, high, len(cells), grid[:LINES_MAX])
 
 
 def _shares(sizes: Mapping[int, int], x: Floats) -> Floats:

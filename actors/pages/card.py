@@ -49,11 +49,12 @@ class Chart(NamedTuple):
     key: tuple[tuple[str, str, str], ...] = ()
 
 
-def card(chart: Chart, name: str) -> Element:
+def card(chart: Chart, name: str, size: str) -> Element:
     """Return a chart as an element of the page.
 
     Args:
         name: its id, which no other chart has.
+        size: the part of a row that it takes: `third`, `half`, `whole`, or `wide` for a picture that needs all of it.
     """
     drawn = chart.drawn if isinstance(chart.drawn, Element) else picture(chart.drawn, name, chart.title)
     frame = tag("div", drawn, class_="frame")
@@ -66,16 +67,14 @@ def card(chart: Chart, name: str) -> Element:
         frame,
         tag("figcaption", chart.reading),
         tag("details", tag("summary", "Numbers"), table_of(chart.table, chart.title)),
-        class_=_classes(chart),
+        class_=_classes(chart, size),
         id=name,
     )
 
 
-def _classes(chart: Chart) -> str:
-    if not chart.is_wide:
-        return "card"
+def _classes(chart: Chart, size: str) -> str:
     width = int(chart.drawn.attributes["width"]) if isinstance(chart.drawn, Element) else 0
-    return "card wide broad" if width > COLUMN else "card wide"
+    return f"card {size} broad" if chart.is_wide and width > COLUMN else f"card {size}"
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:

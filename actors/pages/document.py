@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from actors.pages.card import Chart, card
@@ -55,12 +55,22 @@ def drawn(section: Section) -> Element:
 
 
 def grid(charts: Sequence[Chart], name: str) -> Element:
-    """Return charts side by side, as many as the page is wide.
+    """Return charts in rows that are full: the first ones, which say the most, in halves, the others in thirds.
 
     Args:
         name: the beginning of their ids.
     """
-    return tag("div", *(card(chart, f"{name}-{place}") for place, chart in enumerate(charts)), class_="grid")
+    sizes = _sizes(sum(not chart.is_wide for chart in charts))
+    cards = [
+        card(chart, f"{name}-{place}", "wide" if chart.is_wide else next(sizes)) for place, chart in enumerate(charts)
+    ]
+    return tag("div", *cards, class_="charts")
+
+
+def _sizes(charts: int) -> Iterator[str]:
+    """Yield the size of each of so many charts: a whole row for one alone, else halves until the rest are thirds."""
+    halves = {0: 0, 1: 4, 2: 2}[charts % 3]
+    yield from ["whole"] if charts == 1 else ["half"] * halves + ["third"] * (charts - halves)
 
 
 def missing(text: str) -> Element:

@@ -15,9 +15,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from actors.experiments.courses import Band, Courses
 from actors.experiments.record import ExperimentRecord
 from actors.pages.card import Chart, Table
-from actors.pages.html import shown
-from actors.pages.picture import LINE, SMALL, TEXT, WIDTH, figure, label, log_numbers, plain_numbers
-from actors.pages.series import GROUP_DASHES, color_of, dashes_note, mark_places
+from actors.pages.picture import LINE, WIDTH, WORDS, figure, label, log_numbers, plain_numbers, words_at, wrapped
+from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
 from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
@@ -28,12 +27,16 @@ ROWS_MAX = 24
 """The most rows of a picture; of more, the first ones are drawn and the table has the others."""
 ROW, EDGE = 36, 46
 """The height of a row, with its words above it, and of all that is around the rows, in pixels."""
-WORDS_MAX = 50
-"""The most letters that fit above a row."""
+WORDS_LINE = 12
+"""The height of each further line of words."""
+ABOVE, BELOW = 9, 12
+"""The room between a row's mark and its words, and between the mark and the next row."""
 LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
 """The most conditions whose pairs are joined by lines."""
+LEVEL_LETTERS = 14
+"""The letters in which a level's name is written, on several lines if it is longer."""
 LEVELS_MAX = 9
 """The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
 TEXTS_MAX = 4 * LEVELS_MAX
@@ -58,12 +61,6 @@ class Row(NamedTuple):
     high: float | None
     color: str
     is_filled: bool = True
-
-
-def cut(text: str, most: int = WORDS_MAX) -> str:
-    """Return a text on one line, with so many letters at most."""
-    line = shown(" ".join(text.split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def contrast_words(first: str, second: str) -> str:
@@ -135,7 +132,7 @@ def _sizes(effect: str, named: Sequence[Named], exploratory: Sequence[str]) -> C
     rows = []
     for name, each in named:
         if each.effect_value is not None:
-            named_with = f"{name}  {cut(each.hypothesis.measure, 20)}:"
+            named_with = f"{name}  {each.hypothesis.measure}:"
             rows.append(_row(named_with, each, (each.effect_value, each.effect_low, each.effect_high), exploratory))
     scale = SCALES.get(effect, _Scale(effect, effect))
     left = len(named) - len(rows)
@@ -194,7 +191,7 @@ def _raw_forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]
     ]
     margins = {each.hypothesis.margin for _, each in named if each.hypothesis.margin is not None}
     shared = next(iter(margins)) if len(margins) == 1 else None
-    drawn = rows_picture(rows, f"difference in {cut(measure, 36)}", margin=shared)
+    drawn = rows_picture(rows, f"difference in {measure}", margin=shared)
     within = "" if shared is None else " The shaded range is the margin within which conditions count as equal."
     table = Table(
         ("", "comparison", "difference", "95% interval", "pairs"),
@@ -220,7 +217,7 @@ def _raw_forest(measure: str, named: Sequence[Named], exploratory: Sequence[str]
 def _row(
     name: str, each: Comparison, ends: tuple[float, float | None, float | None], exploratory: Sequence[str]
 ) -> Row:
-    words = cut(f"{name} {contrast_words(*each.hypothesis.names)}")
+    words = f"{name} {contrast_words(*each.hypothesis.names)}"
     is_planned = each.hypothesis.with_test not in exploratory
     return Row(words, *ends, BLUE if each.supported else GREY, is_planned)
 
@@ -244,33 +241,34 @@ def _more(rows: Sequence[object]) -> str:
 def rows_picture(rows: Sequence[Row], unit: str, *, margin: float | None = None) -> Figure:
     """Return a figure with an interval in each row, below its words."""
     kept = rows[:ROWS_MAX]
-    drawn, axes = _rows_axes(len(kept), unit)
+    drawn, axes, ys = _rows_axes([row.words for row in kept], wrapped(unit))
     if margin is not None:
         axes.axvspan(-margin, margin, color=ORANGE, alpha=0.18, linewidth=0)
     axes.axvline(0.0, color=LINE, linewidth=1.0)
-    for place, row in enumerate(kept):
+    for y, row in zip(ys, kept, strict=True):
         if row.low is not None and row.high is not None:
-            axes.plot([row.low, row.high], [place, place], color=row.color, linewidth=2.2, solid_capstyle="butt")
+            axes.plot([row.low, row.high], [y, y], color=row.color, linewidth=2.2, solid_capstyle="butt")
         face = row.color if row.is_filled else "none"
-        axes.plot([row.mean], [place], "o", color=row.color, markerfacecolor=face, markersize=6, zorder=3)
-        _words_above(axes, place, row.words)
+        axes.plot([row.mean], [y], "o", color=row.color, markerfacecolor=face, markersize=6, zorder=3)
     return drawn
 
 
-def _rows_axes(rows: int, unit: str) -> tuple[Figure, Axes]:
-    drawn = figure(WIDTH, EDGE + ROW * max(1, rows))
+def _rows_axes(words: Sequence[str], unit: str) -> tuple[Figure, Axes, list[int]]:
+    """Return a figure with words above each of its rows, and the place of each row, in pixels from the top."""
+    texts = [wrapped(each) for each in words]
+    heights = [ROW + WORDS_LINE * text.count("\n") for text in texts] or [ROW]
+    ys = [sum(heights[: place + 1]) - BELOW for place in range(len(texts))]
+    drawn = figure(WIDTH, EDGE + WORDS_LINE * unit.count("\n") + sum(heights))
     axes = drawn.subplots()
-    axes.set_ylim(rows - 0.6, -0.75)
+    axes.set_ylim(sum(heights), 0)
+    for y, text in zip(ys, texts, strict=True):
+        words_at(axes, y - ABOVE, text)
     axes.yaxis.set_major_locator(NullLocator())
     axes.spines["left"].set_visible(False)
     axes.margins(x=0.06)
     plain_numbers(axes.xaxis, ticks=5)
     label(axes, unit, grid="x")
-    return drawn, axes
-
-
-def _words_above(axes: Axes, place: int, words: str) -> None:
-    axes.text(0.0, place - 0.28, words, transform=axes.get_yaxis_transform(), fontsize=SMALL, color=TEXT, va="bottom")
+    return drawn, axes, ys
 
 
 def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Chart]:
@@ -290,16 +288,17 @@ def mean_charts(record: ExperimentRecord, conditions: Sequence[str]) -> list[Cha
 
 def _means(record: ExperimentRecord, measure: str, rows: Sequence[tuple[str, Interval]]) -> Chart:
     kept = rows[:ROWS_MAX]
-    drawn, axes = _rows_axes(len(kept), cut(measure, 44))
+    drawn, axes, ys = _rows_axes([name for name, _ in kept], wrapped(measure))
     by_seed = _by_seed(record, measure, [name for name, _ in kept])
     if len(kept) <= JOINED_MAX:
         for line in by_seed.values():
-            axes.plot(list(line.values()), list(line), color=LINE, linewidth=0.6, alpha=0.6, marker="o", markersize=2.2)
-    for place, (name, each) in enumerate(kept):
+            axes.plot(
+                list(line.values()), [ys[at] for at in line], color=LINE, linewidth=1.0, marker="o", markersize=3.0
+            )
+    for y, (_, each) in zip(ys, kept, strict=True):
         if each.low is not None and each.high is not None:
-            axes.plot([each.low, each.high], [place, place], color=BLUE, linewidth=3.2, solid_capstyle="butt", zorder=3)
-        axes.plot([each.mean], [place], "o", color=BLUE, markersize=6.5, zorder=4)
-        _words_above(axes, place, cut(name))
+            axes.plot([each.low, each.high], [y, y], color=BLUE, linewidth=3.2, solid_capstyle="butt", zorder=3)
+        axes.plot([each.mean], [y], "o", color=BLUE, markersize=6.5, zorder=4)
     joined = "A thin line is a seed, from condition to condition. " if len(kept) <= JOINED_MAX else ""
     table = Table(
         ("condition", "mean", "95% interval", "standard deviation", "seeds"),
@@ -431,7 +430,7 @@ def _effects(measure: str, effects: Mapping[str, _Levels], of_seeds: str) -> Cha
         axes.set_xlim(-0.4, len(levels) - 0.6)
         _level_ticks(axes, levels)
         plain_numbers(axes.yaxis, ticks=4)
-        label(axes, y=cut(factor, 54))
+        label(axes, y=wrapped(factor))
     left = len(effects) - len(kept)
     more = f" The first {FACTORS_MAX} of {len(effects)} factors are drawn." if left > 0 else ""
     cut_off = "".join(
@@ -454,12 +453,16 @@ def _effects(measure: str, effects: Mapping[str, _Levels], of_seeds: str) -> Cha
 
 
 def _level_ticks(axes: Axes, levels: Sequence[_Level]) -> None:
-    """Name the levels below the axis: every one, or every second or third where they would touch."""
-    letters = max(len(each.name) for each in levels) + 2
-    step = max(1, math.ceil(len(levels) * letters / 54))
-    names = [cut(each.name, 50 if len(levels) == 1 else 18) for each in levels]
+    """Name the levels below the axis: every one, or every second or third where they would touch; long names wrap."""
+    letters = min(max(len(each.name) for each in levels) + 2, LEVEL_LETTERS)
+    step = max(1, math.ceil(len(levels) * letters / WORDS))
+    room = WORDS // math.ceil(len(levels) / step) - 2
+    names = [wrapped(each.name, max(1, room)) for each in levels]
     axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(levels), step))))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names[round(value)]))
+
+
+SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."
 
 
 def size_chart(courses: Courses) -> Chart | None:
@@ -469,12 +472,14 @@ def size_chart(courses: Courses) -> Chart | None:
     kept = dict(list(courses.sizes.items())[:LINES_MAX])
     drawn = figure(height=250)
     axes = drawn.subplots()
-    shares = np.concatenate([100.0 * band.middle[band.middle > 0] for band in kept.values()])
+    curves = [each for band in kept.values() for each in (band.middle, band.each.ravel())]
+    shares = np.concatenate([100.0 * each[each > 0] for each in curves])
     floor = float(shares.min()) if len(shares) else 1.0
     for place, band in enumerate(kept.values()):
         low, high = (np.clip(100.0 * each, floor, 100.0) for each in (band.low, band.high))
         middle = np.where(band.middle > 0, 100.0 * band.middle, np.nan)
-        axes.fill_between(band.x, low, high, where=list(band.high > 0), color=color_of(place), alpha=0.2, lw=0)
+        axes.fill_between(band.x, low, high, where=list(band.high > 0), color=color_of(place), alpha=0.12, lw=0)
+        draw_seeds(axes, band.x, np.where(band.each > 0, 100.0 * band.each, np.nan), color_of(place))
         axes.plot(band.x, middle, color=color_of(place), linestyle=GROUP_DASHES[place])
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -483,8 +488,8 @@ def size_chart(courses: Courses) -> Chart | None:
     log_numbers(axes.yaxis)
     label(axes, "posts in a cascade, with the original", "% of cascades that have at least so many", grid="both")
     reading = (
-        f"Lines are medians over the seeds, bands hold nine of ten seeds.{_first_of(kept, courses.sizes)} "
-        "A line ends where half of the seeds have no cascade as large."
+        f"{SEEDS_AND_BANDS}{_first_of(kept, courses.sizes)} "
+        "A thick line ends where half of the seeds have no cascade as large."
     )
     table = Table(
         ("condition", "seeds", "at least", "low (5%)", "median", "high (95%)"),
@@ -516,7 +521,7 @@ def _first_of(kept: Mapping[str, object], found: Mapping[str, object]) -> str:
 
 
 def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    return tuple(("", color_of(place), f"{cut(name)}{dashes_note(place)}") for place, name in enumerate(names))
+    return tuple(("", color_of(place), f"{name}{dashes_note(place)}") for place, name in enumerate(names))
 
 
 def course_charts(courses: Courses) -> list[Chart]:
@@ -529,7 +534,8 @@ def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, 
     drawn = figure()
     axes = drawn.subplots()
     for place, band in enumerate(kept.values()):
-        axes.fill_between(band.x, band.low, band.high, color=color_of(place), alpha=0.18, linewidth=0)
+        axes.fill_between(band.x, band.low, band.high, color=color_of(place), alpha=0.12, linewidth=0)
+        draw_seeds(axes, band.x, band.each, color_of(place))
         axes.plot(band.x, band.middle, color=color_of(place), linestyle=GROUP_DASHES[place])
     axes.margins(x=0)
     marked = {name: [number - 1 for number in interventions.get(name, ())] for name in kept}
@@ -537,7 +543,7 @@ def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, 
         mark_places(axes, numbers, color_of(place))
     plain_numbers(axes.xaxis, whole=True)
     plain_numbers(axes.yaxis)
-    label(axes, "round", cut(column.replace("_", " ")))
+    label(axes, "round", wrapped(column.replace("_", " ")))
     rows = [
         (name, count(band.x[at]), *(pages_number(float(each[at])) for each in (band.low, band.middle, band.high)))
         for name, band in kept.items()
@@ -545,6 +551,6 @@ def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, 
     ]
     table = Table(("condition", "round", "low (5%)", "median", "high (95%)"), rows)
     dotted = " Dotted lines: interventions." if any(marked.values()) else ""
-    reading = f"Lines are medians over the seeds, bands hold nine of ten seeds.{dotted}{_first_of(kept, bands)}"
+    reading = f"{SEEDS_AND_BANDS}{dotted}{_first_of(kept, bands)}"
     name = column.replace("_", " ")
     return Chart(f"{name[:1].upper()}{name[1:]} by round", drawn, reading, table, key=_lines_key(list(kept)))

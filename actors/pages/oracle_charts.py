@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from actors.display.words import usd
 from actors.pages.card import Chart, Table
-from actors.pages.picture import LINE, SMALL, TEXT, figure, label, log_numbers, plain_numbers
+from actors.pages.picture import LINE, SMALL, TEXT, figure, label, log_numbers, plain_numbers, words_at, wrapped
 from actors.pages.series import GROUP_DASHES, color_of, group_key
 from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
@@ -268,12 +268,12 @@ def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups
         of = f"{run.label}: " if len(groups) > 1 else ""
         lines += [(f"{of}{name}", against, distance, each.questions) for against, distance in each.against.items()]
     shown = lines[:14]
-    drawn = figure(height=56 + 36 * len(shown))
+    drawn = figure(height=56 + 40 * len(shown))
     axes = drawn.subplots()
     for row, (name, against, distance, _) in enumerate(shown):
         shade, mark = (VERMILION, "D") if against == EMBEDDED else (BLUE, "o")
         text = f"{name} from {_AGAINST.get(against, against)}"
-        axes.text(0, row - 0.36, text if len(text) < 52 else f"{text[:51]}…", color=TEXT, fontsize=SMALL, va="center")
+        words_at(axes, row - 0.24, wrapped(text))
         axes.plot([distance.low, distance.high], [row, row], color=shade, linewidth=3, alpha=0.5)
         axes.plot([distance.bits], [row], mark, color=shade, markersize=6)
     axes.set_xlim(-0.02, 1.02)

@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -27,6 +28,8 @@ WIDTH, HEIGHT = 344, 224
 FONT = 11.0
 """The size of letters in pixels; the smallest are those of `SMALL`."""
 SMALL = 10.0
+WORDS = 50
+"""The letters of a line that is as wide as a picture."""
 _DOTS: Final = 72.0
 """Pixels of an inch: with as many, matplotlib's points are pixels."""
 
@@ -107,6 +110,28 @@ def label(axes: Axes, x: str = "", y: str = "", *, grid: str = "y") -> None:
         axes.set_title(shown(y), color=QUIET, fontsize=SMALL, pad=5)
     if grid:
         axes.grid(axis=grid)  # type: ignore[arg-type]
+
+
+def wrapped(text: str, letters: int = WORDS) -> str:
+    """Return a text on as many lines as it needs, each with so many letters at most: no label is cut."""
+    return "\n".join(wrap(shown(" ".join(text.split())), letters)) or " "
+
+
+def words_at(axes: Axes, y: float, text: str) -> None:
+    """Write wrapped words at the left end of a row, upwards from a place; nothing that is drawn there strikes them."""
+    ground = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+    axes.text(
+        0.0,
+        y,
+        text,
+        transform=axes.get_yaxis_transform(),
+        fontsize=SMALL,
+        color=TEXT,
+        va="bottom",
+        linespacing=1.15,
+        bbox=ground,
+        zorder=5,
+    )
 
 
 def plain_numbers(axis: Any, *, whole: bool = False, ticks: int = 5) -> None:

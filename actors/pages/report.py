@@ -24,6 +24,7 @@ from actors.pages.run_tables import (
     simulated,
     state_in_words,
     without_effect,
+    world_ends,
 )
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
@@ -145,12 +146,12 @@ def _sections(
     runs = [run for group in groups for run in group.runs]
     makers: list[Callable[[], Section | None]] = [
         lambda: _glance(runs, groups, differences),
-        lambda: _states(groups),
-        lambda: _decisions(runs, groups),
-        lambda: _feeds(groups),
         lambda: _cascades(groups, real),
         lambda: _economy(groups, real),
         lambda: _world(groups),
+        lambda: _states(groups),
+        lambda: _decisions(runs, groups),
+        lambda: _feeds(groups),
         lambda: _again(runs),
         lambda: _odd(groups[0].first),
     ]
@@ -163,7 +164,16 @@ def _sections(
 
 def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Section:
     table = table_of(glance(runs), "The runs, and how far they went", is_shown=True)
-    parts: list[Node] = [tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)]
+    shown = tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)
+    parts: list[Node] = [shown]
+    if len(runs) == 1:
+        ends = figures(
+            [
+                (name, f"{value:,.{0 if float(value).is_integer() else 2}f}")
+                for name, value in world_ends(runs[0]).items()
+            ]
+        )
+        parts = [ends, tag("details", tag("summary", "How far it went, and its digest"), shown)]
     if len(groups) > 1:
         rows = [(each.key, *each.values) for each in differences]
         columns = ("setting", *(group.label for group in groups))
@@ -182,12 +192,17 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
             if len(labels) > 1
         )
     for group in groups[:DETAILED_MAX]:
-        of = f" of {group.first.label}" if len(runs) > 1 else ""
-        if (done := interventions_table(group.first)) is not None:
-            parts.append(tag("div", table_of(done, f"Interventions{of}", is_shown=True), class_="long"))
-        if idle := without_effect(group.first):
-            parts += [tag("h3", f"Without effect{of}"), tag("ul", *(tag("li", line) for line in idle))]
+        parts.extend(_done_and_idle(group.first, f" of {group.first.label}" if len(runs) > 1 else ""))
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
+
+
+def _done_and_idle(run: RunRecord, of: str) -> Iterator[Node]:
+    """Yield the interventions of a run, and the parts of its configuration that had no effect."""
+    if (done := interventions_table(run)) is not None:
+        yield tag("div", table_of(done, f"Interventions{of}", is_shown=True), class_="long")
+    if idle := without_effect(run):
+        yield tag("h3", f"Without effect{of}")
+        yield tag("ul", *(tag("li", line) for line in idle))
 
 
 def _states(groups: Sequence[RunGroup]) -> Section:

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from actors.pages.theme import theme_css
 
+GRID = """
+.charts { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 34px 28px; align-items: start; }
+.card { margin: 0; min-width: 0; grid-column: 1 / -1; }
+.frame svg { width: 100%; height: auto; max-width: 580px; }
+@media (min-width: 760px) {
+  .card.third, .card.half { grid-column: span 3; }
+  .card.whole { display: grid; grid-template-columns: minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
+  .card.whole h3 { grid-column: 1 / -1; }
+  .card.whole .frame { grid-row: 2 / span 3; }
+  .card.whole > :is(.key, figcaption, details) { grid-column: 2; }
+}
+@media (min-width: 1000px) { .card.third { grid-column: span 2; } }
+"""
+"""The rules of the grid of charts: rows of halves and thirds on a desk, one below the other on a phone."""
 _RULES = """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -35,18 +49,13 @@ nav a { display: inline-block; padding: 3px 0; }
 .figures dt { color: var(--quiet); font-size: 14px; line-height: 1.35; }
 .figures dd { margin: 0; font-size: 21px; line-height: 1.3; font-weight: 600; font-variant-numeric: tabular-nums; }
 .figures .small { font-size: 15px; line-height: 1.45; }
-.grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 350px), 1fr)); gap: 34px 28px;
-  align-items: start; }
-.grid + .grid, .grid + p, div + h3 { margin-top: 34px; }
-.card { margin: 0; min-width: 0; }
-.card.wide { grid-column: 1 / -1; }
+.charts + .charts, .charts + p, div + h3 { margin-top: 34px; }
 @media (min-width: 1221px) {
   .card.wide svg { width: 100%; height: auto; }
   .card.broad .scroll { width: min(100vw - 60px, 1600px); max-width: none; position: relative; left: 50%;
     transform: translateX(-50%); }
 }
 .card svg { display: block; }
-.frame svg { width: 100%; height: auto; max-width: 430px; }
 figcaption { color: var(--text); font-size: 15px; line-height: 1.45; margin-top: 6px; max-width: 46em; }
 details { margin-top: 6px; font-size: 14px; }
 summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3px 0; }
@@ -89,7 +98,8 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
   nav, summary { display: none; }
   h2 { margin-top: 26px; }
   h2, h3 { break-after: avoid; }
-  .grid { grid-template-columns: 1fr 1fr; gap: 22px; }
+  .charts { gap: 22px; }
+  .card.third, .card.half { grid-column: span 3; }
   .card, tr, .figures { break-inside: avoid; }
   .scroll { overflow: visible; }
   .card.wide svg { max-width: 100%; height: auto; }
@@ -102,4 +112,4 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
 
 def report_css() -> str:
     """Return the style rules of a report."""
-    return theme_css() + _RULES
+    return theme_css() + GRID + _RULES

@@ -15,11 +15,15 @@ from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from actors.runs.listing import RunStatus
+from actors.runs.rounds_csv import ENGINE_COLUMNS
 from prism.llm.spending import cost_usd
 from prism.scorecard import Fact
 
 COLUMNS_MAX: Final = 4
 """The most runs that have a column each; more have a row each."""
+DIGEST_LETTERS: Final = 8
+"""The letters of a digest in a table of many runs, which has no room for all."""
+ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 KINDS: Final = {"social": "people", "economy": "nations"}
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
@@ -95,7 +99,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     if len(runs) <= COLUMNS_MAX:
         rows = [(name, *(column[at] for column in columns)) for at, name in enumerate(names)]
         return Table(("", *(run.label for run in runs)), rows)
-    rows = [(run.label, *column) for run, column in zip(runs, columns, strict=True)]
+    rows = [(run.label, *column[:-1], column[-1][:DIGEST_LETTERS]) for run, column in zip(runs, columns, strict=True)]
     return Table(("run", *names), rows, frozenset({0, 1, 12}))
 
 
@@ -162,11 +166,17 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
 
 
 def ends_of(run: RunRecord) -> dict[str, float]:
-    """Return the numbers of a world after its last whole round, and the shares of decisions: for comparisons."""
+    """Return what a run did up to its last whole round, and the numbers of its world then: for comparisons."""
+    done = {name: run.rounds[name][-1] for name in ENGINE_TOTALS if run.rounds.get(name)}
+    return {**done, **world_ends(run)}
+
+
+def world_ends(run: RunRecord) -> dict[str, float]:
+    """Return the numbers of a world after the last whole round."""
     kept = {
         name.replace("_", " "): column[-1]
         for name, column in run.rounds.items()
-        if column and name not in ("round", "tick", "rule", "oracle", "llm", "fallback", "timeout")
+        if column and name not in ENGINE_COLUMNS
     }
     if run.summary is not None and "largest_cascade" in run.summary.world:
         kept["largest cascade, posts"] = run.summary.world["largest_cascade"]["size"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actors.experiments.outcome import Decomposed
 from actors.pages.card import Chart, Table
-from actors.pages.experiment_charts import MEASURES_MAX, ROWS_MAX, Row, cut, pages_number, rows_picture, span
+from actors.pages.experiment_charts import MEASURES_MAX, ROWS_MAX, Row, pages_number, rows_picture, span
 from actors.pages.words import plural, share
 from prism.experiment import Effect, Share
 from prism.palette import BLUE, ORANGE
@@ -59,7 +59,7 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
     order = sorted(size, key=lambda factor: -size[factor])
     rows = [
         Row(
-            cut(factor if kind == leading else f"{factor}, alone"),
+            factor if kind == leading else f"{factor}, alone",
             each.value,
             each.low,
             each.high,
@@ -83,7 +83,7 @@ def _indices(measure: str, effects: Sequence[Effect]) -> Chart:
     )
     more = f" The first {plural(ROWS_MAX, 'row')} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
     drawn = rows_picture(rows, DRAWN[leading])
-    return Chart(f"What {cut(measure, 40)} depends on", drawn, READINGS[leading] + more, table)
+    return Chart(f"What {measure} depends on", drawn, READINGS[leading] + more, table)
 
 
 def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
@@ -91,7 +91,7 @@ def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
     if not variance:
         return None
     rows = [
-        Row(cut(f"{each.measure}: {SOURCES.get(part.source, part.source)}"), 100.0 * part.share, *_percent(part), BLUE)
+        Row(f"{each.measure}: {SOURCES.get(part.source, part.source)}", 100.0 * part.share, *_percent(part), BLUE)
         for each in variance
         for part in each.shares
     ]

@@ -13,13 +13,16 @@ from actors.pages.picture import TEXT
 from actors.pages.words import plural
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
-from prism.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION
+from prism.palette import BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PLUM, PURPLE, SKY, VERMILION
 
 Floats = NDArray[np.float64]
 MARKS_MAX = 40
 """The most interventions that are marked: more lines would hide the others."""
-GROUP_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)
+GROUP_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN, INDIGO, PLUM)
 GROUP_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 2)), (0, (2, 3)))
+
+SEEDS_DRAWN = 20
+"""The most runs of a group that have a line of their own: more would be a band again."""
 
 
 class Line(NamedTuple):
@@ -28,12 +31,14 @@ class Line(NamedTuple):
     Args:
         x: places in time; the others have as many values.
         middle: the value, or the median; low, high: the range.
+        each: the values of each run, a row for each.
     """
 
     x: Floats
     middle: Floats
     low: Floats
     high: Floats
+    each: Floats
 
 
 Values = Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]
@@ -47,8 +52,8 @@ def line_of(group: RunGroup, values: Values) -> Line:
     table = np.array([each[:length] for _, each in found], dtype=np.float64).reshape(len(found), length)
     places = np.array(found[0][0][:length], dtype=np.float64)
     if not length:
-        return Line(places, places, places, places)
-    return Line(places, np.median(table, axis=0), table.min(axis=0), table.max(axis=0))
+        return Line(places, places, places, places, table)
+    return Line(places, np.median(table, axis=0), table.min(axis=0), table.max(axis=0), table)
 
 
 def color_of(place: int) -> str:
@@ -57,15 +62,22 @@ def color_of(place: int) -> str:
 
 
 def draw_line(axes: Axes, line: Line, place: int, *, color: str | None = None) -> None:
-    """Draw a line with its range; the dashes tell the groups apart where colours do not."""
+    """Draw a line with its range, and a thin line for each run; dashes tell the groups apart where colours do not."""
     shade = color or color_of(place)
     if len(line.x) == 1:
         axes.plot(line.x, line.middle, "o", color=shade, markersize=5)
         axes.vlines(line.x, line.low, line.high, color=shade)
         return
+    draw_seeds(axes, line.x, line.each, shade)
     if (line.high > line.low).any():
-        axes.fill_between(line.x, line.low, line.high, color=shade, alpha=0.25, linewidth=0)
+        axes.fill_between(line.x, line.low, line.high, color=shade, alpha=0.12, linewidth=0)
     axes.plot(line.x, line.middle, color=shade, linestyle=GROUP_DASHES[place % len(GROUP_DASHES)])
+
+
+def draw_seeds(axes: Axes, x: Floats, each: Floats, shade: str) -> None:
+    """Draw a thin line for each of several runs, the first ones if they are very many."""
+    for values in each[:SEEDS_DRAWN] if len(each) > 1 else ():
+        axes.plot(x, values, color=shade, linewidth=0.7, alpha=0.6, solid_joinstyle="round")
 
 
 def mark_interventions(axes: Axes, groups: Sequence[RunGroup], place: Callable[[RunRecord, int], float]) -> None:
@@ -128,4 +140,4 @@ def band_note(groups: Sequence[RunGroup]) -> str:
     """Return the sentence that explains lines and bands; empty if there is nothing to explain."""
     if all(len(group.runs) == 1 for group in groups):
         return ""
-    return " Lines are medians over seeds, bands reach from the lowest to the highest run."
+    return " A thin line is a seed, a thick one their median; bands reach from the lowest to the highest."

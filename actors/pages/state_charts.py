@@ -25,6 +25,7 @@ from actors.pages.picture import (
     panels,
     plain_numbers,
     themed,
+    wrapped,
 )
 from actors.pages.series import band_note, draw_line, group_key, interventions_note, line_of, mark_interventions
 from actors.pages.words import count, listed, plural, share
@@ -36,6 +37,7 @@ from prism.palette import BLUE, state_styles
 STATES_MAX: Final = 12
 """The most states that are drawn; the others are in the table."""
 NAME_CHARS: Final = 22
+"""The letters of a state's name beside a row of the matrix; a longer one takes two lines."""
 PANEL_HEIGHT: Final = 58.0
 CHART_SCALE: Final = 0.85
 """The smallest scale of the statechart: at less its letters would be hard to read."""
@@ -44,14 +46,15 @@ CELLS_MAX: Final = 14
 
 
 def state_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of states; none for runs that have no tick."""
+    """Return the charts of states; none for runs that have no tick, and flows alone where all are in one state."""
     runs = [run for group in groups for run in group.runs]
     if any(not run.course.people or not any(run.course.people) for run in runs):
         return []
-    charts = [_stack(groups[0])] if len(runs) == 1 and len(runs[0].course.people) > 1 else []
+    charts = [] if only_state(runs) else [_states(groups)]
+    if charts and len(runs) == 1 and len(runs[0].course.people) > 1:
+        charts.insert(0, _stack(groups[0]))
     return [
         *charts,
-        _states(groups),
         *(_flow(group.first, group.label) for group in groups[:4] if group.first.course.steps),
     ]
 
@@ -61,8 +64,9 @@ def times(run: RunRecord) -> tuple[list[float], str]:
     course, length = run.course, run.config.simulation.ticks_per_round
     unit = length if course.point_ticks >= length else 1
     ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
-    name = "tick" if unit == 1 else {"economy": "quarter"}.get(run.config.simulation.domain, "round")
-    return ends, name
+    if run.config.simulation.domain == "economy":
+        return ends, "quarter" if unit == length else "tick"
+    return ends, "tick" if unit == 1 else "round"
 
 
 def only_state(runs: Sequence[RunRecord]) -> str:
@@ -127,7 +131,7 @@ def _states(groups: Sequence[RunGroup]) -> Chart:
         axes.margins(x=0)
         mark_interventions(axes, groups, _place)
         plain_numbers(axes.yaxis, ticks=2)
-        label(axes, "", f"{mark}{state[:NAME_CHARS]}, %")
+        label(axes, "", wrapped(f"{mark}{state}, %"))
         axes.title.set_color(TEXT)
     plain_numbers(rows[-1].xaxis, whole=True)
     label(rows[-1], unit, f"{rows[-1].get_title(loc='left')}")
@@ -172,7 +176,7 @@ def _flow(run: RunRecord, name: str) -> Chart:
         for column, after in enumerate(states):
             times_ = flows.get((before, after), 0)
             _cell(axes, (column, row), times_, float(norm(times_)) if times_ else 0.0)
-    names = [state if len(state) <= NAME_CHARS else f"{state[: NAME_CHARS - 1]}…" for state in states]
+    names = [wrapped(state, max(NAME_CHARS, len(state) // 2 + 1)) for state in states]
     axes.set_xlim(-0.5, side - 0.5)
     axes.set_ylim(side - 0.5, -0.5)
     axes.set_xticks(range(side), names, rotation=90)

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
@@ -17,8 +18,10 @@ from prism.drawing.outline import Arrow, Outline
 from prism.social.graph_library import load_igraph
 from prism.statechart.definition import StateDefinition
 
-BOX = (190.0, 70.0)
+BOX = (190.0, 84.0)
 """Width and height of a state, in pixels."""
+NOTE_LINES = 2
+"""The most lines of one note in a state's box."""
 GAP = (30.0, 84.0)
 """The space between two states, beside and below."""
 MARGIN = 40.0
@@ -185,10 +188,10 @@ class _Picture:
                 f'height="5" fill="{style.color}"/>'
             )
         yield _text(x + 20, y + 17, style.text, 11, fill="#334155")
-        notes = [note for part in self._chart.notes(leaf) for note in _lines(part)]
+        notes = [line for part in self._chart.notes(leaf) for note in _lines(part) for line in _fitting(note)]
         yield _text(place.x + 4, place.y + 5 - 7 * len(notes), leaf.name, 13.5, font_weight="600")
         for line, note in enumerate(notes):
-            yield _text(place.x + 4, place.y + 19 - 7 * len(notes) + 13.5 * line, _fitting(note), 11.5, fill="#475569")
+            yield _text(place.x + 4, place.y + 19 - 7 * len(notes) + 13.5 * line, note, 11.5, fill="#475569")
         yield "</g>"
 
     def _below(self) -> Iterator[str]:
@@ -266,10 +269,10 @@ def _lines(note: str) -> list[str]:
     return [f"{share} of the time", stay] if mark else [note]
 
 
-def _fitting(text: str) -> str:
-    """Return as much of a text as fits into a box."""
-    room = int((BOX[0] - 16) / 5.7)
-    return text if len(text) <= room else text[: room - 1] + "…"
+def _fitting(text: str) -> list[str]:
+    """Return a text as lines that fit into a box: two of a long one, the rest of which is cut."""
+    lines = wrap(text, int((BOX[0] - 16) / 5.7))
+    return lines if len(lines) <= NOTE_LINES else [*lines[: NOTE_LINES - 1], f"{lines[NOTE_LINES - 1][:-1]}…"]
 
 
 def _text(x: float, y: float, text: str, size: float = 11, **attributes: str) -> str:

@@ -50,6 +50,24 @@ SMALL = """() => {
 }"""
 """The texts of pictures that are smaller than their 10 pixels, less a rounding."""
 
+GAPS = """() => {
+  const gaps = [];
+  for (const grid of document.querySelectorAll(".charts")) {
+    const { left, right } = grid.getBoundingClientRect();
+    const rows = new Map();
+    for (const card of grid.children) {
+      const box = card.getBoundingClientRect();
+      rows.set(Math.round(box.top), [...(rows.get(Math.round(box.top)) ?? []), box]);
+    }
+    for (const row of rows.values()) {
+      const ends = [Math.min(...row.map((box) => box.left)), Math.max(...row.map((box) => box.right))];
+      if (Math.abs(ends[0] - left) > 1 || Math.abs(ends[1] - right) > 1) gaps.push([grid.firstChild.id, ends]);
+    }
+  }
+  return gaps;
+}"""
+"""The rows of charts that do not reach from one side of the page to the other."""
+
 HOSTILE = "\n".join(MARKUP.values())[:1900]
 
 
@@ -103,6 +121,26 @@ def test_a_report_is_whole_at_every_width_and_in_every_theme(
 def test_letters_are_large_enough_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
     visit = browser.open((studies / f"{name}.html").as_uri(), width=NARROW)
     assert visit.page.evaluate(SMALL) == []
+
+
+@pytest.mark.parametrize("name", ["social", "several", "economy"])
+def test_rows_of_charts_are_as_wide_as_the_page_and_what_matters_is_larger(
+    studies: Path, browser: Browser, name: str
+) -> None:
+    visit = browser.open((studies / f"{name}.html").as_uri(), width=WIDE)
+    assert visit.page.evaluate(GAPS) == []
+    widths = visit.page.evaluate(
+        "() => [...document.querySelectorAll('.half .frame svg, .third .frame svg')].map((picture) => "
+        "[picture.closest('.card').classList[1], picture.getBoundingClientRect().width])"
+    )
+    by_size = {size: {round(width) for kind, width in widths if kind == size} for size in ("half", "third")}
+    assert min(by_size["half"]) > 1.4 * max(by_size["third"])
+
+
+def test_the_outcomes_of_a_run_come_before_its_states(studies: Path, browser: Browser) -> None:
+    visit = browser.open((studies / "social.html").as_uri())
+    names = visit.page.locator("main > section").evaluate_all("(all) => all.map((each) => each.id)")
+    assert names[:3] == ["glance", "cascades", "states"]
 
 
 def test_all_numbers_can_be_reached_by_the_keyboard(studies: Path, browser: Browser) -> None:
