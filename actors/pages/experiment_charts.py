@@ -116,7 +116,7 @@ SCALES: Mapping[str, _Scale] = {
 
 
 def forest(named: Sequence[Named], exploratory: Sequence[str]) -> list[Chart]:
-    """Return the comparisons as forest plots: those of each effect size together, and those of each measure raw."""
+    """Return the comparisons as forest plots: those of each measure in its unit, then those of each effect size."""
     effects = list(dict.fromkeys(each.effect for _, each in named))
     measures = list(dict.fromkeys(each.hypothesis.measure for _, each in named))
     raw = [
@@ -124,7 +124,7 @@ def forest(named: Sequence[Named], exploratory: Sequence[str]) -> list[Chart]:
         for measure in measures[:MEASURES_MAX]
     ]
     sizes = [_sizes(effect, [pair for pair in named if pair[1].effect == effect], exploratory) for effect in effects]
-    return [*sizes, *raw]
+    return [*raw, *sizes]
 
 
 def _sizes(effect: str, named: Sequence[Named], exploratory: Sequence[str]) -> Chart:

@@ -140,7 +140,7 @@ def report_top(studio: Studio) -> None:
 
 def report_states(studio: Studio) -> None:
     """The states of one run."""
-    studio.shoot("report-states", studio.report("one", _social(studio)), part="#states .grid >> nth=0")
+    studio.shoot("report-states", studio.report("one", _social(studio)), part="#states .charts >> nth=0")
 
 
 def report_cascades(studio: Studio) -> None:

@@ -42,9 +42,9 @@ class Shot(NamedTuple):
 DRAWN = "canvas[data-tick]:not([data-tick=''])"
 SHOTS = (
     Shot("view-runs.png", "", ".run-name a", WIDE, 560, "light"),
-    Shot("view-run.png", "run/interest?tick=401&agent=17&post={post}", DRAWN, WIDE, 1100, "light"),
-    Shot("view-economy.png", "run/economy?tick=7&agent=1", ".seat li", WIDE, 1180, "dark"),
-    Shot("view-compare.png", "compare/interest/chronological", ".panel table", WIDE, 900, "dark"),
+    Shot("view-run.png", "run/interest?tick=401&agent=17&post={post}", DRAWN, WIDE, 1100, "light", "canvas"),
+    Shot("view-economy.png", "run/economy?tick=7&agent=1", ".seat li", WIDE, 1100, "dark"),
+    Shot("view-compare.png", "compare/interest/chronological", ".panel table", WIDE, 1160, "dark"),
     Shot("view-phone.png", "run/interest?tick=401&post={post}", DRAWN, NARROW, 844, "dark", "canvas"),
 )
 

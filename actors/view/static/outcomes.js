@@ -59,7 +59,7 @@ export class OutcomeCharts {
   draw(one, of, length, longest) {
     if (!this.charts.size) put(this.body);
     if (!this.charts.has(one.key)) {
-      const chart = new TickChart({ height: 140, compact: true, label: `${one.name} over time`, onpick: this.onpick, marks: this.marks, named: namesOf(longest) });
+      const chart = new TickChart({ height: 160, compact: true, label: `${one.name} over time`, onpick: this.onpick, marks: this.marks, named: namesOf(longest) });
       const value = el("span", {});
       this.charts.set(one.key, { chart, value });
       this.body.append(el("div", { class: "outcome" }, el("h3", {}, one.name), el("p", {}, value), el("p", { class: "unit" }, one.unit), chart.box));
