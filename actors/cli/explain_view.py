@@ -30,6 +30,7 @@ from actors.results.explanation import (
     TickDifference,
     WhatIf,
 )
+from prism.economy.embedded import EMBEDDED
 from prism.quoting import printable, quoted
 from prism.wording import counted
 
@@ -226,7 +227,8 @@ def _proposal_lines(proposal: ExplainedProposal) -> Iterator[str]:
     if proposal.rate_before is not None and proposal.rate_after is not None:
         yield from _labelled("rate", f"{number(proposal.rate_before)}% -> {number(proposal.rate_after)}%")
     for chain in proposal.chains:
-        sure = "" if chain["confidence"] is None else f", confidence {number(chain['confidence'])}"
+        word = "probability" if chain["model"] == EMBEDDED else "confidence"  # a formula believes nothing
+        sure = "" if chain["confidence"] is None else f", {word} {number(chain['confidence'])}"
         model = f" ({chain['model']})" if chain["model"] else ""
         yield from _labelled(chain["component"], f"{chain['reasoning']}{model}{sure}")
     for turn in proposal.turns:

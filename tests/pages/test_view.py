@@ -270,10 +270,7 @@ def test_the_reason_of_a_turn_opens_beside_the_agent_with_each_guard_once(browse
     guards = page.locator(".why .guards code").all_inner_texts()
     assert len(guards) == len(set(guards)) >= 3
     visit.look(NARROW, "dark")
-    below, above = page.locator(".why").bounding_box(), page.locator(".panel:has(#agent-number)").bounding_box()
-    assert below is not None
-    assert above is not None
-    assert below["y"] >= above["y"] + above["height"]
+    visit.wait_until("document.querySelector('.panel:has(#agent-number) + .why') !== null")
     assert visit.violations() == []
     page.get_by_role("button", name="Close").click()
     assert page.locator(".why").count() == 0
