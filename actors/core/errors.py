@@ -100,7 +100,7 @@ class UntrustedCodeError(ActorError):
 
     @property
     def reason(self) -> str:
-        """Why something is not shown, for a page that others read: without places of this machine."""
+        """The reason why something is not shown, for a page that others read: without places of this machine."""
         listed = _listed({file.name: sha256 for file, sha256 in self.files.items()})
         return f"only code could tell it that was not run: {listed}; --trust lets it be run"
 
