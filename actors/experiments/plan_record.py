@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import write_file
 from actors.experiments.plan import Plan
-from prism.experiment import Hypothesis
+from prism.experiment import Experiment, Hypothesis
 
 PLANS = "plans"
 
@@ -64,7 +64,7 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
             content = {
                 "hash": plan.hash,
                 "cells_done": cells_done,
-                "experiment": replace(plan.experiment, source=plan.path.name),
+                "experiment": _without_places(plan),
                 "own_code": plan.own_code,
                 "meanings": plan.meanings,
                 "cells": [(cell.condition, cell.seed, cell.key) for cell in plan.cells],
@@ -74,6 +74,13 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
     return promised_so_far(out, plan)[0]
+
+
+def _without_places(plan: Plan) -> Experiment:
+    """Return the experiment of a plan without places of this machine: an absolute path by its name alone."""
+    base = Path(plan.experiment.base)
+    named = base.name if base.is_absolute() else plan.experiment.base
+    return replace(plan.experiment, source=plan.path.name, base=named)
 
 
 def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:

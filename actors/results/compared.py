@@ -36,12 +36,14 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
     """Return a side as it stands in a sentence.
 
     Args:
-        name: stands for it if its settings are many, or none.
+        name: stands for it if its settings are many, none, or no words: lists and tables, or a setting that it lacks.
         settings: those that tell it from the others, as text.
     """
     plain = {key: value.strip('"') for key, value in settings.items()}
     if list(plain) == ["feed.algorithm"] or not 0 < len(plain) <= SETTINGS_SAID:
         return condition_in_words(name, plain) if plain else f"in {name}"
+    if any(not value or value[0] in "[{" for value in plain.values()):
+        return f"in {name}"
     return f"with {' and '.join(f'{key} {value}' for key, value in plain.items())}"
 
 

@@ -82,10 +82,13 @@ def differing(configs: list[dict[str, Any]]) -> list[Difference]:
 
 
 def in_sentences(left: Path, right: Path, settings: Sequence[Difference], domains: Sequence[str]) -> Compared:
-    """Return what two runs say beside each other, each named by the settings in which they differ."""
+    """Return what two runs say beside each other, each named by the settings in which they differ.
+
+    The right one comes first: as in the other numbers of the page, its difference from the left one is told.
+    """
     told = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
     sides: dict[str, Sequence[Path]] = {}
-    for place, path in enumerate((left, right)):
+    for place, path in ((1, right), (0, left)):
         sides[side_in_words(path.name, {each.key: each.values[place] for each in told})] = [path]
     return compared_runs(domains[0] if len(set(domains)) == 1 else "", sides)
 

@@ -102,7 +102,7 @@ function head(page, name, comparison) {
 }
 
 const table = (caption, heads, rows) =>
-  el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": caption }, el("table", {}, el("caption", { class: "unseen" }, caption), el("thead", {}, el("tr", {}, heads.map((name, at) => el("th", { scope: "col", class: at ? "number" : null }, name)))), el("tbody", {}, rows.map(([first, ...cells]) => el("tr", {}, el("th", { scope: "row" }, first), cells.map((cell) => el("td", { class: "number" }, cell)))))));
+  el("div", { class: "scroller pair", tabindex: 0, role: "region", "aria-label": caption }, el("table", {}, el("caption", { class: "unseen" }, caption), el("thead", {}, el("tr", {}, heads.map((name, at) => el("th", { scope: "col", class: at ? "number" : null }, name)))), el("tbody", {}, rows.map(([first, ...cells]) => el("tr", {}, el("th", { scope: "row" }, first), cells.map((cell) => el("td", { class: "number" }, cell)))))));
 
 /** Return the figures of both runs at their ends, with the difference. */
 function ending(pages, names) {

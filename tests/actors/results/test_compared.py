@@ -1,0 +1,19 @@
+"""The names of runs in sentences that compare them."""
+
+import pytest
+
+from actors.results.compared import side_in_words
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"feed.algorithm": "hot"}, "with a hot feed"),
+        ({"population.size": "200"}, "with population.size 200"),
+        ({"interventions": '[{"tick":2,"shock":{"inflation":1.0}}]'}, "in shocked"),
+        ({"interventions": ""}, "in shocked"),
+        ({}, "in shocked"),
+    ],
+)
+def test_a_run_is_called_by_its_settings_only_where_they_are_words(settings: dict[str, str], said: str) -> None:
+    assert side_in_words("shocked", settings) == said
