@@ -16,6 +16,7 @@ from actors.pages.run_tables import (
     commands,
     comparison,
     cost,
+    end_text,
     fact_table,
     glance,
     interventions_table,
@@ -167,12 +168,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
     shown = tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)
     parts: list[Node] = [shown]
     if len(runs) == 1:
-        ends = figures(
-            [
-                (name, f"{value:,.{0 if float(value).is_integer() else 2}f}")
-                for name, value in world_ends(runs[0]).items()
-            ]
-        )
+        ends = figures([(name, end_text(name, value)) for name, value in world_ends(runs[0]).items()])
         parts = [ends, tag("details", tag("summary", "How far it went, and its digest"), shown)]
     if len(groups) > 1:
         rows = [(each.key, *each.values) for each in differences]

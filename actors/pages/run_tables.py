@@ -16,6 +16,7 @@ from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from actors.runs.listing import RunStatus
 from actors.runs.rounds_csv import ENGINE_COLUMNS
+from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.scorecard import Fact
 
@@ -25,6 +26,7 @@ DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 KINDS: Final = {"social": "people", "economy": "nations"}
+_SHARES: Final = frozenset(name.replace("_", " ") for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
     RunStatus.STOPPED: "was stopped",
@@ -181,6 +183,13 @@ def world_ends(run: RunRecord) -> dict[str, float]:
     if run.summary is not None and "largest_cascade" in run.summary.world:
         kept["largest cascade, posts"] = run.summary.world["largest_cascade"]["size"]
     return kept
+
+
+def end_text(name: str, value: float) -> str:
+    """Return a number of `world_ends` as a text: shares of cascades in percent."""
+    if name in _SHARES:
+        return share(value)
+    return f"{value:,.{0 if float(value).is_integer() else 2}f}"
 
 
 def _median(values: Sequence[float]) -> str:

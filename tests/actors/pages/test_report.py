@@ -214,6 +214,12 @@ def test_cascades_are_those_of_the_summary(run: Path, html: str) -> None:
     assert f"{largest['size']} posts with the original, depth {largest['depth']}" in html
 
 
+def test_shares_of_cascades_are_in_percent_at_a_glance(run: Path, html: str) -> None:
+    alone = json.loads((run / "summary.json").read_text())["cascades_alone"]
+    assert 0 < alone < 1
+    assert f"<dt>cascades alone</dt><dd>{100 * alone:.1f}%</dd>" in html.replace("\n", "")
+
+
 def test_points_of_long_runs_are_whole_rounds() -> None:
     assert point_ticks(72, 24) == 1
     assert point_ticks(24 * 50, 24) == 24
