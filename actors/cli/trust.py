@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from actors.display.console import echo
 from actors.factory.domain_code import LocatedCode, allow, untrusted
 from actors.factory.known_code import known_code
 from actors.logs.output import output, say
@@ -52,10 +53,10 @@ def _asks(path: Path, unknown: Sequence[LocatedCode]) -> bool:
     if output.is_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     name = printable(str(path))
-    click.echo(f"{name}: this command runs Python code that you have not run here before:", err=True)
+    echo(f"{name}: this command runs Python code that you have not run here before:", err=True)
     for line in _lines(unknown):
-        click.echo(f"  {line}", err=True)
-    click.echo("It could do anything that you can do on this machine. Read it first.", err=True)
+        echo(f"  {line}", err=True)
+    echo("It could do anything that you can do on this machine. Read it first.", err=True)
     return click.confirm("Run it?", default=False, err=True)
 
 
