@@ -73,6 +73,7 @@ class SocialDomain:
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
         self.world = SocialWorld(config, population, self.behaviour)
+        self._is_ready = False
         self._person_type = _person_type(self.behaviour.states)
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
@@ -113,7 +114,9 @@ class SocialDomain:
 
     def prepare(self, agent_ticks: int) -> None:
         """Compile the kernels, or load them, if a run of so many agents times ticks is over sooner with them."""
-        make_ready(agent_ticks)
+        if not self._is_ready:
+            self._is_ready = True
+            make_ready(agent_ticks)
 
     def turns(self, *, asks: bool) -> SocialTurns:
         """Return the turns of people, many at once.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from prism import kernels
@@ -14,13 +16,17 @@ from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
 
+_so_far: Final = [0]
+"""The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
+
 
 def make_ready(person_ticks: int) -> None:
-    """Compile the kernels, or load them, if a run of so many person-ticks is over sooner with them.
+    """Compile the kernels, or load them, if the runs of this process, with one of so many more, are over sooner so.
 
     Each is called once in a world of two people, with arrays of the types that it will get.
     """
-    if kernels.are_compiled() or not kernels.are_wanted(person_ticks):
+    _so_far[0] += person_ticks
+    if kernels.are_compiled() or not kernels.are_wanted(_so_far[0]):
         return
     kernels.compile_kernels()
     people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
