@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_ta
     requests = len(server.requests)
     ended = prism(server.url, out="again", oracle={"tape": "replay", "tape_path": tape}, simulation={"seed": 8})
     assert (ended.code, ended.out, len(server.requests)) == (5, "", requests)
-    assert ended.err.startswith(f"prism: {tape}: no answer to the question from agent ")
+    assert re.match(r"prism: again/inputs/[0-9a-f]{64}/tape\.sqlite: no answer to the question from agent ", ended.err)
     assert " in tick " in ended.err
     assert "'You are " in ended.err
     assert "the seed or the version is another than the recorded: oracle.tape=record" in ended.err
