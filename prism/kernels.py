@@ -97,7 +97,8 @@ def compile_kernels() -> None:
         return
     for name in MODULES:
         import_module(name)
-    made = {function: _jitted(other) for function, other in _kernels.items()}
+    jitted = _compiler()
+    made = {function: jitted(other) for function, other in _kernels.items()}
     made[address_of] = import_module("prism.kernel_pointer").address_of
     for module in [each for name, each in sys.modules.items() if name.partition(".")[0] in ("prism", "actors")]:
         for name, value in list(vars(module).items()):
@@ -132,14 +133,15 @@ def generated(name: str, text: str) -> ModuleType:
         module = sys.modules[unique] = module_from_spec(spec)  # numba finds a kernel by the name of its module
         spec.loader.exec_module(module)
     if _is_compiled:
+        jitted = _compiler()
         for each, value in list(vars(module).items()):
             if type(value) is _FUNCTION and value.__module__ == unique:
-                setattr(module, each, _jitted(value))
+                setattr(module, each, jitted(value))
     return module
 
 
-def _jitted(function: Callable[..., Any]) -> Any:
-    """Return a function compiled. Arithmetic is CPython's to the bit: no operation is reordered or fused."""
+def _compiler() -> Callable[[Callable[..., Any]], Any]:
+    """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused."""
     import numba  # noqa: PLC0415  # it takes a quarter of a second
 
     place = directory()
@@ -147,7 +149,8 @@ def _jitted(function: Callable[..., Any]) -> Any:
         numba.config.CACHE_DIR = str(place)
     # A kernel makes no array, so it need not count who refers to one.
     options = {"cache": place is not None, "error_model": "numpy", "boundscheck": _CHECKS, "_nrt": _CHECKS}
-    return numba.njit(**options)(function)
+    compiler: Callable[[Callable[..., Any]], Any] = numba.njit(**options)
+    return compiler
 
 
 def _has_numba() -> bool:

@@ -95,6 +95,18 @@ def read_descriptor(descriptor: int, bytes_max: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
+def chunks_of(path: Path) -> Iterator[bytes]:
+    """Yield the content of a regular file in pieces.
+
+    Raises:
+        NotRegularError: it is no regular file.
+        OSError: it cannot be read.
+    """
+    with opened(path) as descriptor:
+        while chunk := os.read(descriptor, CHUNK_BYTES):
+            yield chunk
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a regular file, hexadecimal.
 
@@ -103,9 +115,8 @@ def sha256_of(path: Path) -> str:
         OSError: it cannot be read.
     """
     digest = sha256()
-    with opened(path) as descriptor:
-        while chunk := os.read(descriptor, CHUNK_BYTES):
-            digest.update(chunk)
+    for chunk in chunks_of(path):
+        digest.update(chunk)
     return digest.hexdigest()
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import CHUNK_BYTES, opened, sha256_of
+from actors.core.files import chunks_of, sha256_of
 from actors.factory.domain_code import is_installed
 from actors.factory.domains import is_own
 from actors.factory.input_files import kept_inputs, locate_input, replays_tape, texts_in, with_inputs
@@ -155,7 +155,7 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
         _link_or_copy(found, target)
     elif found.stat().st_size >= LARGE_BYTES and (twin := _twin(directory, name, digest)) is not None:
         _link_or_copy(twin, target)
-    elif _write(target, _chunks(found)) != digest:
+    elif _write(target, chunks_of(found)) != digest:
         target.unlink()
         raise RunDirectoryError(f"{source}: has changed while the run was started; start it again")
 
@@ -183,13 +183,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
     except FileNotFoundError:
         raise
     except OSError:
-        _write(target, _chunks(source))
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with opened(path) as descriptor:
-        while chunk := os.read(descriptor, CHUNK_BYTES):
-            yield chunk
+        _write(target, chunks_of(source))
 
 
 def _write(path: Path, chunks: Iterator[bytes]) -> str:

@@ -24,7 +24,7 @@ import msgspec
 import yaml
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
-from actors.core.files import CHUNK_BYTES, hold, opened, remove_abandoned, sha256_of
+from actors.core.files import chunks_of, hold, remove_abandoned, sha256_of
 from actors.factory.input_files import kept_inputs
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.journal import JOURNAL
@@ -232,7 +232,7 @@ def _write(
                 continue
             done.add(each.sha256)
             kept = files[name]
-            chunks = _chunks(path / name) if kept is None else iter([kept])
+            chunks = chunks_of(path / name) if kept is None else iter([kept])
             with archive.open(_member(each.sha256), "w", force_zip64=True) as member:
                 written = _copy(chunks, member, path / name, secrets)
             if written != each:
@@ -245,12 +245,6 @@ def _member(name: str) -> ZipInfo:
     member.compress_type = ZIP_DEFLATED
     member.external_attr = 0o644 << 16
     return member
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with opened(path) as descriptor:
-        while chunk := os.read(descriptor, CHUNK_BYTES):
-            yield chunk
 
 
 def _copy(chunks: Iterator[bytes], member: Any, path: Path, secrets: Mapping[str, bytes]) -> Packed:

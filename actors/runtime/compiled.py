@@ -125,11 +125,8 @@ class Compiled:
             numbers: what each agent's turn has come to.
             asked: the questions, by place; alone: the answers of those who took their turn by themselves.
         """
-        effects, reasons, given = (
-            dict[int, Any](),
-            dict[int, str](),
-            {place: code for place, (_, code) in asked.items()},
-        )
+        effects, reasons = dict[int, Any](), dict[int, str]()
+        given = {place: code for place, (_, code) in asked.items()}
         for (place, encoded), answer in zip(alone.items(), self._codec.answers([*alone.values()]), strict=True):
             given[place] = encoded
             if isinstance(answer, Question):

@@ -14,7 +14,7 @@ from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import kernel
 from prism.rng import Draw
 from prism.social.post import NUMBER_BITS
-from prism.social.post_kernel import bits_for, engagements_of, follows, part_originals, topic_match
+from prism.social.post_kernel import bits_for, engagements_of, follows, part_originals, popularity_of, topic_match
 from prism.social.tables import (
     AUTHOR,
     BASE,
@@ -109,11 +109,10 @@ def score_of(t: Any, person: Any, post: Any, round_start: Any) -> Any:
         return t.posts[post, CREATED] * 1.0
     if settings.algorithm == RANDOM:
         return unit(t.key, person, round_start, _ORDER, t.posts[post, ORIGIN])
-    count = engagements_of(t, post)
     if settings.algorithm == HOT:
-        return math.log10(max(1, count)) + t.posts[post, CREATED] / settings.freshness
-    popularity = count / (count + settings.popularity_half)
-    return topic_match(t.interests, person, t.posts[post, TOPICS]) + popularity * settings.popularity_weight
+        return math.log10(max(1, engagements_of(t, post))) + t.posts[post, CREATED] / settings.freshness
+    match = topic_match(t.interests, person, t.posts[post, TOPICS])
+    return match + popularity_of(t, post) * settings.popularity_weight
 
 
 @kernel

@@ -22,7 +22,7 @@ from prism.social.cascade import Cascades
 from prism.social.effects import Effect
 from prism.social.living import KINDS, LivingPosts
 from prism.social.population import Population
-from prism.social.post import NO_POST, NUMBER_BITS, Post, PostView, origin_of
+from prism.social.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
 from prism.social.quality import drawn_quality
 from prism.social.rings import Rings
 from prism.social.state import NUMBERS_MAX, SocialState
@@ -255,10 +255,11 @@ class Network:
 
     def text(self, post: Post) -> str:
         """Return the text of a post: what its author wrote, or a sentence from a template."""
-        if post.text:
-            return post.text
-        topic = post.topics[0] if post.topics else "this"
-        return write_post(post.kind, topic, self.seed, post.author, post.created)
+        return post.text or self._written(post.kind, post.topics, post.author, post.created)
+
+    def _written(self, kind: PostKind, topics: tuple[str, ...], author: int, tick: int) -> str:
+        """Return the sentence of a post from a template."""
+        return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
     def post(self, post: int) -> Post | None:
         """Return a post by its id, as it is now; None if it is forgotten."""
@@ -278,7 +279,7 @@ class Network:
         numbers = (wholes[:, 0] + t.counts.posts[BASE]).tolist()
         topics = [self.state.topics[code] for code in rows[:, TOPICS].tolist()]
         authors, created = rows[:, AUTHOR].tolist(), rows[:, CREATED].tolist()
-        texts, seed = self.state.texts, self.seed
+        texts, kinds = self.state.texts, map(KINDS.__getitem__, rows[:, KIND].tolist())
         return [
             *map(
                 PostView,
@@ -286,10 +287,8 @@ class Network:
                 authors,
                 map(self.population.name, authors),
                 [
-                    texts.get(number) or write_post(KINDS[kind], about[0] if about else "this", seed, author, made)
-                    for number, kind, about, author, made in zip(
-                        numbers, rows[:, KIND].tolist(), topics, authors, created, strict=True
-                    )
+                    texts.get(number) or self._written(*of)
+                    for number, *of in zip(numbers, kinds, topics, authors, created, strict=True)
                 ],
                 topics,
                 (tick - rows[:, CREATED]).tolist(),

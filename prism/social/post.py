@@ -69,15 +69,6 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
         """The likes, replies and reshares together."""
         return self.likes + self.replies + self.reshares
 
-    @property
-    def is_copy(self) -> bool:
-        """True for an original and for a reshare of it, which spread the cascade; a reply does not."""
-        return self.kind is not PostKind.REPLY
-
-    def velocity(self, tick: int, ticks_per_round: int) -> float:
-        """Return the engagements a round over its life so far, which counts as one round at least."""
-        return self.engagements * ticks_per_round / max(ticks_per_round, tick - self.created)
-
 
 class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One person's view of a post.
@@ -183,15 +174,3 @@ def drawn_about(context: object, seed: int, agent: int, tick: int, draw: Draw) -
 def about_post(seed: int, agent: int, draw: Draw, origin: int, viewed_ticks: int, exposures: int) -> float:
     """Return a draw of a person about an original in view; each exposure to its cascade has draws of its own."""
     return uniform(seed, agent, viewed_ticks + (exposures - 1) * EXPOSURE_TICKS, draw, origin)
-
-
-def popularity(engagements: int, half: float) -> float:
-    """Return social proof between 0 and 1: n / (n + half)."""
-    return engagements / (engagements + half)
-
-
-def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:
-    """Return the share of the topics that are among the interests; 0 for a post without topics."""
-    if len(topics) == 1:  # nearly always
-        return 1.0 if topics[0] in interests else 0.0
-    return sum(topic in interests for topic in topics) / len(topics) if topics else 0.0

@@ -56,6 +56,19 @@ class FeedCounts(msgspec.Struct, kw_only=True):
     considered: int = 0
 
 
+_PLACES: Final = {
+    "feeds": BUILT,
+    "places": PLACES,
+    "shown": SHOWN_ALL,
+    "shown_outside": SHOWN_OUTSIDE,
+    "short_inside": SHORT_INSIDE,
+    "short_outside": SHORT_OUTSIDE,
+    "seen": SEEN,
+    "considered": CONSIDERED,
+}
+"""`{whole number of FeedCounts: its place among the counts of kernels}`."""
+
+
 class Realised:
     """Counts of feeds, and of the time that people spend in their states, as kernels have counted them.
 
@@ -74,18 +87,9 @@ class Realised:
     @property
     def feeds(self) -> FeedCounts:
         """The counts of feeds, so far."""
-        counts, share = self._state.t.counts.feeds.tolist(), float(self._state.t.counts.share[0])
-        return FeedCounts(
-            feeds=counts[BUILT],
-            places=counts[PLACES],
-            places_outside=share,
-            shown=counts[SHOWN_ALL],
-            shown_outside=counts[SHOWN_OUTSIDE],
-            short_inside=counts[SHORT_INSIDE],
-            short_outside=counts[SHORT_OUTSIDE],
-            seen=counts[SEEN],
-            considered=counts[CONSIDERED],
-        )
+        counts = self._state.t.counts
+        found = {name: int(counts.feeds[place]) for name, place in _PLACES.items()}
+        return FeedCounts(places_outside=float(counts.share[0]), **found)
 
     def _inside(self) -> dict[str, list[int]]:
         """Return `{state: [people in it, the ticks spent there less those people times the ticks so far]}`."""
@@ -154,17 +158,9 @@ class Realised:
     def restore(self, columns: Columns) -> None:
         """Take over the counts that these columns hold."""
         t, feeds = self._state.t, columns.value("realised_feeds", FeedCounts)
-        places = {
-            BUILT: feeds.feeds,
-            PLACES: feeds.places,
-            SHOWN_ALL: feeds.shown,
-            SHOWN_OUTSIDE: feeds.shown_outside,
-            SHORT_INSIDE: feeds.short_inside,
-            SHORT_OUTSIDE: feeds.short_outside,
-            SEEN: feeds.seen,
-            CONSIDERED: feeds.considered,
-        }
-        t.counts.feeds[[*places]], t.counts.share[0] = [*places.values()], feeds.places_outside
+        for name, place in _PLACES.items():
+            t.counts.feeds[place] = getattr(feeds, name)
+        t.counts.share[0] = feeds.places_outside
         t.inside[:] = 0
         numbers = {state: number for number, state in enumerate(self._states)}
         for column, name in enumerate(("realised_inside", "realised_correction")):

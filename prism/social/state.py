@@ -61,6 +61,7 @@ from prism.social.tables import (
     SESSION_ROUND,
     SHIFT,
     SIZE,
+    STATE,
     TIMEOUT,
     Counts,
     Interests,
@@ -160,9 +161,13 @@ class SocialState:
         for name, width in wanted.items():
             if name == "exposed":
                 t.people[:, EXPOSED_END] = ends  # which the wider ring of posts has moved
-            wider: dict[str, Any] = {name: self.ring(name).widened(max(1, width))}
-            self.t = self.t._replace(**wider)
-        room, candidates = self.t.room, settings.depth + settings.pool + 2
+            self._widen(name, max(1, width))
+        self._make_room_for_candidates(settings.depth)
+
+    def _make_room_for_candidates(self, came: int) -> None:
+        """Make room for the candidates of a feed of somebody to whom so many posts came."""
+        room, pool = self.t.room, self.t.settings.pool
+        candidates = came + pool + 2
         self.t = self.t._replace(
             room=room._replace(
                 numbers=grown(room.numbers, candidates),
@@ -170,8 +175,8 @@ class SocialState:
                 created=grown(room.created, candidates),
                 lucks=grown(room.lucks, candidates),
                 scores=grown(room.scores, candidates),
-                smallest=grown(room.smallest, settings.pool + 1),
-                chosen=grown(room.chosen, settings.pool + 1),
+                smallest=grown(room.smallest, pool + 1),
+                chosen=grown(room.chosen, pool + 1),
             )
         )
 
@@ -187,27 +192,22 @@ class SocialState:
         """
         if len(getattr(self.t, name)) < len(self.t.people):
             return
-        width, room = int(rows.lengths.max(initial=1)), self.t.room
-        candidates = width + self.t.settings.pool + 2
-        wider: dict[str, Any] = {name: self.ring(name).widened(width)}
-        self.t = self.t._replace(
-            **wider,
-            room=room._replace(
-                numbers=grown(room.numbers, candidates),
-                cascades=grown(room.cascades, candidates),
-                created=grown(room.created, candidates),
-                lucks=grown(room.lucks, candidates),
-                scores=grown(room.scores, candidates),
-            ),
-        )
+        width = int(rows.lengths.max(initial=1))
+        self._widen(name, width)
+        self._make_room_for_candidates(width)
         self.ring(name).fill(rows)
+
+    def _widen(self, name: str, width: int) -> None:
+        """Give every person's row in a table of RINGS room for so many numbers."""
+        wider: dict[str, Any] = {name: self.ring(name).widened(width)}
+        self.t = self.t._replace(**wider)
 
     def use_states(self, count: int, initial: int) -> None:
         """Have so many states, without roles and delays; everybody is in the initial one."""
         delays = np.tile([float(CONSTANT), 1.0, 0.0, float(TIMEOUT)], (count, 1))
         inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, LENGTHS), dtype=np.int64)
         inside[initial, 0] = len(self.t.people)
-        self.t.people[:, 0] = initial
+        self.t.people[:, STATE] = initial
         self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
 
     # Ties
@@ -246,7 +246,6 @@ class SocialState:
             worth=grown(t.worth, int(counts.cascades[ROWS]) + acts),
             events=grown(t.events, 2 * acts),
         )
-        counts.posts[MOST] = NUMBERS_MAX
         self.t = self._with_room_for_originals(t, acts)
 
     def _with_room_for_originals(self, t: Tables, more: int) -> Tables:

@@ -111,6 +111,8 @@ class SocialTurns(Turns):
         self._numbers: dict[tuple[Kind, Any], int] = {}
         self._choices: dict[int, Choice[Any]] = {}
         """`{number of a question: its options}`."""
+        self._targets: dict[int, tuple[str, ...]] = {}
+        """The options by name, of each question: every one that is asked needs them."""
         self._decided: dict[tuple[int, str, str], int] = {}
         """`{(number of a question, option, source): the number of the update that takes it}`."""
         self._triggers = 0
@@ -151,8 +153,7 @@ class SocialTurns(Turns):
 
     def targets(self, number: int) -> tuple[str, ...] | None:
         """Return the options of a question, by its number; None if it is the number of an update."""
-        choice = self._choices.get(number)
-        return None if choice is None else tuple(target.value for target in choice.targets)
+        return self._targets.get(number)
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
         """Return what a turn comes to whose question, by its number, has been decided.
@@ -222,6 +223,7 @@ class SocialTurns(Turns):
         number = len(self.forms)
         self.forms.append((Kind(found.trigger, found.source.value, "", ""), None))
         self._choices[number] = found
+        self._targets[number] = tuple(target.value for target in found.targets)
         return number
 
     def _of_row(self, row: Transition[Any], source: str) -> int:

@@ -240,10 +240,6 @@ class SocialWorld(World):
         """Return the action that a person is about to take; None if there is none."""
         return self.actions[int(self.people[agent, PENDING])] or None
 
-    def next_trigger(self, agent: int) -> str:
-        """Return the name of a person's next trigger, or of the latest one."""
-        return self.triggers_known[int(self.people[agent, NEXT])]
-
     def has_view(self, trigger: str) -> bool:
         """Return whether a trigger carries the post in view."""
         return trigger in self._with_view

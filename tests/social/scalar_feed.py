@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
-from prism.social.post import Post, author_of, popularity, topic_match
+from prism.social.post import Post, author_of
 from prism.social.tables import NEWEST, OLDEST, ORIGIN, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.social.in_view import opened
 
@@ -282,3 +282,15 @@ def _one_of_each_cascade(*lists: Ranked) -> Sequence[Ranked]:
                 first.append(row)
         kept.append(first)
     return kept
+
+
+def popularity(engagements: int, half: float) -> float:
+    """Return social proof between 0 and 1: n / (n + half)."""
+    return engagements / (engagements + half)
+
+
+def topic_match(interests: tuple[str, ...], topics: tuple[str, ...]) -> float:
+    """Return the share of the topics that are among the interests; 0 for a post without topics."""
+    if len(topics) == 1:  # nearly always
+        return 1.0 if topics[0] in interests else 0.0
+    return sum(topic in interests for topic in topics) / len(topics) if topics else 0.0

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.config import FeedConfig
 from prism.rng import Draw, uniform
-from prism.social.post import Post, PostView, popularity, topic_match
-from tests.social.people import view
-from tests.social.scalar_feed import SCORES, Candidate, Reader, build_feed
+from prism.social.graph import FollowGraph
+from prism.social.network import Network
+from prism.social.population import Population
+from prism.social.post import Post, PostView
+from prism.social.tables import LIKES
+from tests.social.in_view import view_of
+from tests.social.people import persona, view
+from tests.social.scalar_feed import SCORES, Candidate, Reader, build_feed, popularity, topic_match
 
 READER = Reader(
     seed=1,
@@ -113,9 +119,13 @@ def test_a_topic_match_is_a_share_of_the_posts_topics(topics: tuple[str, ...], s
     ("age", "engagements", "velocity"), [(0, 6, 6.0), (24, 6, 6.0), (48, 6, 3.0), (240, 5, 0.5), (48, 0, 0.0)]
 )
 def test_velocity_is_engagements_a_round_of_a_life_of_at_least_one(age: int, engagements: int, velocity: float) -> None:
-    shown = post(1, created=100)
-    shown.likes = engagements
-    assert shown.velocity(100 + age, 24) == pytest.approx(velocity)
+    people = Population(personas=(persona(), persona()), graph=FollowGraph(2, [], []))
+    network = Network(people, FeedConfig(), seed=1, ticks_per_round=24)
+    made = network.publish(0, 100)
+    network.state.t.posts[0, LIKES] = engagements
+    seen = view_of(network, 1, made.id, 100 + age)
+    assert seen is not None
+    assert seen.velocity == pytest.approx(velocity)
 
 
 def test_likes_replies_and_reshares_are_engagements() -> None:

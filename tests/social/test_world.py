@@ -10,7 +10,7 @@ import pytest
 from prism.agents import Source, Update
 from prism.config import FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
-from prism.social.tables import NEVER, SHOWN
+from prism.social.tables import NEVER, NEXT, SHOWN
 from prism.statechart import AgentState, agents_in_state
 from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run, moves, shown, whole, with_deliberation
@@ -166,7 +166,8 @@ async def test_a_turn_that_moved_nobody_is_followed_by_a_timeout(source: Source)
     run = await Run().advance(5)
     agent, entered = next((a, run.world.entered[a]) for a in range(60) if run.world.states[a] is AgentState.SCROLLING)
     run.world.apply(Update(5, agent, "sees_post", "scrolling", "scrolling", source))
-    assert (run.world.next_trigger(agent), run.world.due[agent]) == ("timeout", max(6, entered + 5))
+    following = run.world.triggers_known[run.world.people[agent, NEXT]]
+    assert (following, run.world.due[agent]) == ("timeout", max(6, entered + 5))
     await run.advance(6)
     freed = [(each.trigger, each.to_state) for each in run.updates if each.agent == agent and each.tick >= 5]
     assert freed[0] == ("timeout", "resting")
