@@ -58,5 +58,32 @@ class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
     posts: tuple[int, ...]
 
 
-Event = PostEvent | FeedShown
+class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
+    """A tie that a person has changed. It holds from the next tick on.
+
+    Args:
+        kind: `follow`, `unfollow` or `mute`.
+        whom: the other person.
+    """
+
+    tick: int
+    agent: int
+    kind: str
+    whom: int
+
+
+class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
+    """An attribute of a person that has another value from the next tick on.
+
+    Args:
+        name: the attribute; value: its new value.
+    """
+
+    tick: int
+    agent: int
+    name: str
+    value: float | int | bool | str
+
+
+Event = PostEvent | FeedShown | TieChanged | AttributeSet
 """A record of what took place in a world."""

@@ -15,6 +15,9 @@ LOG_NORMAL: Final = 3
 DELAY_MAX: Final = 10**9
 """The most ticks of a delay, whatever its law draws."""
 
+LEAST_DRAW: Final = 2.0**-54
+"""Stands for a draw of 0, of which there is no quantile."""
+
 
 @kernel
 def normal_quantile(share: Any) -> Any:
@@ -74,5 +77,5 @@ def delay_ticks(law: Any, first: Any, second: Any, draw: Any) -> Any:
     elif law == GEOMETRIC:
         length = 1.0 if first <= 1.0 else math.log1p(-draw) / math.log1p(-1.0 / first)
     elif law == LOG_NORMAL:
-        length = first * math.exp(min(second * normal_quantile(max(draw, 2.0**-54)), 700.0))
+        length = first * math.exp(min(second * normal_quantile(max(draw, LEAST_DRAW)), 700.0))
     return int(min(max(1.0, math.ceil(min(length, 2.0 * DELAY_MAX)) * 1.0), 1.0 * DELAY_MAX))

@@ -74,6 +74,8 @@ class Draw(IntEnum):
     DWELL = 25
     FEED_PART = 26
     MARGIN = 27
+    CHART = 28
+    CHANGE = 29
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

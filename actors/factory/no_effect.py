@@ -163,6 +163,8 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(name for row in behaviour.chart.transitions for name in _fields(row.guard)),
         *(delay.field for delay in behaviour.delays.values()),
         *(_AGENT + name for name in config.oracle.choice.attributes),
+        *(name.replace("author.", _AGENT, 1) for name in behaviour.read_outside_guards),
+        *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
     }
     asks_model = config.oracle.backend != "choice" and config.statechart.oracle_enabled
     for name, attribute in declared.items():
@@ -173,7 +175,7 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
 
 def _fields(guard: object) -> tuple[str, ...]:
     expression = expression_of(guard)
-    return () if expression is None else tuple(expression.fields)
+    return () if expression is None else tuple(name.replace("author.", _AGENT, 1) for name in expression.fields)
 
 
 def _has_functions(behaviour: Behaviour[Any]) -> bool:

@@ -14,15 +14,24 @@ from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
 from prism.agents import Question, Source, Update
-from prism.events import FeedShown, Intervened, PostEvent
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 
-_KINDS: dict[int, type[msgspec.Struct]] = {2: Update, 3: Question, 6: Intervened, 7: PostEvent, 8: FeedShown}
+_KINDS: dict[int, type[msgspec.Struct]] = {
+    2: Update,
+    3: Question,
+    6: Intervened,
+    7: PostEvent,
+    8: FeedShown,
+    9: TieChanged,
+    10: AttributeSet,
+}
 """`{tag: message}` of what is in a tick."""
 
 _AGENT = 2
 """The index of the agent in every message but an intervention, after the tag and the tick."""
-_INTERVENED, _POSTED, _FEED = 6, 7, 8
-"""The tags of an intervention, of an effect that took place, and of a feed that was shown."""
+_INTERVENED, _POSTED, _FEED, _TIE, _SET = 6, 7, 8, 9, 10
+"""The tags of an intervention, and of what took place: an effect on a post, a feed, a tie, an attribute."""
+_TOOK_PLACE = (_POSTED, _FEED, _TIE, _SET)
 
 _READ_BYTES = 1 << 20
 """Bytes of ticks that are read at a time."""
@@ -118,13 +127,13 @@ def difference(recorded: bytes, new: bytes) -> str:
     extra = longer[min(len(before), len(after))]
     if extra[0] == _INTERVENED:
         return f"{_kind(extra)} is only in the {where}"
-    if extra[0] in (_POSTED, _FEED):
+    if extra[0] in _TOOK_PLACE:
         return f"{_shown(extra)} is only in the {where}"
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
 
 
 def _answer_difference(old: list[Any], new: list[Any]) -> str:
-    if any(tag in (_INTERVENED, _POSTED, _FEED) for tag in (old[0], new[0])):
+    if any(tag in (_INTERVENED, *_TOOK_PLACE) for tag in (old[0], new[0])):
         return f"the journal has {_shown(old)}, the new run {_shown(new)}"
     agent = f"agent {old[_AGENT]}"
     if old[_AGENT] != new[_AGENT]:
@@ -158,6 +167,10 @@ def _shown(message: list[Any]) -> str:
         return f"agent {message[_AGENT]}'s {message[3]} {message[4:]!r}"
     if message[0] == _FEED:
         return f"agent {message[_AGENT]}'s feed {message[3]!r}"
+    if message[0] == _TIE:
+        return f"agent {message[_AGENT]}'s {message[3]} of {message[4]}"
+    if message[0] == _SET:
+        return f"agent {message[_AGENT]}'s {message[3]}, {message[4]!r} from now on"
     return f"agent {message[_AGENT]} with {_kind(message)}"
 
 

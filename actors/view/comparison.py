@@ -15,7 +15,7 @@ from actors.results.run_groups import NOT_COMPARED
 from actors.runs.questions import decoded
 from actors.view.record import Record
 from prism.agents import Question, Update
-from prism.events import FeedShown, PostEvent
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
@@ -132,20 +132,27 @@ def _messages(record: Record, tick: int) -> list[bytes]:
 
 def _words(message: Message | None) -> str:
     """Return a message of a journal in a line; empty for none."""
-    if message is None:
-        return ""
-    if isinstance(message, Update):
-        return (
-            f"agent {message.agent} on {message.trigger}: from {message.from_state} to {message.to_state} "
-            f"by {message.source}"
-        )
-    if isinstance(message, Question):
-        return f"agent {message.agent} on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
-    if isinstance(message, PostEvent):
-        return f"agent {message.agent}: {message.kind}, post {message.post}"
-    if isinstance(message, FeedShown):
-        return f"agent {message.agent}: is shown {len(message.posts)} posts"
-    return f"intervention {message.number}: {message.kind}"
+    if isinstance(message, Intervened):
+        return f"intervention {message.number}: {message.kind}"
+    return "" if message is None else f"agent {message.agent}{_done(message)}"
+
+
+def _done(message: Message) -> str:
+    """Return what an agent did, or what came of it, in words."""
+    match message:
+        case Update():
+            found = f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
+        case Question():
+            found = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
+        case PostEvent():
+            found = f": {message.kind}, post {message.post}"
+        case FeedShown():
+            found = f": is shown {len(message.posts)} posts"
+        case TieChanged():
+            found = f": {message.kind}, agent {message.whom}"
+        case AttributeSet():
+            found = f": {message.name} is {message.value} from the next tick on"
+    return found
 
 
 def _parts(one: Message | None, other: Message | None) -> list[Part]:

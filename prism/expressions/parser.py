@@ -29,6 +29,7 @@ from prism.expressions.tree import (
     Ordering,
     Read,
     Text,
+    ValueKind,
 )
 
 LENGTH_MAX: Final = 2_000
@@ -47,7 +48,7 @@ _INFIX: Final = {
 }
 
 
-def parse(text: str, fields: Mapping[str, Field], *, kind: Literal["bool", "number"] = "bool") -> Expression:
+def parse(text: str, fields: Mapping[str, Field], *, kind: ValueKind = "bool") -> Expression:
     """Return the expression that a text is.
 
     Args:

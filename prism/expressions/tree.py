@@ -12,6 +12,9 @@ from prism.expressions.fields import Field
 Ordering = Literal["<", "<=", ">", ">=", "==", "!="]
 """The sign of a comparison."""
 
+ValueKind = Literal["bool", "number", "text"]
+"""The type of the value of an expression."""
+
 MIRRORED: Final[dict[Ordering, Ordering]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 """The sign of the same comparison with its sides exchanged."""
 
@@ -104,7 +107,7 @@ Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Comparison |
 
 
 class Expression(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition or a number that is worked out from declared fields.
+    """A condition, a number or a text that is worked out from declared fields.
 
     Two expressions are equal if their trees are, however they are written.
 
@@ -116,7 +119,7 @@ class Expression(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     root: Node
-    kind: Literal["bool", "number"]
+    kind: ValueKind
 
     @property
     def fields(self) -> tuple[str, ...]:

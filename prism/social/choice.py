@@ -84,7 +84,10 @@ class ChoiceOracle(Oracle[AgentState]):
         self._attributes = tuple(coefficients.attributes.items())
         self._effects = _effects_of(behaviour)
         self._of_rows = behaviour.effects
-        self._constants = {Effect.LIKE: coefficients.like, Effect.RESHARE: coefficients.reshare}
+        self._constants: dict[Effect | None, float] = {
+            Effect.LIKE: coefficients.like,
+            Effect.RESHARE: coefficients.reshare,
+        }
         self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
         self._at_once: dict[tuple[str, ...], dict[str, str]] = {}
         """`{(state, trigger, *options): {option: the effect of the row that leads to it}}`."""
@@ -278,7 +281,7 @@ class ChoiceOracle(Oracle[AgentState]):
         if option in b.states:
             return b.states[option]
         effect = Effect(at_once) if at_once else self._effects.get(option)
-        if effect is None:
+        if effect not in self._constants:
             return 0.0
         constant = self._constants[effect]
         if terms is None:

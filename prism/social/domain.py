@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from enum import StrEnum
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from prism.agents.social_agent import Draft, SocialAgent, relevance_of
 from prism.agents.turn import Question
@@ -19,8 +20,9 @@ from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
+from prism.social.persona import Persona
 from prism.social.population import Population
-from prism.social.post import PostView
+from prism.social.post import AuthorView, PostView
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
 from prism.social.turns import SocialTurns
@@ -73,6 +75,8 @@ class SocialDomain:
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
         self.world = SocialWorld(config, population, self.behaviour)
+        if self.world.changing.of_authors:
+            self.context_type = AuthorView
         self._is_ready = False
         self._person_type = _person_type(self.behaviour.states)
         self._told = {
@@ -161,10 +165,16 @@ class SocialDomain:
             )
         return self._embedded
 
+    def _persona(self, agent_id: int) -> Persona:
+        """Return a person's persona, with the attributes that change as they are whenever they are read."""
+        persona = copy(self.population.personas[agent_id])
+        force_setattr(persona, "attributes", self.world.changing.live(agent_id, persona.attributes))
+        return persona
+
     def _person(self, agent_id: int, state: StrEnum, tick: int) -> SocialAgent:
         return self._person_type(
             agent_id,
-            persona=self.population.personas[agent_id],
+            persona=self._persona(agent_id) if self.world.changing.rows else self.population.personas[agent_id],
             timeout_threshold=self.config.statechart.default_timeout_ticks,
             pending_action=self.world.pending(agent_id),
             seed=self.config.simulation.seed,

@@ -14,7 +14,15 @@ from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import kernel
 from prism.rng import Draw
 from prism.social.post import NUMBER_BITS
-from prism.social.post_kernel import bits_for, engagements_of, follows, part_originals, popularity_of, topic_match
+from prism.social.post_kernel import (
+    bits_for,
+    engagements_of,
+    follows,
+    has_muted,
+    part_originals,
+    popularity_of,
+    topic_match,
+)
 from prism.social.tables import (
     AUTHOR,
     BASE,
@@ -147,18 +155,18 @@ def put(t: Any, at: Any, person: Any, number: Any, round_start: Any) -> None:
 def add_own(t: Any, person: Any, round_start: Any) -> Any:
     """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
 
-    Forgotten posts are left out, and so are the reader's own, and those of cascades that the reader has seen, unless
-    they are shown again.
+    Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, and those of
+    cascades that the reader has seen, unless they are shown again.
     """
     posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
-    first, base, count = t.counts.posts[FIRST], t.counts.posts[BASE], 0
+    first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
     for _ in range(t.people[person, CAME_COUNT]):
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
             continue
         author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
-        if author == person:
+        if author == person or (mutes and has_muted(t.ties, person, author)):
             continue
         if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
             continue
@@ -240,6 +248,8 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
     """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
     cascade, author = t.room.cascades[at], t.posts[t.room.numbers[at] - t.counts.posts[BASE], AUTHOR]
     if author == person or has_seen(t, person, cascade):
+        return False
+    if len(t.ties.muted.ends) and has_muted(t.ties, person, author):
         return False
     for same in range(own):
         if t.room.cascades[same] == cascade:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int32]
 Keys = NDArray[np.int64]
+N = TypeVar("N", bound=np.generic)
 
 _drawing = Lock()
 """Held while igraph draws: two worlds that are made in two threads would draw from one generator."""
@@ -76,6 +77,7 @@ class FollowGraph:
     """
 
     __slots__ = (
+        "_arrays",
         "_followees",
         "_followees_view",
         "_followers",
@@ -124,16 +126,15 @@ class FollowGraph:
         tails = ties // max(self.size, 1)
         heads = ties - tails * self.size
         self.edges = len(ties)
-        self._out_offsets = _offsets(tails, self.size)
-        self._followees: Ints = heads.astype(np.int32)
-        if mutual:  # whom one follows is who follows one
-            self._in_offsets, self._followers = self._out_offsets, self._followees
-        else:
-            self._in_offsets = _offsets(heads, self.size)
+        out_offsets, followees = _offsets(tails, self.size), heads.astype(np.int32)
+        in_offsets, followers = out_offsets, followees  # of mutual ties: whom one follows is who follows one
+        if not mutual:
+            in_offsets = _offsets(heads, self.size)
             # A stable sort keeps the followers of one person in ascending order.
-            self._followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
-        for array in (self._out_offsets, self._in_offsets, self._followees, self._followers):
-            array.flags.writeable = False
+            followers = tails[np.argsort(heads, kind="stable")].astype(np.int32)
+        self._arrays = out_offsets, followees, in_offsets, followers
+        self._out_offsets, self._in_offsets = _unchanging(out_offsets), _unchanging(in_offsets)
+        self._followees, self._followers = _unchanging(followees), _unchanging(followers)
         # Reading single entries through a memoryview gives plain ints, several times faster than numpy scalars.
         self._followees_view = self._followees.data
 
@@ -160,8 +161,18 @@ class FollowGraph:
         return np.repeat(np.arange(self.size), np.diff(self._out_offsets)), self._followees.astype(np.int64)
 
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
-        """Return where the followees of each person start, the followees, and the same of the followers."""
-        return self._out_offsets, self._followees, self._in_offsets, self._followers
+        """Return where the followees of each person start, the followees, and the same of the followers.
+
+        They are the graph's own, which nobody may change. Kernels are compiled for arrays that could be.
+        """
+        return self._arrays
+
+
+def _unchanging(array: NDArray[N]) -> NDArray[N]:
+    """Return a read-only view of an array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from heapq import nlargest
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
 from prism.config import FeedConfig
+from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
-from prism.events import Event, FeedShown, PostEvent
+from prism.events import Event, FeedShown, PostEvent, TieChanged
 from prism.measure import Measure
 from prism.social import post_kernel
 from prism.social.cascade import Cascades
-from prism.social.effects import Effect
+from prism.social.effects import ON_TIES, Effect
 from prism.social.living import KINDS, LivingPosts
 from prism.social.population import Population
-from prism.social.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
+from prism.social.post import NO_POST, NUMBER_BITS, AuthorView, Post, PostKind, PostView, origin_of
 from prism.social.quality import drawn_quality
 from prism.social.rings import Rings
 from prism.social.state import NUMBERS_MAX, SocialState
@@ -37,12 +38,14 @@ from prism.social.tables import (
     ENGAGEMENTS,
     EVENTS,
     FEED,
+    FOLLOW,
     ID,
     KIND,
     LEAST_APPEAL,
     LIKE,
     LIKES,
     MADE,
+    MUTE,
     NEWEST,
     OLDEST,
     ONCE,
@@ -59,6 +62,7 @@ from prism.social.tables import (
     SHOWN,
     SIZE,
     TOPICS,
+    UNFOLLOW,
     WHAT,
     WHO,
 )
@@ -72,13 +76,21 @@ POSTS = "Posts by what they are: original, reply or reshare."
 DEFAULT_RELEVANCE = RelevanceConfig()
 
 EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
-    {Effect.LIKE: LIKE, Effect.REPLY: REPLY, Effect.RESHARE: RESHARE, Effect.POST: PUBLISH}
+    {
+        Effect.LIKE: LIKE,
+        Effect.REPLY: REPLY,
+        Effect.RESHARE: RESHARE,
+        Effect.POST: PUBLISH,
+        **{effect: FOLLOW + place for place, effect in enumerate(ON_TIES)},
+    }
 )
 """`{effect: its number}`."""
 _DONE: Final = {LIKE: "like", REPLY: "reply", RESHARE: "reshare", PUBLISH: "publish"}
+_TIES: Final = {FOLLOW: "follow", UNFOLLOW: "unfollow", MUTE: "mute"}
 _MAKING: Final = frozenset({PUBLISH, REPLY, RESHARE})
 """The effects that make a post."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
+_TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -122,15 +134,25 @@ class Network:
         """The effects since the world was last asked for them, in order."""
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
+        self.pending: list[tuple[int, int, int]] = []
+        """The ties that people have changed in this tick: the person, the other one, and the effect."""
         self._taken = 0
         """The number of the first post that has not been taken in."""
         self._sigma = quality_sigma
+        self.attributes_of: Callable[[int], dict[str, Value]] | None = None
+        """Returns the attributes of an author that people read; None if they read none."""
 
     @property
     def counts(self) -> dict[str, int]:
         """`{what: how often so far}` of posts, likes, replies and reshares."""
         done = self.state.t.counts.done.tolist()
         return {name: done[number] for name, number in _COUNTED.items()}
+
+    @property
+    def tie_counts(self) -> dict[str, int]:
+        """`{what: how often so far}` of ties that people have changed."""
+        done = self.state.t.counts.done.tolist()
+        return {name: done[number] for name, number in _TIES_COUNTED.items()}
 
     @property
     def timelines(self) -> Rings:
@@ -153,7 +175,19 @@ class Network:
         Args:
             changed: `{(follower, followee): whether the one follows the other}`.
         """
-        self.state.change_ties(changed)
+        followees = self.state.t.ties.followees
+        self.pending = [
+            (person, other, FOLLOW if follows else UNFOLLOW)
+            for (person, other), follows in changed.items()
+            if post_kernel.is_listed(followees, person, other) != follows
+        ]
+        if self.pending:
+            self.settle()
+
+    def settle(self) -> None:
+        """Change the ties that people have changed in this tick."""
+        self.state.change_ties(*np.array(self.pending, dtype=np.int64).T.copy())
+        self.pending = []
 
     # What people do
 
@@ -221,7 +255,10 @@ class Network:
         number, self._taken = self._taken, int(t.counts.posts[END])
         for event in t.events[:count].tolist():
             who, what = event[WHO], event[WHAT]
-            if what != FEED:
+            if what > FEED:
+                self.pending.append((who, event[POST], what))
+                self.events.append(TieChanged(tick, who, _TIES[what], event[POST]))
+            elif what != FEED:
                 self.events.append(self._event(tick, event))
             elif with_feeds:
                 shown = t.feed[who, : t.people[who, SHOWN]].astype(np.int64)
@@ -279,10 +316,13 @@ class Network:
         numbers = (wholes[:, 0] + t.counts.posts[BASE]).tolist()
         topics = [self.state.topics[code] for code in rows[:, TOPICS].tolist()]
         authors, created = rows[:, AUTHOR].tolist(), rows[:, CREATED].tolist()
+        made, more = PostView, list[Any]()
+        if self.attributes_of is not None:
+            made, more = AuthorView, [map(self.attributes_of, authors)]
         texts, kinds = self.state.texts, map(KINDS.__getitem__, rows[:, KIND].tolist())
         return [
             *map(
-                PostView,
+                made,
                 rows[:, ID].tolist(),
                 authors,
                 map(self.population.name, authors),
@@ -305,6 +345,7 @@ class Network:
                 wholes[:, 2].tolist(),
                 rows[:, ORIGIN].tolist(),
                 wholes[:, 1].tolist(),
+                *more,
             )
         ]
 
@@ -367,6 +408,10 @@ class Network:
         yield from self._roots("seen", "seen")
         yield from self.cascades.columns()
         yield from self._worth()
+        for name, rows in self.state.tie_rows():
+            yield from pack_rows(name, rows)
+        if any(self.tie_counts.values()):
+            yield from pack_items("tie_counts", self.tie_counts)
         if self.state.t.settings.exposure != ONCE:
             yield from self._roots("exposed_roots", "exposed")
             for posts in self.state.ring("exposed_posts").blocks():
@@ -401,6 +446,7 @@ class Network:
         posts = columns.values("posts", Post)
         for name, count in columns.items("counts", str, int).items():
             state.t.counts.done[_COUNTED[name]] = count
+        self._restore_ties(columns)
         self.from_outside = columns.value("from_outside", int)
         timelines = columns.rows("timelines")
         self.cascades.restore(columns)
@@ -420,6 +466,15 @@ class Network:
             self._restore_ring(columns, "exposed_roots", "exposed")
             state.fill("exposed_posts", columns.rows("exposed_posts"))
             self._restore_ring(columns, "engaged", "engaged")
+
+    def _restore_ties(self, columns: Columns) -> None:
+        """Take over the ties that people and interventions have changed."""
+        for name in ("followees", "muted"):
+            if name in columns.unread:
+                self.state.restore_ties(name, columns.rows(name))
+        if "tie_counts" in columns.unread:
+            for name, count in columns.items("tie_counts", str, int).items():
+                self.state.t.counts.done[_TIES_COUNTED[name]] = count
 
     def _restore_roots(self) -> None:
         """Note the number of the original of each cascade, if it is not forgotten."""

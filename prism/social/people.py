@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +29,8 @@ class People:
     def __init__(self, personas: Sequence[Persona]) -> None:
         self._personas = personas
         self._columns: dict[str, NDArray[Any] | None] = {}
+        self.changing: Callable[[str], NDArray[Any] | None] | None = None
+        """Returns a field of everybody as it is now, if it changes; None if none does."""
 
     @property
     def activity(self) -> NDArray[np.float64]:
@@ -37,6 +39,8 @@ class People:
 
     def column(self, field: str) -> NDArray[Any] | None:
         """Return a field `agent.NAME` of everybody; None if somebody has no such number, truth value or text."""
+        if self.changing is not None and (now := self.changing(field)) is not None:
+            return now
         if field not in self._columns:
             self._columns[field] = self._made(field.removeprefix("agent."))
         return self._columns[field]

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from prism.config.attributes import Value
 from prism.rng import Draw, uniform
 
 EXPOSURE_TICKS: Final = 1 << 31
@@ -122,6 +123,16 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
             "reshares": self.reshares,
             "you_follow_the_author": self.followed,
         }
+
+
+class AuthorView(PostView, frozen=True, array_like=True, gc=False):
+    """One person's view of a post, for a chart that reads attributes of authors.
+
+    Args:
+        author_attributes: those of the author that the chart reads, as the tick began.
+    """
+
+    author_attributes: dict[str, Value] = {}
 
 
 def post_id(author: int, number: int) -> int:

@@ -38,7 +38,9 @@ from prism.social.tables import (
     EVENTS,
     EXPOSED_COUNT,
     EXPOSED_END,
+    FEED,
     FIRST,
+    FOLLOW_ROOT,
     ID,
     IS_ORIGINAL,
     IS_REPLY,
@@ -53,6 +55,7 @@ from prism.social.tables import (
     LIKES,
     MADE,
     MOST,
+    MUTE,
     NEWEST,
     OLDEST,
     ONCE,
@@ -75,8 +78,10 @@ from prism.social.tables import (
     SIZE,
     TO_NEWEST,
     TO_ROOT,
+    TO_ROOT_AUTHOR,
     TOPICS,
     TOUCHED,
+    UNFOLLOW,
     WHAT,
     WHO,
 )
@@ -85,6 +90,7 @@ _APPEAL, _TOPIC = int(Draw.APPEAL), int(Draw.TOPIC)
 _NUMBER_MAX: Final = 1 << NUMBER_BITS
 _OWN_PLACES: Final = OUTSIDE_BIT - 1
 _AUTHOR_BITS: Final = AUTHORS_MAX.bit_length() - 1
+_AUTHOR_MASK: Final = AUTHORS_MAX - 1
 _TICK_BITS: Final = _AUTHOR_BITS + 4
 
 
@@ -104,7 +110,40 @@ def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
 @kernel
 def follows(ties: Any, person: Any, other: Any) -> Any:
     """Return whether a person follows another one."""
-    return found_in(ties.followees, ties.out_starts[person], ties.out_starts[person + 1], other) >= 0
+    lists = ties.followees
+    return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
+
+
+@kernel
+def is_listed(lists: Any, person: Any, other: Any) -> Any:
+    """Return whether somebody is in a person's list."""
+    return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
+
+
+@kernel
+def has_muted(ties: Any, person: Any, other: Any) -> Any:
+    """Return whether a person has muted another one."""
+    return len(ties.muted.ends) > 0 and is_listed(ties.muted, person, other)
+
+
+@kernel
+def put_in(lists: Any, person: Any, other: Any) -> None:
+    """Put somebody into a person's list, which has room for one more."""
+    at, values = lists.ends[person], lists.values
+    while at > lists.starts[person] and values[at - 1] > other:
+        values[at] = values[at - 1]
+        at -= 1
+    values[at] = other
+    lists.ends[person] += 1
+
+
+@kernel
+def take_out(lists: Any, person: Any, other: Any) -> None:
+    """Take somebody out of a person's list."""
+    at = found_in(lists.values, lists.starts[person], lists.ends[person], other)
+    lists.ends[person] -= 1
+    for later in range(at, lists.ends[person]):
+        lists.values[later] = lists.values[later + 1]
 
 
 @kernel
@@ -385,10 +424,9 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
 @kernel
 def send(t: Any, post: Any) -> None:
     """Send the post in a row to its author's followers."""
-    author, number = t.posts[post, AUTHOR], post + t.counts.posts[BASE]
-    followers = t.ties.followers
-    for at in range(t.ties.in_starts[author], t.ties.in_starts[author + 1]):
-        deliver(t, np.int64(followers[at]), number)
+    author, number, followers = t.posts[post, AUTHOR], post + t.counts.posts[BASE], t.ties.followers
+    for at in range(followers.starts[author], followers.ends[author]):
+        deliver(t, np.int64(followers.values[at]), number)
 
 
 @kernel
@@ -516,12 +554,27 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
 
 
 @kernel
+def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
+    """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
+    whom = t.posts[post, AUTHOR]
+    if effect >= FOLLOW_ROOT:
+        whom, effect = t.posts[post, ORIGIN] & _AUTHOR_MASK, effect - TO_ROOT_AUTHOR
+    is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
+    if whom != person and is_so == (effect == UNFOLLOW):
+        t.counts.done[effect] += 1
+        note(t, person, effect, whom, NO_POST, 0)
+
+
+@kernel
 def act(t: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
     """Carry out an effect, about the post with a number; nothing comes of it if that is forgotten."""
     if effect == PUBLISH:
         publish(t, person, tick)
     elif t.counts.posts[FIRST] <= number < t.counts.posts[END]:
-        react(t, person, effect, number - t.counts.posts[BASE], tick)
+        if effect > FEED:
+            change_tie(t, person, effect, number - t.counts.posts[BASE])
+        else:
+            react(t, person, effect, number - t.counts.posts[BASE], tick)
 
 
 # The same for callers in Python, which have the tables themselves
@@ -537,3 +590,23 @@ def carry_out(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> 
 def publish_from_outside(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
     """Do what `publish_as` does."""
     return publish_as(address_of(tables), author, tick, topics, origin)
+
+
+@kernel
+def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
+    """Change ties, one after the other. The lists have room, and none is so already.
+
+    Args:
+        effects: FOLLOW, UNFOLLOW or MUTE.
+    """
+    ties = address_of(tables).ties
+    for at in range(len(people)):
+        person, other = people[at], others[at]
+        if effects[at] == MUTE:
+            put_in(ties.muted, person, other)
+        elif effects[at] == UNFOLLOW:
+            take_out(ties.followees, person, other)
+            take_out(ties.followers, other, person)
+        else:
+            put_in(ties.followees, person, other)
+            put_in(ties.followers, other, person)

@@ -32,6 +32,7 @@ def make_ready(person_ticks: int) -> None:
     people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
     state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
     state.make_room(2)
+    state.t = state.t._replace(activity=np.zeros(2))
     due, codes = (np.zeros(2, dtype=np.int64) for _ in range(2))
     nobody = due[:0]
     turn_kernel.begin_round(state.t, 0, 1.0)

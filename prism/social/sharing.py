@@ -49,7 +49,11 @@ _UNSEEN: Final = frozenset(
 def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
     """Return `{field: (the field, its reader)}` of every field of a person's question."""
     words = social_vocabulary(config.population.attributes)
-    fields = {name: (field, words.readers[name]) for name, field in words.fields.items()}
+    fields = {
+        name: (field, words.readers[name])
+        for name, field in words.fields.items()
+        if not name.startswith(("author.", "draw."))  # no question states them
+    }
     return {**fields, _PERSONALITY.name: (_PERSONALITY, _personality)}
 
 

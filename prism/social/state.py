@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,10 @@ from prism.config.model import RelevanceConfig
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.rng import Draw, mixing_key
+from prism.social import post_kernel
 from prism.social.graph import FollowGraph
 from prism.social.interests import interests_of
+from prism.social.people_lists import PeopleLists, lists_from, lists_of, rows_of
 from prism.social.population import Population
 from prism.social.post import NO_POST
 from prism.social.rings import Rings
@@ -40,12 +42,14 @@ from prism.social.tables import (
     EXPOSED_END,
     EXPOSURES,
     FIRST,
+    FOLLOW,
     IS_ORIGINAL,
     KIND,
     LARGEST,
     LEFT,
     LENGTHS,
     MOST,
+    MUTE,
     NEVER,
     NEWEST,
     OFFLINE,
@@ -73,6 +77,7 @@ from prism.social.tables import (
     widened,
 )
 
+NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 FIRST_ROOM: Final = 1024
 NUMBERS_MAX: Final = 2**31 - 1
 """The most posts of a run: their numbers are in rows of 32 bits."""
@@ -102,8 +107,11 @@ class SocialState:
     ) -> None:
         self._ticks_per_round = ticks_per_round
         self._graph = population.graph
-        self._changed: dict[tuple[int, int], bool] = {}
-        """`{(follower, followee): whether there is a tie}` of the ties that interventions have changed."""
+        self._has_changed = np.zeros(population.size, dtype=np.bool_)
+        """True for each person who has followed or unfollowed anybody."""
+        self._followees: PeopleLists | None = None
+        self._followers: PeopleLists | None = None
+        self._muted: PeopleLists | None = None
         names, interests = interests_of(population.personas)
         self.topics: list[tuple[str, ...]] = [*((name,) for name in names), ()]
         """The topics of posts, by their code."""
@@ -112,7 +120,7 @@ class SocialState:
         """The place of each topic: interests first."""
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
-        self.t = _tables(population.size, interests, _ties(population.graph, {}), seed, Draw.FEED_PART)
+        self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
         self.use(feed, relevance)
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
@@ -212,10 +220,51 @@ class SocialState:
 
     # Ties
 
-    def change_ties(self, changed: Mapping[tuple[int, int], bool]) -> None:
-        """Let people follow others from now on, or not: `{(follower, followee): whether}`."""
-        self._changed |= changed
-        self.t = self.t._replace(ties=_ties(self._graph, self._changed))
+    def change_ties(self, people: Ints, others: Ints, effects: Ints) -> None:
+        """Change ties that are not so already, each once.
+
+        Args:
+            people: whose ties they are; others: to whom.
+            effects: FOLLOW, UNFOLLOW or MUTE.
+        """
+        follows, mutes = effects == FOLLOW, effects == MUTE
+        if not mutes.all():
+            self._followees = self._followees or PeopleLists(self.t.ties.followees)
+            self._followers = self._followers or PeopleLists(self.t.ties.followers)
+            self._followees.make_room(people[follows])
+            self._followers.make_room(others[follows])
+            ties = self.t.ties._replace(followees=self._followees.lists, followers=self._followers.lists)
+            self.t = self.t._replace(ties=ties)
+            self._has_changed[people[~mutes]] = True
+        if mutes.any():
+            self._muted = self._muted or PeopleLists(lists_of(len(self.t.people), NO_ROWS))
+            self._muted.make_room(people[mutes])
+            self.t = self.t._replace(ties=self.t.ties._replace(muted=self._muted.lists))
+        post_kernel.change_lists(self.t, people, others, effects)
+
+    def tie_rows(self) -> Iterator[tuple[str, Rows]]:
+        """Yield the lists of those who follow others than in the beginning, and of those who have muted anybody."""
+        ties = self.t.ties
+        if self._has_changed.any():
+            yield "followees", rows_of(ties.followees, np.flatnonzero(self._has_changed))
+        if len(ties.muted.ends):
+            yield "muted", rows_of(ties.muted, np.flatnonzero(ties.muted.ends > ties.muted.starts))
+
+    def restore_ties(self, name: str, rows: Rows) -> None:
+        """Take over lists as `tie_rows` yields them."""
+        ties, size = self.t.ties, len(self.t.people)
+        if name == "muted":
+            ties = ties._replace(muted=lists_of(size, rows))
+            self._muted = PeopleLists(ties.muted)
+        else:
+            self._has_changed[rows.keys] = True
+            tails, heads = self._graph.ties()
+            kept = ~self._has_changed[tails]
+            tails = np.concatenate((tails[kept], np.repeat(rows.keys, rows.lengths)))
+            ties = _ties(FollowGraph(size, tails, np.concatenate((heads[kept], rows.values))))._replace(
+                muted=ties.muted
+            )
+        self.t = self.t._replace(ties=ties)
 
     # Posts and cascades
 
@@ -306,20 +355,11 @@ class SocialState:
         return looked_up(dict(zip(t.cascades[rows, ROOT].tolist(), numbers.tolist(), strict=True)), roots, NO_POST)
 
 
-def _ties(graph: FollowGraph, changed: Mapping[tuple[int, int], bool]) -> Ties:
-    """Return the ties of a graph with those that were changed."""
-    if changed:
-        tails, heads = graph.ties()
-        keys = tails * graph.size + heads
-        gone = np.array([tail * graph.size + head for tail, head in changed], dtype=np.int64)
-        added = [tie for tie, follows in changed.items() if follows]
-        kept = ~np.isin(keys, gone)
-        graph = FollowGraph(
-            graph.size,
-            np.concatenate((tails[kept], np.array([tail for tail, _ in added], dtype=np.int64))),
-            np.concatenate((heads[kept], np.array([head for _, head in added], dtype=np.int64))),
-        )
-    return Ties(*graph.arrays())
+def _ties(graph: FollowGraph) -> Ties:
+    """Return the ties of a graph. Nobody has muted anybody."""
+    starts, followees, in_starts, followers = graph.arrays()
+    nobody = np.zeros(0, dtype=np.int64)
+    return Ties(lists_from(starts, followees), lists_from(in_starts, followers), lists_from(nobody, nobody))
 
 
 def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
@@ -351,7 +391,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         interests=interests,
         activity=np.zeros(1),
         rates=np.zeros(1),
-        numbers=np.zeros((1, 1)),
+        attributes=np.zeros((1, 1)),
         roles=np.full(1, OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         dwell=np.zeros((2, 3)),
@@ -367,7 +407,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
 
 def _counts() -> Counts:
     """Return the counts of a run's beginning."""
-    counts = Counts(_ints(6), _ints(9), _ints(5), _ints(8), _ints(3), np.zeros(1))
+    counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
     counts.posts[MOST], counts.cascades[LARGEST] = NUMBERS_MAX, -1
     return counts
 

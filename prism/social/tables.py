@@ -82,6 +82,11 @@ REPLY: Final = 2
 RESHARE: Final = 3
 PUBLISH: Final = 4
 FEED: Final = 5
+FOLLOW: Final = 6
+UNFOLLOW: Final = 7
+MUTE: Final = 8
+FOLLOW_ROOT: Final = 9  # and in the same order, of the author of the root
+TO_ROOT_AUTHOR: Final = FOLLOW_ROOT - FOLLOW
 
 # The numbers of kinds of posts
 IS_ORIGINAL: Final = 0
@@ -114,7 +119,7 @@ ATTEND: Final = 3
 # Laws of delays beside those of `prism.kernel_delays`
 LOOK: Final = 10  # a dwell time, by `dwell`
 WRITE: Final = 11
-ATTRIBUTE: Final = 12  # of a person, by a column of `numbers`
+ATTRIBUTE: Final = 12  # of a person, by a column of `attributes`
 
 CHRONOLOGICAL: Final = 0
 HOT: Final = 1
@@ -171,13 +176,20 @@ class Settings(NamedTuple):
     attention: float
 
 
-class Ties(NamedTuple):
-    """The people whom each person follows, ascending, and their followers: person i's from `starts[i]` on."""
+class Lists(NamedTuple):
+    """A list of people for each person, ascending: person i's is `values[starts[i] : ends[i]]`."""
 
-    out_starts: Ints
-    followees: NDArray[np.int32]
-    in_starts: Ints
-    followers: NDArray[np.int32]
+    starts: Ints
+    ends: Ints
+    values: NDArray[np.int32]
+
+
+class Ties(NamedTuple):
+    """The people whom each person follows, their followers, and the people whom they have muted: none if nobody has."""
+
+    followees: Lists
+    followers: Lists
+    muted: Lists
 
 
 class Interests(NamedTuple):
@@ -268,7 +280,7 @@ class Tables(NamedTuple):
         originals: the numbers of originals; part_starts, part_counts: where each part of them starts in `part_origins`
             and `part_posts`, and how many it has.
         activity: of each person; rates: the probability of an original post in a session; one row: of everybody.
-        numbers: the numbers of people that charts read, a column each.
+        attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
             numbers of looking and writing.
         inside: the people in each state, and the ticks spent there less the people in it times the ticks; stays: the
@@ -299,7 +311,7 @@ class Tables(NamedTuple):
     interests: Interests
     activity: NDArray[np.float64]
     rates: NDArray[np.float64]
-    numbers: NDArray[np.float64]
+    attributes: NDArray[np.float64]
     roles: Ints
     delays: NDArray[np.float64]
     dwell: NDArray[np.float64]

@@ -58,11 +58,11 @@ _ONLINE, _ARRIVAL, _PUBLISHES = int(Draw.ONLINE), int(Draw.ARRIVAL), int(Draw.PU
 _INTENTION = int(Draw.INTENTION)
 _ATTENTION, _DELAY, _DWELL = int(Draw.ATTENTION), int(Draw.DELAY), int(Draw.DWELL)
 
-TARGET, IS_END, EFFECT, TO_BE, BARS = range(5)
+TARGET, IS_END, EFFECT, TO_BE, BARS, CHANGE = range(6)
 """The columns of kinds of updates: the state that is entered, or UNMOVED; 1 if the end of the round led there; the
-number of the effect; the number of the action that is pending from then on, or -1 for what was; and 1 if it is a
-quarantine."""
-KIND_COLUMNS = 5
+number of the effect; the number of the action that is pending from then on, or -1 for what was; 1 if it is a
+quarantine; and the number of the changes of attributes, of which the world takes care before."""
+KIND_COLUMNS = 6
 
 
 @kernel
@@ -165,7 +165,7 @@ def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
     if law in (LOOK, WRITE):
         ticks = drawn_ticks(t, person, tick, law)
     elif law == ATTRIBUTE:
-        ticks = delay_ticks(0, t.numbers[person, np.int64(delay[1])], 0.0, 0.0)
+        ticks = delay_ticks(0, t.attributes[person, np.int64(delay[1])], 0.0, 0.0)
     else:
         ticks = delay_ticks(law, delay[1], delay[2], drawn_about(t, person, tick, _DELAY) if law else 0.0)
     plan(t, person, tick + ticks, np.int64(delay[3]))

@@ -1,28 +1,22 @@
-"""The turns of people, many at once: a chart's guards as a kernel, and a number for each thing that a turn comes to.
-
-A guard's tree is written as Python source, as for one agent, with the columns of the world in place of its fields.
-"""
+"""The turns of people, many at once: a chart's guards as a kernel, and a number for each thing that a turn comes to."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism import kernels
 from prism.agents.turn import Decision, Source
 from prism.agents.waves import Kind, Wave
 from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
-from prism.config.model import IntentionsConfig, RelevanceConfig
+from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Turns
-from prism.expressions import Field
-from prism.expressions.source import Naming, source
+from prism.social.field_source import HEAD, FieldSource, reads_view
 from prism.social.intentions import Intentions
-from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
+from prism.social.tables import ENTERED
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart.statechart import Rows, Statechart
@@ -37,41 +31,6 @@ UNKNOWN: Final = -3
 DRAWS: Final = 1 << 20
 """Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
-_POST: Final[Mapping[str, str]] = {
-    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {TOPICS}])",
-    "post.popularity": "popularity_of(t, post)",
-    "post.exposures": "exposures_of(t, person, post)",
-    "post.appeal": "appeal_of(t, person, post, exposures_of(t, person, post))",
-    "post.quality": "quality_of(t, post)",
-    "post.fatigue": "fatigue_of(t, person)",
-    "post.followed": "follows(t.ties, person, t.posts[post, AUTHOR])",
-    "post.likes": "t.posts[post, LIKES]",
-    "post.replies": "t.posts[post, REPLIES]",
-    "post.reshares": "t.posts[post, RESHARES]",
-    "post.age_ticks": "tick - t.posts[post, CREATED]",
-    "post.velocity": "velocity_of(t, post, tick)",
-}
-"""`{field: its source}` of the numbers and truth values of a post."""
-_READ: Final[Mapping[str, str]] = {
-    **_POST,
-    "agent.pending_action": f"t.people[person, {PENDING}]",
-    "agent.ticks_in_state": f"tick - t.people[person, {ENTERED}]",
-}
-"""The same of all fields that are read from the tables."""
-
-_HEAD: Final = """\
-from prism.expressions.source import differ, greatest, least, nan, quotient
-from prism.kernels import address_of, kernel
-from prism.social.post_kernel import (
-    appeal_of, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of, quality_of,
-    topic_match, velocity_of,
-)
-from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, LIKES, REPLIES, RESHARES, STATE
-from prism.social.turn_kernel import intended
-
-inf = float("inf")
-
-"""
 _TAIL: Final = f"""
 
 @kernel
@@ -182,7 +141,7 @@ class SocialTurns(Turns):
         self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
         self._views = np.zeros(size, dtype=np.bool_)
         self._rows: dict[int, Rows[Any]] = {}
-        names, used, bodies = _Columns(world), 0, list[str]()
+        fields, used, bodies = FieldSource(world.changing.tables), 0, list[str]()
         for code, state in enumerate(states):
             for place, trigger in enumerate(triggers):
                 group = code * len(triggers) + place
@@ -191,16 +150,16 @@ class SocialTurns(Turns):
                     self._fixed[group] = self.number(Kind(trigger, state.value, state.value, Source.NO_ROW))
                 elif rows.certain is not None:
                     self._fixed[group] = self._of_selected(rows.certain, rows)
-                elif (body := names.body(rows, group)) is not None:
+                elif (body := _body(fields, rows, group)) is not None:
                     self._fixed[group], self._starts[group], self._rows[used] = GUARDED, used, rows
-                    self._views[group] = any(field.startswith("post.") for field in rows.reads)
+                    self._views[group] = reads_view(rows.reads)
                     used += 1 << len(rows.guarded)
                     bodies.append(body)
         self._outcomes = np.full(used, UNKNOWN, dtype=np.int64)
-        self._given = names.columns()
+        self._given = fields.columns()
         self._know_intentions()
         pattern = ["@kernel", "def pattern(t, tick, person, group, given):", *bodies, "    return 0"]
-        self._select = kernels.generated("chart", _HEAD + "\n".join(pattern) + "\n" + _TAIL).select
+        self._select = kernels.generated("chart", HEAD + "\n".join(pattern) + "\n" + _TAIL).select
 
     def _outcome(self, place: int) -> int:
         """Return what comes of the guards that hold so, by the place of their pattern in the table."""
@@ -251,87 +210,12 @@ class SocialTurns(Turns):
         state.t = state.t._replace(weights=table, kind_of=np.asarray(rows, dtype=np.int32))
 
 
-class _Columns(Naming):
-    """The source that stands for fields, texts and lists of texts in the kernel of a chart.
-
-    Texts are whole numbers: the actions that people may be about to take have theirs, all others follow.
-
-    Args:
-        world: the world.
-    """
-
-    def __init__(self, world: SocialWorld) -> None:
-        self._world = world
-        self._texts = {action: number for number, action in enumerate(world.actions)}
-        self._given: list[NDArray[np.float64]] = []
-        self._places: dict[str, int] = {}
-        self._fails = False
-
-    def body(self, rows: Rows[Any], group: int) -> str | None:
-        """Return the lines that read the guards of rows; None if they cannot be read in columns."""
-        if not rows.only_read or len(rows.guarded) > GUARDS_MAX:
-            return None
-        self._fails = False
-        parts = [f"{1 << place} * ({source(each, self)})" for place, each in enumerate(rows.expressions)]
-        text = " + ".join(parts)
-        if self._fails or ":=" in text or "reduce(" in text:
-            return None
-        lines = [f"    if group == {group}:"]
-        if any(field.startswith("post.") for field in rows.reads):
-            lines.append(f"        post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
-        if "post.relevance" in rows.reads:
-            lines.append(f"        relevance = {_relevance(self._world.weights)}")
-        return "\n".join([*lines, f"        return {text}"])
-
-    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
-        """Return the source that stands for a value."""
-        if isinstance(value, str):
-            return str(self._texts.setdefault(value, len(self._texts)))
-        if isinstance(value, tuple):
-            return f"({', '.join(self(each) for each in value)},)"
-        own = {"post.relevance": "relevance", "agent.timeout_threshold": str(self._world.patience)}
-        read = own.get(value.name) or _READ.get(value.name)
-        return self._column(value) if read is None else f"({read})"
-
-    def holds(self, texts: Field, item: str) -> str:
-        """Return the source of whether a text is among those of a field."""
-        names = {str(number): text for text, number in self._texts.items()}
-        if item not in names:  # not written out, but somebody's
-            self._fails = True
-            return "False"
-        places = self._world.network.state.places
-        place = places.setdefault(names[item], len(places))
-        if texts.name == "agent.interests":
-            return f"has_interest(t.interests, person, {place})"
-        if texts.name == "post.topics":
-            return f"has_topic(t.interests, t.posts[post, {TOPICS}], {place})"
-        self._fails = True
-        return "False"
-
-    def _column(self, field: Field) -> str:
-        """Return the source that stands for a person's own number, truth value or text."""
-        name = field.name
-        if name not in self._places:
-            values = self._world.traits.column(name)
-            if values is None or values.dtype == np.object_:
-                self._fails = True
-                return "0.0"
-            if values.dtype.kind == "U":
-                values = np.array([self._texts.setdefault(each, len(self._texts)) for each in values.tolist()])
-            self._places[name] = len(self._given)
-            self._given.append(values.astype(np.float64))
-        read = f"given[person, {self._places[name]}]"
-        return f"({read} != 0.0)" if field.kind == "bool" else read
-
-    def columns(self) -> NDArray[np.float64]:
-        """Return the columns of people that have been named, a row for each person."""
-        return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))
-
-
-def _relevance(weights: RelevanceConfig) -> str:
-    """Return the source of a post's relevance, as `prism.agents.social_agent.relevance_of` works it out."""
-    parts = ("topic_match", "followed", "popularity", "appeal")
-    total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
-    if weights.exposure:
-        total += f" + {weights.exposure!r} * ({_POST['post.exposures']} - 1)"
-    return f"min({total}, 1.0)"
+def _body(fields: FieldSource, rows: Rows[Any], group: int) -> str | None:
+    """Return the lines that read the guards of rows; None if they cannot be read in columns."""
+    if not rows.only_read or len(rows.guarded) > GUARDS_MAX:
+        return None
+    found = [fields.value(each) for each in rows.expressions]
+    if None in found:
+        return None
+    text = " + ".join(f"{1 << place} * ({each})" for place, each in enumerate(found))
+    return "\n".join([f"    if group == {group}:", *fields.lines(rows.reads, 8), f"        return {text}"])

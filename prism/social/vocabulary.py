@@ -8,11 +8,15 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from prism.agents.social_agent import SocialAgent, relevance_of
 from prism.config.attributes import NUMBER_MAX, TRAITS, AttributeConfig
 from prism.expressions import Field
+from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.rng import Draw
 from prism.social.effects import ACTIONS_ON_POSTS, Effect
-from prism.social.post import PostView
+from prism.social.post import PostView, drawn_about
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action
 
@@ -41,6 +45,12 @@ EFFECTS: Final[Mapping[str, str]] = {
     Effect.REPLY: "the post in view gets a reply, which goes to its author",
     Effect.RESHARE: "the post in view is reshared to the person's followers",
     Effect.POST: "an original post goes to the person's followers",
+    Effect.FOLLOW: "the person follows the author of the post in view from the next tick on",
+    Effect.UNFOLLOW: "the person follows the author of the post in view no longer",
+    Effect.MUTE: "the person is shown no post of the author of the post in view any more",
+    Effect.FOLLOW_ROOT: "as `follow`, of the author of the original at the root of its cascade",
+    Effect.UNFOLLOW_ROOT: "as `unfollow`, of that author",
+    Effect.MUTE_ROOT: "as `mute`, of that author",
 }
 """`{effect: what happens on the network}`."""
 
@@ -185,6 +195,19 @@ _POST: Final[tuple[tuple[Field, Reader], ...]] = (
     (Field(name="post.topics", kind="texts", help="its topics"), lambda _, view: view.topics),
 )
 
+_DRAWN: Final[tuple[tuple[Field, Reader], ...]] = (
+    (
+        _share("draw.uniform", "a random number from 0 to below 1, the same for all guards of one turn"),
+        lambda agent, view: drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART),
+    ),
+    (
+        Field(name="draw.normal", kind="float", low=-9.0, high=9.0, help="the same number as a standard normal one"),
+        lambda agent, view: normal_quantile(
+            max(drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART), LEAST_DRAW)
+        ),
+    ),
+)
+
 ASSUMPTIONS: Final = (
     "agent.low_threshold <= agent.engagement_threshold",
     "agent.engagement_threshold <= agent.high_threshold",
@@ -211,13 +234,14 @@ def social_vocabulary(
         attributes: people's own attributes as declared; `agent.NAME` is the field of each.
         function: returns the function `module:name`.
     """
-    fields = {field.name: field for field, _ in (*_AGENT, *_POST)}
-    readers = {field.name: read for field, read in (*_AGENT, *_POST)}
-    delays = dict(DELAYS)
+    fields = {field.name: field for field, _ in (*_AGENT, *_POST, *_DRAWN)}
+    readers = {field.name: read for field, read in (*_AGENT, *_POST, *_DRAWN)}
+    delays, settable = dict(DELAYS), dict[str, Field]()
     for name, declaration in attributes.items():
-        field = attribute_field(name, declaration)
-        fields[field.name] = field
-        readers[field.name] = _of_attribute(name)
+        field = settable[name] = attribute_field(name, declaration)
+        theirs = replace(field, name=f"author.{name}", help="the same of the author of the post in view")
+        fields |= {field.name: field, theirs.name: theirs}
+        readers |= {field.name: _of_attribute(name), theirs.name: _of_author(name)}
         if field.kind in ("int", "float"):
             delays[field.name] = field.help
     return Vocabulary(
@@ -227,6 +251,7 @@ def social_vocabulary(
         roles=ROLES,
         effects=EFFECTS,
         delays=delays,
+        settable=settable,
         assumptions=ASSUMPTIONS,
         function=function,
     )
@@ -234,3 +259,7 @@ def social_vocabulary(
 
 def _of_attribute(name: str) -> Reader:
     return lambda agent, _: agent.persona.attributes[name]
+
+
+def _of_author(name: str) -> Reader:
+    return lambda _, view: view.author_attributes[name]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -37,8 +38,10 @@ from prism.events import Event
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
 from prism.social import turn_kernel
+from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
+from prism.social.field_source import FieldTables, reads_draw, reads_view
 from prism.social.hours import hour_at
 from prism.social.network import EFFECTS, Network
 from prism.social.people import People
@@ -74,8 +77,9 @@ from prism.social.tables import (
     WRITE,
     widened,
 )
-from prism.social.turn_kernel import KIND_COLUMNS
+from prism.social.turn_kernel import CHANGE, KIND_COLUMNS
 from prism.social.vocabulary import TRIGGERS, Role
+from prism.social.words import Words
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
 
@@ -121,9 +125,10 @@ class SocialWorld(World):
         """The names of all triggers, by their number."""
         self.actions = ["", *ACTIONS_ON_POSTS]
         """The actions that people may be about to take, by their number; further ones are of functions of a chart."""
-        self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self.patience = config.statechart.default_timeout_ticks
         """The setting of people, who keep it as they do the weights."""
+        self.changing = self._changing_attributes()
+        self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
@@ -140,6 +145,16 @@ class SocialWorld(World):
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
         self._tell_kernels()
 
+    def _changing_attributes(self) -> ChangingAttributes:
+        """Return the attributes that change, of which people and the network read the present values."""
+        fields = FieldTables(self.network.state, self.traits, Words(self.actions), self.weights, self.patience)
+        changing = ChangingAttributes(fields, self.behaviour, self.config.population.attributes)
+        if changing.fields:
+            self.traits.changing = changing.column
+        if changing.of_authors:
+            self.network.attributes_of = changing.of_author
+        return changing
+
     @property
     def people(self) -> Ints:
         """The table of people: `prism.social.tables` has its columns."""
@@ -152,9 +167,8 @@ class SocialWorld(World):
         for code, each in enumerate(self.states_known):
             role = self.behaviour.roles.get(each)
             t.roles[code] = NO_ROLE if role is None else _ROLES[Role(role)]
-        numbers: list[str] = []
         for code, each in enumerate(self.states_known):
-            t.delays[code] = self._delay_row(self.behaviour.delays.get(each), numbers)
+            t.delays[code] = self._delay_row(self.behaviour.delays.get(each))
         times = (dwell.look_median_s, dwell.look_sigma), (dwell.write_median_s, dwell.write_sigma)
         for place, (median_s, sigma) in enumerate(times):
             t.dwell[place] = (LOG_NORMAL, median_s / tick_s, sigma) if median_s else ALWAYS_ONE_TICK
@@ -168,15 +182,10 @@ class SocialWorld(World):
             ),
             activity=self.traits.activity,
             rates=np.array([rates]) if isinstance(rates, float) else rates,
-            numbers=self._numbers(numbers),
         )
 
-    def _delay_row(self, delay: Delay | None, numbers: list[str]) -> tuple[float, ...]:
-        """Return a delay as its row of the table has it.
-
-        Args:
-            numbers: the attributes that are delays so far: a column of `Tables.numbers` each.
-        """
+    def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
+        """Return a delay as its row of the table has it."""
         if delay is None:
             return CONSTANT, self.config.statechart.default_timeout_ticks, 0.0, TIMEOUT
         trigger = self.triggers_known.index(delay.trigger)
@@ -188,15 +197,7 @@ class SocialWorld(World):
             return LOOK if name == "look" else WRITE, 0.0, 0.0, trigger
         if section == "statechart":
             return CONSTANT, float(getattr(self.config.statechart, name)), 0.0, trigger
-        numbers.append(name)
-        return ATTRIBUTE, len(numbers) - 1, 0.0, trigger
-
-    def _numbers(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return people's own attributes with these names, a column each; without names, one column of nothing."""
-        if not names:
-            return np.zeros((1, 1))
-        people = self.population.personas
-        return np.array([[float(each.attributes[name]) for name in names] for each in people])
+        return ATTRIBUTE, self.changing.places[name], 0.0, trigger
 
     # What others read of the people
 
@@ -270,6 +271,14 @@ class SocialWorld(World):
             for agent, name, sees in zip(agents.tolist(), names, has.tolist(), strict=True)
         ]
 
+    def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
+        """Let the ties and attributes that people have changed in this tick hold from now on."""
+        if self.network.pending:
+            self.network.settle()
+        if self.changing.rows:
+            self.changing.settle()
+        return ()
+
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
         self.people[question.agent, WAITS] = 1
@@ -289,8 +298,14 @@ class SocialWorld(World):
             self._latest = updates.kinds, len(rows), rows
         kinds = self._latest[2]
         texts = self._texts(updates, kinds) if self.drafts else {}
+        changes: list[Event] = []
+        if self.changing.rows:
+            changes += self.changing.change(tick, updates.agents, kinds[updates.codes, CHANGE])
         turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
+        events, before = self.network.events, len(self.network.events)
         self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
+        if changes:
+            events[before:] = sorted(changes + events[before:], key=attrgetter("agent"))  # each person's together
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.
@@ -302,13 +317,15 @@ class SocialWorld(World):
         if row is None:
             to_be = -1 if effect is None else self._action(effect)
             if not kind.source:
-                row = (UNMOVED,) * KIND_COLUMNS  # a question, which nobody's update is
+                row = (UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question, which nobody's update is
             elif kind.source in MOVED:
                 of_row = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
                 is_end = kind.trigger == "round_ends"
-                row = self._codes[kind.to_state], int(is_end), EFFECTS[of_row] if of_row else 0, to_be, 0
+                effect_of = EFFECTS[of_row] if of_row else 0
+                change = self.changing.rows.get((kind.trigger, kind.from_state, kind.to_state), NO_CHANGE)
+                row = self._codes[kind.to_state], int(is_end), effect_of, to_be, 0, change
             else:
-                row = UNMOVED, 0, 0, to_be, int(kind.source == "quarantine")
+                row = UNMOVED, 0, 0, to_be, int(kind.source == "quarantine"), NO_CHANGE
             self._kinds[kind, effect] = row
         return row
 
@@ -361,18 +378,17 @@ class SocialWorld(World):
             ends = FOREVER if until is None else (until - 1) * self.ticks_per_round
             self.people[self.population.number(agent), SILENT] = ends
         self._adopt(intervention)
+        number = self.population.number
+        changed = {(number(one), number(other)): True for one, other in intervention.follow or ()}
+        changed |= {(number(one), number(other)): False for one, other in intervention.unfollow or ()}
+        self.network.change_ties(changed)
 
     def _adopt(self, intervention: InterventionConfig) -> None:
-        """Take over what lasts of an intervention beyond its posts and silences, which are in the columns."""
-        number = self.population.number
+        """Take over the settings of an intervention: all else that comes of it is in the columns."""
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
             self.network.use(self.config.feed, self.config.population.relevance)
             self._tell_kernels()
-        changed = {(number(one), number(other)): True for one, other in intervention.follow or ()}
-        changed |= {(number(one), number(other)): False for one, other in intervention.unfollow or ()}
-        if changed:
-            self.network.change_ties(changed)
 
     # What a run shows of the world
 
@@ -422,6 +438,7 @@ class SocialWorld(World):
         yield from pack_array("agenda_tick", people[:, DUE])
         yield from pack_array("agenda_name", people[:, NEXT], names.__getitem__)
         yield from self.network.columns()
+        yield from self.changing.columns()
         if self.interventions:
             yield from pack("interventions", self.interventions)
             yield from pack_items("silenced", self.silenced)
@@ -474,6 +491,7 @@ class SocialWorld(World):
             for intervention in self.interventions:
                 self._adopt(intervention)
         self.network.restore(columns)  # under its latest settings: they say how much it keeps
+        self.changing.restore(columns)
         self.realised.restore(columns)
         self._restore_views(columns)
 
@@ -568,9 +586,9 @@ class SocialWave(Wave[PostView]):
 
 
 def _reading_posts(behaviour: Behaviour[Any]) -> frozenset[str]:
-    """Return the triggers that a row answers whose guard reads the post in view."""
+    """Return the triggers that a row answers whose guard reads the post in view, or a random number about it."""
     return frozenset(
         row.trigger
         for row in behaviour.chart.transitions
-        if row.when is not None and any(field.startswith("post.") for field in row.when.fields)
+        if row.when is not None and (reads_view(row.when.fields) or reads_draw(row.when.fields))
     )

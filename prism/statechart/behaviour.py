@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Generic
 
 import msgspec
@@ -37,6 +38,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
         roles: `{role: what the world does for an agent in such a state}`.
         effects: `{effect: what happens in the world}`.
         delays: `{field: what it is}` of the fields that may be a delay.
+        settable: `{attribute: its field}` of the agents' own attributes, which rows may set.
         assumptions: expressions that hold for every agent: a finding that needs the contrary is none.
         function: returns the function `module:name`.
     """
@@ -47,8 +49,28 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     roles: Mapping[str, str]
     effects: Mapping[str, str]
     delays: Mapping[str, str]
+    settable: Mapping[str, Field] = MappingProxyType({})
     assumptions: tuple[str, ...] = ()
     function: Callable[[str], Any] = no_functions
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one of the agent's attributes.
+
+    Args:
+        field: the attribute, as a field.
+        to: its new value. For an int it is rounded, and a number is kept within the field's range.
+        when: the condition without which it stays; None for none.
+    """
+
+    field: Field
+    to: Expression
+    when: Expression | None = None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields that are read, each once."""
+        return tuple(dict.fromkeys((*self.to.fields, *(self.when.fields if self.when else ()))))
 
 
 class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
@@ -61,6 +83,7 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         roles: `{state: role}` of the states that have one.
         delays: `{state: delay}` of the states that end by themselves.
         effects: `{trigger: {(state before, state after): effect}}` of the rows that have one.
+        changes: the same of the attributes that rows set.
         definition: the chart as its author wrote it; None for one that was made in Python.
         assumed: what holds for every agent, for the linter.
     """
@@ -71,8 +94,21 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     roles: Mapping[S, str]
     delays: Mapping[S, Delay]
     effects: Mapping[str, Mapping[tuple[str, str], str]]
+    changes: Mapping[str, Mapping[tuple[str, str], tuple[Change, ...]]] = MappingProxyType({})
     definition: ChartDefinition | None = None
     assumed: tuple[Expression, ...] = ()
+
+    @property
+    def all_changes(self) -> Iterator[Change]:
+        """The changes of attributes, row by row."""
+        for by_ends in self.changes.values():
+            for changes in by_ends.values():
+                yield from changes
+
+    @property
+    def read_outside_guards(self) -> frozenset[str]:
+        """The names of the fields that changes of attributes read."""
+        return frozenset(name for each in self.all_changes for name in each.fields)
 
     def in_role(self, role: str) -> frozenset[S]:
         """Return the states that have this role."""

@@ -27,6 +27,7 @@ from prism.statechart.definition import (
     Delay,
     DelayLaw,
     RowDefinition,
+    SetDefinition,
     StateDefinition,
 )
 
@@ -50,7 +51,8 @@ STATE_KEYS: Final = (
     "transitions",
     "states",
 )
-ROW_KEYS: Final = ("trigger", "target", "when", "do", "oracle", "label", "effect")
+ROW_KEYS: Final = ("trigger", "target", "when", "do", "oracle", "label", "effect", "set")
+SET_KEYS: Final = ("to", "when")
 AFTER_KEYS: Final = ("ticks", "trigger")
 _LAWS: Final = {DelayLaw.UNIFORM: 2, DelayLaw.GEOMETRIC: 1, DelayLaw.LOG_NORMAL: 2}
 """`{distribution: how many numbers it takes}`."""
@@ -180,8 +182,37 @@ class _ChartReader:
             oracle=oracle,
             label=self._text(row.get("label"), join(path, "label")),
             effect=self._text(row.get("effect"), join(path, "effect")),
+            sets=self._sets(row["set"], join(path, "set")) if "set" in row else (),
             line=line,
         )
+
+    def _sets(self, entry: Entry, path: str) -> tuple[SetDefinition, ...]:
+        if not isinstance(entry.value, dict) or not entry.value:
+            problem = f"expected a mapping such as {{opinion: author.opinion}}, got {found(without_lines(entry.value))}"
+            raise self._refused(path, problem, entry.line)
+        return tuple(self._set(name, each, join(path, name)) for name, each in entry.value.items())
+
+    def _set(self, name: str, entry: Entry, path: str) -> SetDefinition:
+        value = entry.value
+        if not isinstance(value, dict):
+            return SetDefinition(name=name, to=self._value(entry, path), line=entry.line)
+        self._known(value, SET_KEYS, path, entry.line)
+        if "to" not in value:
+            raise self._refused(path, "needs to, an expression for the new value", entry.line)
+        when = self._value(value["when"], join(path, "when")) if "when" in value else ""
+        return SetDefinition(name=name, to=self._value(value["to"], join(path, "to")), when=when, line=entry.line)
+
+    def _value(self, entry: Entry, path: str) -> str:
+        """Return the text of an expression, which YAML may have read as a number, or as true or false."""
+        value = entry.value
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, int | float):
+            return f"{value}"
+        text = self._text(entry, path)
+        if not text:
+            raise self._refused(path, f"expected an expression, got {found(value)}", entry.line)
+        return text
 
     def _after(self, entry: Entry, path: str) -> Delay:
         value = entry.value

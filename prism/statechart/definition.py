@@ -79,6 +79,22 @@ class Delay(msgspec.Struct, frozen=True, kw_only=True):
                 return f"after {self.law.replace('_', '-')}({shown}) ticks"
 
 
+class SetDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one of the agent's attributes, as its author writes it.
+
+    Args:
+        name: the attribute.
+        to: an expression for its new value.
+        when: a condition without which it stays; empty for none.
+        line: the line of the file; 0 if there is none.
+    """
+
+    name: str
+    to: str
+    when: str = ""
+    line: int = 0
+
+
 class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
     """A row as its author writes it.
 
@@ -90,6 +106,7 @@ class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
         oracle: as in `Transition`.
         label: the row's name in logs and errors.
         effect: what happens in the world once the row is taken; empty for nothing.
+        sets: the attributes that change once it is taken.
         line: the line of the file; 0 if there is none.
     """
 
@@ -100,6 +117,7 @@ class RowDefinition(msgspec.Struct, frozen=True, kw_only=True):
     oracle: bool | None = None
     label: str = ""
     effect: str = ""
+    sets: tuple[SetDefinition, ...] = ()
     line: int = 0
 
 

@@ -13,13 +13,14 @@ import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from inspect import signature
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from prism.errors import ConfigError, StatechartError
 from prism.expectations import guess
 from prism.expressions import Expression, ExpressionError, compiled, parse
-from prism.statechart.behaviour import Behaviour, Vocabulary
-from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, StateDefinition
+from prism.expressions.tree import Node, Read, Text, ValueKind
+from prism.statechart.behaviour import Behaviour, Change, Vocabulary
+from prism.statechart.definition import ChartDefinition, DelayLaw, RowDefinition, SetDefinition, StateDefinition
 from prism.statechart.oracle import described
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import AgentState
@@ -30,6 +31,10 @@ FUNCTION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*
 
 Path = tuple[StateDefinition, ...]
 """A state, after the states around it, outermost first."""
+
+T = TypeVar("T", str, tuple[Change, ...])
+ByEnds = dict[str, dict[tuple[str, str], T]]
+"""`{trigger: {(state before, state after): what comes of the row}}`."""
 
 
 def flatten(definition: ChartDefinition, vocabulary: Vocabulary) -> Behaviour[Any]:
@@ -64,9 +69,10 @@ class _Flattening:
             raise self._refused("initial", self._no_state(self._definition.initial), self._definition.initial_line)
         initial = self._states(self._paths[self._definition.initial][-1].entered)
         rows: list[Transition[Any]] = []
-        effects: dict[str, dict[tuple[str, str], str]] = {}
+        effects: ByEnds[str] = {}
+        changes: ByEnds[tuple[Change, ...]] = {}
         for path in self._leaves:
-            rows += self._rows_of(path, effects)
+            rows += self._rows_of(path, effects, changes)
         try:
             chart = Statechart(self._states, rows, initial)
         except StatechartError as error:
@@ -79,13 +85,14 @@ class _Flattening:
             roles={state: leaf.role for state, leaf in leaves.items() if leaf.role},
             delays={state: leaf.after for state, leaf in leaves.items() if leaf.after is not None},
             effects=_stated(effects),
+            changes=_stated(changes),
             definition=self._definition,
             assumed=tuple(parse(text, self._words.fields) for text in self._words.assumptions),
         )
 
-    def _rows_of(self, path: Path, effects: dict[str, dict[tuple[str, str], str]]) -> list[Transition[Any]]:
+    def _rows_of(self, path: Path, effects: ByEnds[str], changes: ByEnds[tuple[Change, ...]]) -> list[Transition[Any]]:
         """Return the rows of an innermost state: its own, then those of the states around it."""
-        leaf, found = path[-1], list[Transition[Any]]()
+        leaf, rows = path[-1], list[Transition[Any]]()
         closed: dict[str, int] = {}  # {trigger: level of the row that always wins}
         for level in range(len(path)):
             owner = path[: len(path) - level]
@@ -94,18 +101,19 @@ class _Flattening:
                     continue
                 self._check_is_possible(definition, is_closed=definition.trigger in closed)
                 row = self._row(path, owner, definition, level)
-                found.append(row)
+                rows.append(row)
                 if row.guard is None:
                     closed[definition.trigger] = level
                 effect = definition.effect or (leaf.effect if _ends(leaf, definition) else "")
-                self._add_effect(effects, row, effect, definition)
+                self._note(effects, row, effect, ("effect", bool(definition.effect), definition.line))
+                self._note(changes, row, self._changes(definition), ("set", bool(definition.sets), definition.line))
         if leaf.effect and not any(_ends(leaf, row) for owner in path for row in owner.rows):
             raise self._refused(
                 f"states.{leaf.name}.effect",
                 "takes place when the delay is over: expected `after`, and a row for its trigger",
                 leaf.line,
             )
-        return found
+        return rows
 
     def _row(self, leaf: Path, owner: Path, row: RowDefinition, level: int) -> Transition[Any]:
         guard, expression = self._guard(row)
@@ -200,27 +208,51 @@ class _Flattening:
         except StatechartError as error:
             raise self._refused(key, str(error), line) from None
 
-    def _add_effect(
-        self,
-        effects: dict[str, dict[tuple[str, str], str]],
-        row: Transition[Any],
-        effect: str,
-        definition: RowDefinition,
-    ) -> None:
-        """Note the effect of a row, or that it has none. A run knows a row by its trigger and its two states only."""
+    def _changes(self, row: RowDefinition) -> tuple[Change, ...]:
+        """Return the changes of attributes that a row says."""
+        return tuple(self._change(each) for each in row.sets)
+
+    def _change(self, given: SetDefinition) -> Change:
+        place = f"set.{given.name}"
+        field = self._words.settable.get(given.name)
+        if field is None:
+            raise self._refused(place, _unknown("attribute", given.name, self._words.settable), given.line)
+        kind: ValueKind = "number" if field.is_number else cast("ValueKind", field.kind)
+        to = self._parsed(given.to, kind, place, given.line)
+        values = _texts_of(to.root)
+        if field.values and not {*values} <= {*field.values}:
+            problem = f"expected one of: {', '.join(field.values)}, got {', '.join(values) or 'any text'}"
+            raise self._refused(place, problem, given.line)
+        when = self._parsed(given.when, "bool", f"{place}.when", given.line) if given.when else None
+        return Change(field=field, to=to, when=when)
+
+    def _parsed(self, text: str, kind: ValueKind, place: str, line: int) -> Expression:
+        try:
+            return parse(text, self._words.fields, kind=kind)
+        except ExpressionError as error:
+            raise self._refused(place, str(error), line) from None
+
+    def _note(self, noted: ByEnds[T], row: Transition[Any], what: T, place: tuple[str, bool, int]) -> None:
+        """Note what comes of a row, or that nothing does. A run knows a row by its trigger and its two states only.
+
+        Args:
+            place: the key, whether the row itself has it, and its line.
+        """
+        key, is_given, line = place
         if row.target is None:
-            if definition.effect:
+            if is_given:
                 problem = "is for rows with a target; give it to the rows among whose targets the oracle chooses"
-                raise self._refused("effect", problem, definition.line)
+                raise self._refused(key, problem, line)
             return
-        known = effects.setdefault(row.trigger, {})
+        known = noted.setdefault(row.trigger, {})
         ends = (row.source.value, row.target.value)
-        if known.setdefault(ends, effect) != effect:
+        if known.setdefault(ends, what) != what:
+            told, other = (_told(each) for each in (what, known[ends]))
             problem = (
-                f"the row from {ends[0]} to {ends[1]} for {row.trigger} has the effect {effect or 'none'}, and another "
-                f"such row {known[ends] or 'none'}; expected the same, or another target"
+                f"the row from {ends[0]} to {ends[1]} for {row.trigger} has the {key} {told}, and another such row "
+                f"{other}; expected the same, or another target"
             )
-            raise self._refused("effect", problem, definition.line)
+            raise self._refused(key, problem, line)
 
     def _check_words(self, state: StateDefinition) -> None:
         path = f"states.{state.name}"
@@ -255,12 +287,24 @@ def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
     return leaf.after is not None and row.trigger == leaf.after.trigger
 
 
-def _stated(effects: Mapping[str, Mapping[tuple[str, str], str]]) -> dict[str, dict[tuple[str, str], str]]:
-    """Return the effects without the rows that were noted to have none."""
-    stated = {
-        trigger: {ends: effect for ends, effect in by_ends.items() if effect} for trigger, by_ends in effects.items()
-    }
+def _stated(noted: ByEnds[T]) -> ByEnds[T]:
+    """Return what comes of rows, without the rows of which nothing does."""
+    stated = {trigger: {ends: what for ends, what in by_ends.items() if what} for trigger, by_ends in noted.items()}
     return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
+
+
+def _told(what: str | tuple[Change, ...]) -> str:
+    """Return what comes of a row, in a word or as it is written."""
+    if not isinstance(what, str):
+        what = ", ".join(f"{each.field.name}: {each.to}{f' when {each.when}' if each.when else ''}" for each in what)
+    return what or "none"
+
+
+def _texts_of(node: Node) -> tuple[str, ...]:
+    """Return the texts that a node can be; of one that can be any text, an empty one."""
+    if isinstance(node, Text):
+        return (node.value,)
+    return (node.field.values or ("",)) if isinstance(node, Read) and node.field.kind == "text" else ()
 
 
 def _takes_two(function: Any) -> bool:

@@ -54,6 +54,7 @@ ELSEWHERE = {
     "state.py": "the sizes of tables, and the most posts of a run",
     "stateful.py": "the depth of histories, a limit of memory",
     "tables.py": "the columns of tables, and how stays are counted",
+    "people_lists.py": "the room behind lists, with the same results",
     "understood.py": "what is shown",
 }
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
@@ -64,6 +65,11 @@ ALLOWED = {
     ("choice.py", 4): "the fewest questions that are answered at once, with the same answers",
     ("social_agent.py", 50): "the depth of histories",
     ("vocabulary.py", 1e12): "the widest range of a count",
+    ("vocabulary.py", 9.0): "the range of a standard normal number from 53 bits",
+    ("changing.py", 4): "the indentation of generated source",
+    ("changing.py", 8): "the same",
+    ("changing.py", 12): "the same",
+    ("turns.py", 8): "the indentation of generated source",
     ("persona.py", 0.5): "population.engagement_threshold, for a persona that is made by hand",
     ("persona.py", 0.45): "its low threshold",
     ("persona.py", 0.55): "its high threshold",
@@ -87,7 +93,7 @@ ALLOWED = {
     ("feed_kernel.py", 64): "the bits of a hash",
     ("feed_kernel.py", 2**64 - 1): "the largest hash",
     ("turn_kernel.py", 3): "the columns of delays",
-    ("turn_kernel.py", 5): "the columns of kinds of updates",
+    ("turn_kernel.py", 6): "the columns of kinds of updates",
     ("turn_kernel.py", 10): "how stays are counted",
     ("turns.py", 3): "what stands for no number of an update",
     ("turns.py", 12): "the guards that are read at once, with the same results",

@@ -60,6 +60,7 @@ class Run:
             self.triggers.append([*happening])
             for trigger in sorted([*happening, *self._decided.pop(self.tick, ())], key=lambda each: each.agent):
                 await self._take(turn(self.domain.chart, self.people[trigger.agent], trigger))
+            assert not self.world.reactions(self.tick)
             self.tick += 1
         return self
 

@@ -74,8 +74,8 @@ def pool_of(network: Network, agent: int, tick: int) -> list[int]:
 
 def follows(network: Network, person: int, other: int) -> bool:
     """Return whether a person follows another one."""
-    ties = network.state.t.ties
-    return other in ties.followees[ties.out_starts[person] : ties.out_starts[person + 1]]
+    followees = network.state.t.ties.followees
+    return other in followees.values[followees.starts[person] : followees.ends[person]]
 
 
 def roots_in(network: Network, ring: str, person: int) -> list[int]:

@@ -20,11 +20,17 @@ from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.oracles import SlowOracle
 from tests.schedules import run_scheduled
-from tests.social.test_own_charts import ATTRIBUTES, DOOM
+from tests.social.test_own_charts import ATTRIBUTES as OWN
+from tests.social.test_own_charts import DOOM
 from tests.tiers import Size
 
 pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
 
+ATTRIBUTES: dict[str, Any] = {
+    **OWN,
+    "camp": {"type": "text", "values": ["north", "south", "none"]},
+    "keen": {"type": "bool", "probability": 0.4},
+}
 LONGEST = 20.0
 Settings = dict[str, Any]
 
@@ -108,7 +114,7 @@ states:
         after: {ticks: agent.patience, trigger: timeout}
         transitions:
           - {trigger: sees_post, target: evaluating, when: "POST"}
-          - {trigger: sees_post, target: liking, when: "POST", oracle: false}
+          - {trigger: sees_post, target: liking, when: "POST", oracle: false, set: "SET"}
           - {trigger: sees_post, target: evaluating}
           - {trigger: timeout, target: resting, when: "AGENT"}
       evaluating:
@@ -116,9 +122,12 @@ states:
         transitions:
           - {trigger: ignores, target: scrolling}
           - {trigger: decides, target: scrolling, when: "POST", oracle: false}
-          - {trigger: decides, target: composing, when: "POST", do: intend, oracle: false}
+          - {trigger: decides, target: parting, when: "POST", oracle: false}
+          - {trigger: decides, target: meeting, when: "POST", oracle: false}
+          - {trigger: decides, target: muting, when: "POST", oracle: false}
+          - {trigger: decides, target: composing, when: "POST", do: intend, oracle: false, set: "SET"}
           - {trigger: decides, target: scrolling, when: "POST", oracle: true}
-          - {trigger: decides, target: liking, when: "POST", oracle: true}
+          - {trigger: decides, target: liking, when: "POST", oracle: true, set: "SET"}
           - {trigger: decides, target: sharing, when: "POST"}
           - {trigger: decides, target: scrolling}
       composing:
@@ -127,6 +136,13 @@ states:
           - {trigger: compose_done, target: replying, when: agent.pending_action == "reply"}
           - {trigger: compose_done, target: sharing, when: "AGENT"}
           - {trigger: compose_done, target: scrolling, effect: post}
+      parting: {effect: UNFOLLOW, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: scrolling}]}
+      meeting: {effect: FOLLOW, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: scrolling}]}
+      muting:
+        effect: MUTE
+        after: {ticks: 1, trigger: done}
+        transitions:
+          - {trigger: done, target: resting, set: "SET"}
       liking:
         effect: like
         after: {ticks: dwell.look, trigger: done}
@@ -147,7 +163,7 @@ states:
         transitions:
           - {trigger: timeout, target: scrolling}
 """
-"""A chart whose guards are drawn: `POST` may read the post in view, `AGENT` may not."""
+"""A chart whose guards, changes and effects on ties are drawn: `POST` may read the post in view, `AGENT` may not."""
 
 CONFIG = msgspec.convert({"population": {"attributes": ATTRIBUTES}}, Config)
 FIELDS = social_vocabulary(CONFIG.population.attributes).fields
@@ -174,6 +190,22 @@ def random_guard(draw: random.Random, part: str) -> str:
     return f"({atom}) {draw.choice(['and', 'or'])} ({random_guard(draw, part)})"
 
 
+def random_changes(draw: random.Random) -> dict[str, Any]:
+    """Return changes of attributes, as the rows of a chart have them."""
+    given = {}
+    for name in draw.sample([*ATTRIBUTES], draw.choice([1, 2])):
+        field = FIELDS[f"agent.{name}"]
+        if field.kind == "bool":
+            to = random_guard(draw, "POST")
+        elif field.kind == "text":
+            to = draw.choice([f"author.{name}", f"'{draw.choice(field.values)}'"])
+        else:
+            other = draw.choice(["author", "agent"])
+            to = f"agent.{name} + {draw.uniform(-1.0, 1.0):.3f} * {other}.{name} + {draw.choice([0, 2])} * draw.normal"
+        given[name] = draw.choice([to, {"to": to, "when": random_guard(draw, "POST")}])
+    return given
+
+
 def random_chart(seed: int) -> Behaviour[Any]:
     """Return the default chart, one with states of its own, or one with random guards."""
     draw = random.Random(seed)  # a test
@@ -182,6 +214,10 @@ def random_chart(seed: int) -> Behaviour[Any]:
     for part in ("POST", "AGENT"):
         while part in text:
             text = text.replace(f'"{part}"', msgspec.json.encode(random_guard(draw, part)).decode(), 1)
+    while '"SET"' in text:
+        text = text.replace('"SET"', msgspec.json.encode(random_changes(draw)).decode(), 1)
+    for effect in ("UNFOLLOW", "FOLLOW", "MUTE"):
+        text = text.replace(effect, f"{effect.lower()}{draw.choice(['', '_root'])}")
     return social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(CONFIG.population.attributes))
 
 

@@ -1,0 +1,282 @@
+"""The attributes of people that change, or that delays or others read: their columns, and how a chart changes them.
+
+What an attribute is set to is worked out in a kernel, from what the person sees when the row is taken, and holds from
+the next tick on. So all who act in a tick see the same values, whoever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism import kernels
+from prism.columns import Column, Columns, Ints, pack_array
+from prism.config.attributes import AttributeConfig, Value
+from prism.errors import ConfigError
+from prism.events import AttributeSet
+from prism.expressions import Expression, Field
+from prism.rng import Draw
+from prism.social.attributes import Attributes
+from prism.social.field_source import HEAD, FieldSource, FieldTables, reads_view
+from prism.social.vocabulary import attribute_field
+from prism.statechart.behaviour import Behaviour, Change
+
+NO_CHANGE: Final = -1
+"""The number of no changes."""
+
+_TAIL: Final = """
+
+@kernel
+def change(tables, tick, agents, numbers, given, following, changed):
+    t = address_of(tables)
+    count = 0
+    for at in range(len(agents)):
+        person = agents[at]
+        if numbers[at] < 0 or t.people[person, SILENT]:
+            continue
+        if work_out(t, tick, person, numbers[at], given, following):
+            changed[count] = person
+            count += 1
+    return count
+"""
+
+
+class ChangingAttributes:
+    """The attributes of people that change, or that delays or others read, a column each.
+
+    A number is itself, a truth value is 1 or 0, and a text is its number among the words.
+
+    Args:
+        tables: where the fields' values are.
+        behaviour: the people's chart; declared: their attributes.
+    """
+
+    def __init__(self, tables: FieldTables, behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig]) -> None:
+        self._behaviour = behaviour
+        self.fields = _fields_of(behaviour, declared)
+        """`{attribute: its field}`, in the order of the columns."""
+        self.places = {name: place for place, name in enumerate(self.fields)}
+        """`{attribute: its column}`."""
+        self.tables = tables._replace(places=self.places)
+        """The values of fields, with these."""
+        self.of_authors = tuple(name for name in self.fields if f"author.{name}" in _read(behaviour))
+        """The attributes that people read of authors."""
+        changed = {change.field.name for change in behaviour.all_changes}
+        self._changing = tuple(name for name in self.fields if f"agent.{name}" in changed)
+        """The attributes that change."""
+        rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
+        self.rows = {row: number for number, row in enumerate(rows)}
+        """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
+        self._following: NDArray[np.float64] = self._first_values()
+        tables.state.t = tables.state.t._replace(attributes=self._following.copy())
+        self._changed = np.zeros(0, dtype=np.int64)
+        self._kernel: Any = None
+        self._given: NDArray[np.float64] = np.zeros((1, 1))
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def _first_values(self) -> NDArray[np.float64]:
+        """Return the values that were drawn for people."""
+        if not self.fields:
+            return np.zeros((1, 1))
+        columns = [self.tables.people.column(f"agent.{name}") for name in self.fields]
+        return np.array([self._numbers_of(values.tolist()) for values in columns if values is not None]).T.copy()
+
+    def _numbers_of(self, values: Sequence[Value]) -> list[float]:
+        """Return values as the table has them."""
+        return [float(self.tables.words.number(each)) if isinstance(each, str) else float(each) for each in values]
+
+    def value(self, person: int, name: str) -> Value:
+        """Return the value of a person's attribute, which has a column."""
+        return self._value(name, float(self._table[person, self.places[name]]))
+
+    def column(self, field: str) -> NDArray[Any] | None:
+        """Return the values of everybody for a field `agent.NAME` that changes; None for any other."""
+        name = field.removeprefix("agent.")
+        if name not in self._changing:
+            return None
+        values, kind = self._table[:, self.places[name]], self.fields[name].kind
+        if kind == "text":
+            return np.array([*map(self.tables.words.text, values.astype(np.int64).tolist())])
+        return values.astype({"int": np.int64, "bool": np.bool_}.get(kind, np.float64))
+
+    def of_author(self, author: int) -> dict[str, Value]:
+        """Return the attributes of an author that people read."""
+        return {name: self.value(author, name) for name in self.of_authors}
+
+    def live(self, person: int, drawn: Attributes) -> Attributes:
+        """Return a person's attributes by name, as they are whenever they are read."""
+        return LiveAttributes(drawn, self, person)
+
+    @property
+    def _table(self) -> NDArray[np.float64]:
+        return self.tables.state.t.attributes
+
+    def _value(self, name: str, number: float) -> Value:
+        match self.fields[name].kind:
+            case "text":
+                return self.tables.words.text(int(number))
+            case "bool":
+                return bool(number)
+            case "int":
+                return int(number)
+        return number
+
+    # Changes
+
+    def prepare(self) -> None:
+        """Write the changes of the chart as a kernel, and compile it if the others are."""
+        if self._kernel is None and self.rows:
+            fields = FieldSource(self.tables, Draw.CHANGE)
+            lines = [line for each in self.rows for line in self._branch(each, fields)]
+            head = ["@kernel", "def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
+            text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
+            self._kernel = kernels.generated("changes", text).change
+            self._given = fields.columns()
+            none = np.zeros(0, dtype=np.int64)
+            self._kernel(self.tables.state.t, 0, none, none, self._given, self._following, none)
+
+    def change(self, tick: int, agents: Ints, numbers: Ints) -> list[AttributeSet]:
+        """Work out what people's attributes are from the next tick on, and return a record of each that changes.
+
+        Args:
+            agents: the people whose rows are taken, before anything else comes of them.
+            numbers: of each one's row among `rows`; NO_CHANGE for a row that changes nothing.
+        """
+        if not (numbers >= 0).any():
+            return []
+        self.prepare()
+        changed = np.empty(len(agents), dtype=np.int64)
+        tables = self.tables.state.t
+        count = self._kernel(tables, tick, agents, numbers, self._given, self._following, changed)
+        self._changed = np.concatenate((self._changed, changed[:count]))
+        names = [*self.fields]
+        rows, places = np.nonzero(self._following[changed[:count]] != tables.attributes[changed[:count]])
+        return [
+            AttributeSet(tick, person, names[place], self._value(names[place], value))
+            for person, place, value in zip(
+                changed[rows].tolist(),
+                places.tolist(),
+                self._following[changed[rows], places].tolist(),
+                strict=True,
+            )
+        ]
+
+    def settle(self) -> None:
+        """Let the changes of the tick hold from now on."""
+        if len(self._changed):
+            self._table[self._changed] = self._following[self._changed]
+            self._changed = self._changed[:0]
+
+    def _branch(self, row: tuple[str, str, str], fields: FieldSource) -> list[str]:
+        """Return the lines that work out the changes of a row."""
+        trigger, *ends = row
+        before, after = ends
+        lines = [f"    if number == {self.rows[trigger, before, after]}:"]
+        for each in self._behaviour.changes[trigger][before, after]:
+            indent = 8
+            if reads_view(each.fields):
+                lines.append("        if has_view(t, person):")
+                indent = 12
+            lines += self._assignment(each, fields, indent)
+        return lines
+
+    def _assignment(self, change: Change, fields: FieldSource, indent: int) -> list[str]:
+        """Return the lines that work out one change."""
+        place, lines = self.places[change.field.name.removeprefix("agent.")], fields.lines(change.fields, indent)
+        now = f"t.attributes[person, {place}]"
+        if change.when is not None:
+            lines.append(f"{' ' * indent}if {self._source(change, change.when, fields)}:")
+            indent += 4
+        space, value = " " * indent, self._source(change, change.to, fields)
+        lines.append(f"{space}value = {value} * 1.0")
+        if change.field.is_number:
+            low, high = change.field.bounds
+            lines.append(f"{space}value = min(max(value, {low!r}), {high!r}) if value == value else {now}")
+        if change.field.kind == "int":
+            lines.append(f"{space}value = math.floor(value + 0.5) * 1.0")
+        return [
+            *lines,
+            f"{space}is_changed = is_changed or value != {now}",
+            f"{space}following[person, {place}] = value",
+        ]
+
+    def _source(self, change: Change, expression: Expression, fields: FieldSource) -> str:
+        """Return the source of an expression of a change.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        found = fields.value(expression)
+        if found is None:
+            source = self._behaviour.definition
+            problem = f"cannot be worked out for many at once, so no attribute can be set to it: {expression}"
+            name = change.field.name.removeprefix("agent.")
+            raise ConfigError(source.source if source else "chart", problem, key=f"set.{name}")
+        return found
+
+    # Checkpoints
+
+    def columns(self) -> Iterator[Column]:
+        """Yield the values of the attributes that change."""
+        for name in self._changing:
+            yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
+
+    def _texts_of(self, name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        if self.fields[name].kind != "text":
+            return lambda piece: piece
+        texts = self.tables.words.text
+        return lambda piece: np.array([*map(texts, piece.astype(np.int64).tolist())], dtype=object)
+
+    def restore(self, columns: Columns) -> None:
+        """Take over the values that these columns hold. A fork may have other attributes that change."""
+        for name in self._changing:
+            if (column := f"attribute.{name}") in columns.unread:
+                values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
+                self._table[:, self.places[name]] = self._numbers_of(values)
+        self._following = self._table.copy()
+
+
+class LiveAttributes(Mapping[str, Value]):
+    """The attributes of a person: those that change as they are now, the others as they were drawn.
+
+    Args:
+        drawn: as they were drawn.
+        changing: those that change; person: whose they are.
+    """
+
+    __slots__ = ("_changing", "_drawn", "_person")
+
+    def __init__(self, drawn: Attributes, changing: ChangingAttributes, person: int) -> None:
+        self._drawn = drawn
+        self._changing = changing
+        self._person = person
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._changing.places:
+            return self._drawn[name]
+        return self._changing.value(self._person, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._drawn)
+
+    def __len__(self) -> int:
+        return len(self._drawn)
+
+
+def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
+    """Return the names of the fields that guards and changes read."""
+    guards = (row.when.fields for row in behaviour.chart.transitions if row.when is not None)
+    return behaviour.read_outside_guards.union(*guards)
+
+
+def _fields_of(behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig]) -> dict[str, Field]:
+    """Return the attributes that have a column, by name, in the order in which they are declared."""
+    used = {change.field.name for change in behaviour.all_changes}
+    used |= {delay.field for delay in behaviour.delays.values()}
+    used |= {name.replace("author.", "agent.", 1) for name in _read(behaviour) if name.startswith("author.")}
+    return {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}

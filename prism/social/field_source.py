@@ -1,0 +1,191 @@
+"""The fields of expressions, as source that reads the tables of the social world.
+
+An expression's tree is written as Python source, as for one agent, with the tables in place of an agent's fields. A
+kernel has it as a part: for the person `person`, at the tick `tick`, who has the post in the row `post` in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.config.model import RelevanceConfig
+from prism.expressions import Expression, Field
+from prism.expressions.source import Naming, source
+from prism.kernel_delays import LEAST_DRAW
+from prism.rng import Draw
+from prism.social.people import People
+from prism.social.state import SocialState
+from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
+from prism.social.words import Words
+
+_POST: Final[Mapping[str, str]] = {
+    "post.topic_match": f"topic_match(t.interests, person, t.posts[post, {TOPICS}])",
+    "post.popularity": "popularity_of(t, post)",
+    "post.exposures": "exposures_of(t, person, post)",
+    "post.appeal": "appeal_of(t, person, post, exposures_of(t, person, post))",
+    "post.quality": "quality_of(t, post)",
+    "post.fatigue": "fatigue_of(t, person)",
+    "post.followed": "follows(t.ties, person, t.posts[post, AUTHOR])",
+    "post.likes": "t.posts[post, LIKES]",
+    "post.replies": "t.posts[post, REPLIES]",
+    "post.reshares": "t.posts[post, RESHARES]",
+    "post.age_ticks": "tick - t.posts[post, CREATED]",
+    "post.velocity": "velocity_of(t, post, tick)",
+}
+"""`{field: its source}` of the numbers and truth values of a post."""
+_READ: Final[Mapping[str, str]] = {
+    **_POST,
+    "agent.pending_action": f"t.people[person, {PENDING}]",
+    "agent.ticks_in_state": f"tick - t.people[person, {ENTERED}]",
+}
+"""The same of all fields that are read from the tables."""
+
+HEAD: Final = """\
+import math
+
+from prism.expressions.source import differ, greatest, least, nan, quotient
+from prism.kernel_delays import normal_quantile
+from prism.kernels import address_of, kernel
+from prism.social.post_kernel import (
+    appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
+    quality_of, topic_match, velocity_of,
+)
+from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, LIKES, REPLIES, RESHARES, SILENT, STATE
+from prism.social.turn_kernel import intended
+
+inf = float("inf")
+
+"""
+"""The imports of a generated kernel, before its functions."""
+
+
+def reads_view(names: Iterable[str]) -> bool:
+    """Return whether one of these fields is of the post in view or of its author."""
+    return any(name.startswith(("post.", "author.")) for name in names)
+
+
+def reads_draw(names: Iterable[str]) -> bool:
+    """Return whether one of these fields is a random number."""
+    return any(name.startswith("draw.") for name in names)
+
+
+class FieldTables(NamedTuple):
+    """The values of fields in one world.
+
+    Args:
+        state: the tables; people: what people have for good.
+        words: the texts that are numbers in columns.
+        weights: of a post's relevance; patience: the setting of people.
+        places: `{attribute: its column of `Tables.attributes`}`.
+    """
+
+    state: SocialState
+    people: People
+    words: Words
+    weights: RelevanceConfig
+    patience: int
+    places: Mapping[str, int] = MappingProxyType({})
+
+
+class FieldSource(Naming):
+    """The source that stands for fields, texts and lists of texts.
+
+    Args:
+        tables: where the fields' values are. Texts are numbers there.
+        draw: the purpose of the random numbers that expressions read.
+    """
+
+    def __init__(self, tables: FieldTables, draw: Draw = Draw.CHART) -> None:
+        self._tables = tables
+        self._draw = draw
+        self._given: list[NDArray[np.float64]] = []
+        self._places: dict[str, int] = {}
+        self._fails = False
+
+    def value(self, expression: Expression) -> str | None:
+        """Return the source of an expression's value; None if it cannot be read from the tables."""
+        self._fails = False
+        text = source(expression, self)
+        return None if self._fails or ":=" in text or "reduce(" in text else text
+
+    def lines(self, names: Iterable[str], indent: int) -> list[str]:
+        """Return the lines that expressions with these fields need before them."""
+        lines, names = [], {*names}
+        if reads_view(names):
+            lines.append(f"post = t.people[person, {CURRENT}] - t.counts.posts[BASE]")
+        if "post.relevance" in names:
+            lines.append(f"relevance = {_relevance(self._tables.weights)}")
+        return [f"{' ' * indent}{line}" for line in lines]
+
+    def __call__(self, value: Field | str | tuple[str, ...]) -> str:
+        """Return the source that stands for a value."""
+        if isinstance(value, str):
+            return str(self._tables.words.number(value))
+        if isinstance(value, tuple):
+            return f"({', '.join(self(each) for each in value)},)"
+        drawn = f"drawn_about(t, person, tick, {int(self._draw)})"
+        own = {
+            "post.relevance": "relevance",
+            "agent.timeout_threshold": str(self._tables.patience),
+            "draw.uniform": drawn,
+            "draw.normal": f"normal_quantile(max({drawn}, {LEAST_DRAW!r}))",
+        }
+        read = own.get(value.name) or _READ.get(value.name)
+        return self._column(value) if read is None else f"({read})"
+
+    def holds(self, texts: Field, item: str) -> str:
+        """Return the source of whether a text is among those of a field."""
+        if not item.isdecimal():  # not written out, but somebody's
+            self._fails = True
+            return "False"
+        places = self._tables.state.places
+        place = places.setdefault(self._tables.words.text(int(item)), len(places))
+        if texts.name == "agent.interests":
+            return f"has_interest(t.interests, person, {place})"
+        if texts.name == "post.topics":
+            return f"has_topic(t.interests, t.posts[post, {TOPICS}], {place})"
+        self._fails = True
+        return "False"
+
+    def _column(self, field: Field) -> str:
+        """Return the source that stands for a person's or an author's own number, truth value or text."""
+        whose, name = field.name.split(".", 1)
+        column = self._tables.places.get(name)
+        if whose == "author":
+            read = f"t.attributes[t.posts[post, AUTHOR], {column}]"
+        elif column is not None:
+            read = f"t.attributes[person, {column}]"
+        else:
+            read = self._given_column(field.name)
+        return f"({read} != 0.0)" if field.kind == "bool" else read
+
+    def _given_column(self, name: str) -> str:
+        """Return the source that stands for what people have for good."""
+        if name not in self._places:
+            values = self._tables.people.column(name)
+            if values is None or values.dtype == np.object_:
+                self._fails = True
+                return "0.0"
+            if values.dtype.kind == "U":
+                values = np.array([*map(self._tables.words.number, values.tolist())])
+            self._places[name] = len(self._given)
+            self._given.append(values.astype(np.float64))
+        return f"given[person, {self._places[name]}]"
+
+    def columns(self) -> NDArray[np.float64]:
+        """Return the columns of people that have been named, a row for each person."""
+        return np.ascontiguousarray(np.array(self._given).T) if self._given else np.zeros((1, 1))
+
+
+def _relevance(weights: RelevanceConfig) -> str:
+    """Return the source of a post's relevance, as `prism.agents.social_agent.relevance_of` works it out."""
+    parts = ("topic_match", "followed", "popularity", "appeal")
+    total = " + ".join(f"{getattr(weights, name)!r} * {_POST[f'post.{name}']}" for name in parts)
+    if weights.exposure:
+        total += f" + {weights.exposure!r} * ({_POST['post.exposures']} - 1)"
+    return f"min({total}, 1.0)"

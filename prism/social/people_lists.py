@@ -1,0 +1,67 @@
+"""Lists of people that change: those whom each person follows, their followers, and those whom they have muted.
+
+A list has room behind it. One that is full moves to the end of the values, with room for as many again, so that lists
+grow at a constant cost a tie, and what they leave behind is never more than they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.columns import Ints, Rows, places_in_lists
+from prism.social.tables import Lists, grown
+
+SPARE = 4
+"""The places that even a short list gets behind it when it moves."""
+
+
+class PeopleLists:
+    """A list of people for each person, with room to grow.
+
+    Args:
+        lists: the lists as they are now; the arrays stay as they are.
+    """
+
+    def __init__(self, lists: Lists) -> None:
+        self.lists = Lists(lists.starts.copy(), lists.ends.copy(), lists.values.copy())
+        """The lists: arrays that kernels may change, until `make_room` makes others."""
+        self._limits = self.lists.ends.copy()
+        self._end = len(self.lists.values)
+
+    def make_room(self, owners: Ints) -> None:
+        """Give these people's lists room for one more, for each time that somebody is among them."""
+        owners, more = np.unique(owners, return_counts=True)
+        is_full = self.lists.ends[owners] + more > self._limits[owners]
+        owners, more = owners[is_full], more[is_full]
+        before = self.lists.starts[owners]
+        lengths = self.lists.ends[owners] - before
+        rooms = 2 * lengths + more + SPARE
+        starts = self._end + np.cumsum(rooms) - rooms
+        self._end += int(rooms.sum())
+        values, places = grown(self.lists.values, self._end), places_in_lists(lengths)
+        values[np.repeat(starts, lengths) + places] = values[np.repeat(before, lengths) + places]
+        self.lists = self.lists._replace(values=values)
+        self.lists.starts[owners], self.lists.ends[owners] = starts, starts + lengths
+        self._limits[owners] = starts + rooms
+
+
+def rows_of(lists: Lists, people: Ints) -> Rows:
+    """Return the lists of these people."""
+    lengths = lists.ends[people] - lists.starts[people]
+    values = lists.values[np.repeat(lists.starts[people], lengths) + places_in_lists(lengths)]
+    return Rows(people, lengths, values.astype(np.int64))
+
+
+def lists_from(starts: Ints, values: NDArray[Any]) -> Lists:
+    """Return lists that stand one after the other: person i's from `starts[i]` to before `starts[i + 1]`."""
+    return Lists(starts[:-1], starts[1:], values.astype(np.int32, copy=False))
+
+
+def lists_of(size: int, rows: Rows) -> Lists:
+    """Return the lists of so many people, of whom those without a row have an empty one."""
+    lengths = np.zeros(size, dtype=np.int64)
+    lengths[rows.keys] = rows.lengths
+    return lists_from(np.concatenate(([0], np.cumsum(lengths))), rows.values)

@@ -1,0 +1,345 @@
+"""People who change: whom they follow, whom they mute, and what their attributes are."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import floor
+from random import Random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from actors.runtime.simulation import Simulation
+from prism.columns import Columns
+from prism.config import Config
+from prism.config.attributes import AttributeConfig
+from prism.errors import ConfigError
+from prism.events import AttributeSet, TieChanged
+from prism.social.chart import social_behaviour
+from prism.social.domain import SocialDomain
+from prism.social.people_lists import PeopleLists, lists_of
+from prism.social.population import build_population
+from prism.social.post import AuthorView, PostView, author_of
+from prism.social.state import NO_ROWS
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, read_chart
+from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.schedules import run_scheduled
+from tests.social.driver import Run
+
+PEOPLE, TICKS = 40, 12
+ATTRIBUTES: dict[str, Any] = {
+    "opinion": {"type": "float", "min": -1, "max": 1},
+    "seen": {"type": "int", "default": 0, "min": 0, "max": 5},
+    "moved": {"type": "bool", "default": False},
+    "camp": {"type": "text", "values": ["north", "south"]},
+}
+CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        role: browse
+        transitions:
+          - trigger: sees_post
+            target: judging
+            set: SET
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: acting, when: "WHEN"}
+          - {trigger: decides, target: reading}
+      acting: {effect: EFFECT, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      sharing: {effect: reshare, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+
+
+def behaviour(changes: str = "{seen: agent.seen}", effect: str = "like", when: str = "true") -> Behaviour[Any]:
+    """Return a chart in which who sees a post changes so, and acts so where the condition holds."""
+    text = CHART.replace("SET", changes).replace("EFFECT", effect).replace("WHEN", when)
+    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
+    return social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared))
+
+
+def config_of(**feed: Any) -> Config:
+    settings = {
+        "simulation": {"rounds": 4, "ticks_per_round": TICKS, "seed": 5},
+        "population": {
+            "size": PEOPLE,
+            "posts_per_session": 0.5,
+            "activity": {"mean": 0.9},
+            "attributes": ATTRIBUTES,
+            "graph": {"kind": "barabasi_albert", "degree": 6},
+        },
+        "feed": {"size": 8, "out_of_network": 0.5, **feed},
+    }
+    return msgspec.convert(settings, Config)
+
+
+class Seen:
+    """A run that is looked at after each tick.
+
+    Args:
+        chart: what people live by.
+    """
+
+    def __init__(self, chart: Behaviour[Any], **feed: Any) -> None:
+        self.run = Run(config_of(**feed), behaviour=chart)
+        self.world = self.run.world
+        self.events: list[Any] = []
+        self.views: dict[tuple[int, int], PostView] = {}
+        """`{(tick, person): the post in view}`."""
+
+    async def tick(self) -> list[Any]:
+        """Run one tick, and return what has taken place in it."""
+        await self.run.advance(1)
+        for trigger in self.run.triggers[-1]:
+            if trigger.context is not None:
+                self.views[trigger.tick, trigger.agent] = trigger.context
+        events = list(self.world.take_events())
+        self.events += events
+        return events
+
+    def value(self, name: str) -> list[Any]:
+        found = self.world.changing.column(f"agent.{name}")
+        assert found is not None
+        return [*found.tolist()]
+
+    def lists(self, name: str) -> list[list[int]]:
+        lists = getattr(self.world.network.state.t.ties, name)
+        return [lists.values[start:end].tolist() for start, end in zip(lists.starts, lists.ends, strict=True)]
+
+
+NEAR = "{to: agent.opinion + 0.3 * (author.opinion - agent.opinion), when: abs(author.opinion - agent.opinion) < 0.8}"
+
+
+async def test_all_who_act_in_a_tick_read_what_held_when_it_began() -> None:
+    seen, changed = Seen(behaviour(f"{{opinion: {NEAR}, seen: agent.seen + 1.4, camp: author.camp, moved: true}}")), 0
+    camps = [persona.attributes["camp"] for persona in seen.run.domain.population.personas]
+    for _ in range(4 * TICKS):
+        before, counted, camps_before = seen.value("opinion"), seen.value("seen"), seen.value("camp")
+        assert camps_before == camps
+        expected = {}
+        events = await seen.tick()
+        for update in seen.run.updates:
+            if update.tick == seen.run.tick - 1 and update.trigger == "sees_post":
+                author = seen.views[update.tick, update.agent].author
+                camps[update.agent] = camps_before[author]
+                expected["seen", update.agent] = min(floor(counted[update.agent] + 1.4 + 0.5), 5)
+                distance = before[author] - before[update.agent]
+                if abs(distance) < 0.8:
+                    expected["opinion", update.agent] = before[update.agent] + 0.3 * distance
+        told = {(each.name, each.agent): each.value for each in events if isinstance(each, AttributeSet)}
+        now = {"opinion": seen.value("opinion"), "seen": seen.value("seen"), "camp": seen.value("camp")}
+        for (name, person), value in expected.items():
+            assert now[name][person] == value
+            assert told.get((name, person), value) == value
+        unchanged = [person for person in range(PEOPLE) if ("opinion", person) not in expected]
+        assert [now["opinion"][person] for person in unchanged] == [before[person] for person in unchanged]
+        changed += len(told)
+    assert changed > 100, "people change"
+    assert max(seen.value("seen")) == 5, "within its range"
+    assert any(seen.value("moved"))
+
+
+async def test_an_agent_and_its_oracle_read_the_attributes_as_they_are_now() -> None:
+    seen = Seen(behaviour("{opinion: author.opinion}"))
+    person = seen.run.domain.agent(3)
+    first = dict(person.attributes)
+    for _ in range(3 * TICKS):
+        await seen.tick()
+    assert person.attributes["opinion"] == seen.value("opinion")[3]
+    assert person.facts["opinion"] != first["opinion"]
+    assert {**person.attributes, "opinion": 0} == {**first, "opinion": 0}
+    view = next(view for (_, agent), view in seen.views.items() if agent == 3)
+    assert isinstance(view, AuthorView)
+    assert list(view.author_attributes) == ["opinion"]
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [("1 / 0", None), ("100", 1.0), ("-1e9 * 1e9", -1.0), ("0 / 0", None), ("draw.normal * 0", 0.0)],
+)
+async def test_a_number_stays_in_its_range_and_what_has_no_value_changes_nothing(
+    to: str, expected: float | None
+) -> None:
+    seen = Seen(behaviour(f"{{opinion: {to}}}"))
+    before = seen.value("opinion")
+    for _ in range(TICKS):
+        await seen.tick()
+    acted = {update.agent for update in seen.run.updates if update.trigger == "sees_post"}
+    assert acted
+    for person, value in enumerate(seen.value("opinion")):
+        assert value == (before[person] if expected is None or person not in acted else expected)
+
+
+async def test_random_numbers_of_changes_are_each_persons_own_and_standard_normal() -> None:
+    seen = Seen(behaviour("{opinion: 0.1 * draw.normal}"))
+    for _ in range(4 * TICKS):
+        await seen.tick()
+    drawn = np.array([each.value for each in seen.events if isinstance(each, AttributeSet)]) * 10
+    assert len(drawn) > 200
+    assert len({*drawn.tolist()}) == len(drawn)
+    assert abs(float(drawn.mean())) < 0.2
+    assert 0.85 < float(drawn.std()) < 1.15
+
+
+@pytest.mark.parametrize(("effect", "name"), [("follow", "followees"), ("unfollow", "followees"), ("mute", "muted")])
+async def test_ties_change_as_people_act_and_from_the_next_tick_on(effect: str, name: str) -> None:
+    seen = Seen(behaviour(effect=effect, when="post.popularity >= 0"))
+    if effect == "mute":
+        assert seen.lists("muted") == []
+    kept = [set(each) for each in seen.lists("followees")] if effect != "mute" else [set() for _ in range(PEOPLE)]
+    changes = 0
+    for _ in range(4 * TICKS):
+        events = [each for each in await seen.tick() if isinstance(each, TieChanged)]
+        for each in events:
+            assert each.kind == effect
+            assert (each.whom in kept[each.agent]) == (effect == "unfollow")
+            (kept[each.agent].remove if effect == "unfollow" else kept[each.agent].add)(each.whom)
+        changes += len(events)
+        now = seen.lists(name)
+        assert now == [sorted(each) for each in kept] or (not any(kept) and now == [])
+        if effect != "mute":
+            followers = [sorted(one for one in range(PEOPLE) if other in kept[one]) for other in range(PEOPLE)]
+            assert seen.lists("followers") == followers
+    assert changes > 20
+    assert seen.world.network.tie_counts[f"{effect}s"] == changes
+
+
+async def test_nobody_is_shown_a_post_of_somebody_muted() -> None:
+    seen, muted, shown = (
+        Seen(behaviour(effect="mute", when="draw.uniform < 0.4")),
+        [set[int]() for _ in range(PEOPLE)],
+        0,
+    )
+    for _ in range(4 * TICKS):
+        fresh = {update.agent for update in seen.run.updates[-1:]}
+        for each in await seen.tick():
+            if isinstance(each, TieChanged):
+                muted[each.agent].add(each.whom)
+        people, feed = seen.world.people, seen.world.network.state.t.feed
+        for update in seen.run.updates:
+            if update.tick == seen.run.tick - 1 and update.trigger == "feed_ready":
+                row = feed[update.agent, : people[update.agent, 7]]
+                authors = {author_of(int(post)) for post in seen.world.network.living.ids(row.astype(np.int64))}
+                shown += len(authors)
+                earlier = muted[update.agent] - fresh
+                assert not authors & earlier
+    assert shown > 50
+    assert sum(map(len, muted)) > 20
+
+
+async def test_the_root_of_a_reshare_can_be_followed_instead_of_who_shared_it() -> None:
+    text = (
+        CHART.replace("SET", "{seen: agent.seen}")
+        .replace("EFFECT", "follow_root")
+        .replace("WHEN", "draw.uniform < 0.5")
+    )
+    text = text.replace("- {trigger: decides, target: reading}", "- {trigger: decides, target: sharing}")
+    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
+    seen = Seen(social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared)), out_of_network=0.0)
+    through, whom = 0, dict[tuple[int, int], int]()
+    for _ in range(4 * TICKS):
+        for each in await seen.tick():
+            if isinstance(each, TieChanged):
+                view = seen.views[max(key for key in seen.views if key[1] == each.agent and key[0] < each.tick)]
+                whom[each.tick, each.agent] = each.whom
+                assert each.whom == view.origin & ((1 << 29) - 1)
+                through += view.author != each.whom
+    assert through > 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ("{mood: 1}", "set.mood: mood: no such attribute"),
+        ("{opinion: true}", "expected a number, found a condition"),
+        ("{opinion: author.camp}", "expected a number, found a text"),
+        ("{camp: '\"east\"'}", "expected one of: north, south, got east"),
+        ("{camp: 1}", "expected a text, found a number"),
+        ("{opinion: {when: true}}", "needs to, an expression for the new value"),
+        ("{opinion: {to: 1, if: true}}", "unknown key"),
+        ("{opinion: {to: 1, when: 2}}", "expected a condition, found a number"),
+        ("{opinion: author.opinon}", "unknown field author.opinon"),
+        ("[1]", "expected a mapping such as {opinion: author.opinion}"),
+        ("{opinion: []}", "expected a text"),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused_with_its_line(changes: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        behaviour(changes)
+    told = str(error.value)
+    assert told.startswith("chart.yaml:19: ")
+    assert problem in told
+
+
+def test_rows_with_one_trigger_and_one_target_change_the_same() -> None:
+    text = CHART.replace("SET", "{seen: 1}").replace("EFFECT", "like").replace("WHEN", "true")
+    text = text.replace("- {trigger: decides, target: reading}", "- {trigger: decides, target: acting, set: {seen: 2}}")
+    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
+    with pytest.raises(ConfigError, match=r"has the set agent\.seen: 2, and another such row none"):
+        social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared))
+
+
+async def from_checkpoints(seed: int) -> list[str]:
+    """Return the digest of a random run, and of those that go on from its checkpoints."""
+    config, chart = msgspec.convert(random_settings(seed), Config), random_chart(seed)
+
+    def made() -> Simulation:
+        people = build_population(config.population, config.simulation.seed)
+        return Simulation(config, SocialDomain(config, people, chart))
+
+    whole, kept = made(), list[Any]()
+
+    async def take() -> None:
+        if whole.engine.tick % 13 == 11:
+            kept.append(await whole.checkpoint())
+
+    await whole.run(between=take)
+    digests = [whole.engine.digest.hexdigest()]
+    for state, pieces in kept:
+        rest, columns = made(), Columns(pieces)
+        rest.restore(state, columns)
+        assert columns.unread == []
+        await rest.run()
+        digests.append(rest.engine.digest.hexdigest())
+    return digests
+
+
+@pytest.mark.everyday(4)
+@pytest.mark.parametrize("seed", range(200, 220))
+def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
+    digests = run_scheduled(0, partial(from_checkpoints, seed))
+    assert len(digests) > 2
+    assert len({*digests}) == 1
+
+
+def test_lists_with_room_hold_what_sets_do() -> None:
+    random, size = Random(7), 30
+    lists, model = PeopleLists(lists_of(size, NO_ROWS)), [set[int]() for _ in range(size)]
+    for _ in range(60):
+        owners = np.array(sorted(random.choices(range(size), k=random.randrange(40))), dtype=np.int64)
+        lists.make_room(owners)
+        found = lists.lists
+        for owner in owners.tolist():
+            member = random.choice([each for each in range(1000) if each not in model[owner]])
+            model[owner].add(member)
+            found.values[found.ends[owner]] = member
+            found.ends[owner] += 1
+    now = lists.lists
+    assert [{*now.values[now.starts[each] : now.ends[each]].tolist()} for each in range(size)] == model
+    assert len(now.values) < 8 * sum(map(len, model)) + 8 * size, "what lists leave behind is bounded"
