@@ -16,7 +16,7 @@ from prism.errors import ExpressionError
 Kind = Literal["float", "int", "bool", "text", "texts"]
 """The type of a field; `texts` is a tuple of texts."""
 
-WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", "min", "max", "abs"})
+WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", "if", "min", "max", "abs", "exp", "log10", "sqrt"})
 """The words of the language, which no field can have as its name."""
 
 INT_MAX: Final = 2**53

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Flag as Bits
 from itertools import product
-from math import inf, isinf, isnan
+from math import inf, isinf, isnan, nextafter
 from typing import Final, NamedTuple, cast
 
 from prism.expressions.fields import Field
+from prism.expressions.source import exponential, logarithm, root
 from prism.expressions.tree import (
     And,
     Arithmetic,
     Call,
+    Choose,
     Comparison,
     Expression,
     Flag,
@@ -259,10 +261,20 @@ def interval(node: Node, box: Mapping[str, Box]) -> Interval:
         return Interval(node.value, node.value)
     if isinstance(node, Read):
         return cast("Interval", _box_of(node, box))
+    if isinstance(node, Choose):
+        return _chosen(node, box)
     parts = [interval(part, box) for part in children(node)]
     if any(map(_is_empty, parts)):
         return NOTHING
     return _worked_out(node, parts)
+
+
+def _chosen(node: Choose, box: Mapping[str, Box]) -> Interval:
+    """Return the numbers of the branches that can be taken."""
+    holds = truth(node.condition, box)
+    branches = [interval(node.yes, box)] * holds.can_be_true + [interval(node.no, box)] * holds.can_be_false
+    lows, highs, have_nan = zip(*branches, strict=True)
+    return Interval(min(lows), max(highs), any(have_nan))
 
 
 def _worked_out(node: Node, parts: Sequence[Interval]) -> Interval:
@@ -274,9 +286,21 @@ def _worked_out(node: Node, parts: Sequence[Interval]) -> Interval:
             return _OPERATIONS[sign](*parts)
         case Call("abs", _):
             return _size(parts[0])
+    if isinstance(node, Call) and node.name in _GROWING:
+        return _grown(_GROWING[node.name], parts[0])
     of_two = min if cast("Call", node).name == "min" else max
     lows, highs, have_nan = zip(*parts, strict=True)
     return Interval(of_two(lows), of_two(highs), any(have_nan))
+
+
+def _grown(function: Callable[[float], float], of: Interval) -> Interval:
+    """Return the interval of a function that never falls, of which a library may round the last bit either way."""
+    low, high = function(of.low), function(of.high)
+    if isnan(high):
+        return NOTHING
+    has_nan = of.has_nan or isnan(low)
+    # The function has no value of the lowest numbers: those above them can have any up to the highest.
+    return Interval(-inf if isnan(low) else nextafter(low, -inf), nextafter(high, inf), has_nan)
 
 
 def _is_empty(of: Interval) -> bool:
@@ -340,6 +364,8 @@ def _quotient(left: Interval, right: Interval) -> Interval:
     is_exact = _is_point(right) and (_is_point(left) or not divisors)
     return _around((first / second for first, second in product(left[:2], divisors)), has_nan, is_exact=is_exact)
 
+
+_GROWING: Final[dict[str, Callable[[float], float]]] = {"exp": exponential, "log10": logarithm, "sqrt": root}
 
 _OPERATIONS: Final[dict[str, Callable[[Interval, Interval], Interval]]] = {
     "+": _sum,

@@ -17,6 +17,7 @@ from prism.expressions.tree import (
     And,
     Arithmetic,
     Call,
+    Choose,
     Comparison,
     Expression,
     Flag,
@@ -40,7 +41,8 @@ DEPTH_MAX: Final = 50
 
 _Kind = Literal["bool", "number", "text", "texts"]
 _NAMES: Final[dict[_Kind, str]] = {"bool": "a condition", "number": "a number", "text": "a text", "texts": "texts"}
-_FUNCTIONS: Final = ("abs", "max", "min")
+_OF_ONE: Final = ("abs", "exp", "log10", "sqrt")
+_FUNCTIONS: Final = (*_OF_ONE, "if", "max", "min")
 _SIGNS: Final = frozenset(get_args(Ordering))
 _INFIX: Final = {
     **dict.fromkeys(_SIGNS | {"in", "not"}, POWERS["compare"]),
@@ -97,6 +99,7 @@ class _Parser:
             "true": self._flag,
             "false": self._flag,
             **dict.fromkeys(_FUNCTIONS, self._call),
+            "if": self._choose,
         }
 
     def whole(self) -> _Operand:
@@ -189,7 +192,8 @@ class _Parser:
         if not self._take(sign):
             self._fail(self._next, f"expected {sign} for column {opened.column}, found {self._next.shown}")
 
-    def _call(self, name: Token) -> _Operand:
+    def _arguments(self, name: Token) -> list[_Operand]:
+        """Return what stands in the parentheses behind the name of a function."""
         opened = self._next
         if not self._take("("):
             self._fail(opened, f"expected ( after {name.text}, found {opened.shown}")
@@ -197,8 +201,20 @@ class _Parser:
         while self._take(","):
             arguments.append(self._expression(0))
         self._close(")", opened)
-        if (len(arguments) == 1) != (name.text == "abs"):
-            expected = "one number" if name.text == "abs" else "two or more numbers"
+        return arguments
+
+    def _choose(self, name: Token) -> _Operand:
+        arguments = self._arguments(name)
+        if len(arguments) != 3:
+            self._fail(name, f"if takes a condition and two numbers, found {len(arguments)}")
+        condition, yes, no = arguments
+        node = Choose(self.expect(condition, "bool"), self.expect(yes, "number"), self.expect(no, "number"))
+        return self._made(node, "number", *arguments)._replace(column=name.column)
+
+    def _call(self, name: Token) -> _Operand:
+        arguments = self._arguments(name)
+        if (len(arguments) == 1) != (name.text in _OF_ONE):
+            expected = "one number" if name.text in _OF_ONE else "two or more numbers"
             self._fail(name, f"{name.text} takes {expected}, found {len(arguments)}")
         nodes = tuple(self.expect(argument, "number") for argument in arguments)
         made = self._made(Call(name.text, nodes), "number", *arguments)  # type: ignore[arg-type]  # a known name

@@ -15,6 +15,7 @@ less infinity) is NaN, and every comparison with NaN is false, `!=` too.
 from __future__ import annotations
 
 import linecache
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import product
@@ -28,6 +29,7 @@ from prism.expressions.tree import (
     And,
     Arithmetic,
     Call,
+    Choose,
     Comparison,
     Expression,
     Flag,
@@ -42,6 +44,9 @@ from prism.expressions.tree import (
     Text,
 )
 from prism.kernels import kernel
+
+EXP_MAX: Final = 709.0
+"""The numbers above this are taken to have an infinite power of e: the largest float is e to the power of 709.78."""
 
 Reader = Callable[[Any, Any], Any]
 """`(agent, context)` -> value."""
@@ -126,7 +131,7 @@ def _value(node: Node, named: Naming) -> str:
             return named(value)
         case Flag(value):
             return repr(bool(value))
-        case Number() | Negative() | Arithmetic() | Call():
+        case Number() | Negative() | Arithmetic() | Call() | Choose():
             return _number(node, named)
     return _condition(node, named)
 
@@ -176,7 +181,7 @@ def _comparison(node: Comparison, named: Naming) -> str:
 
 def _can_meet_nan(left: Node, sign: Ordering, right: Node) -> bool:
     """Return whether a comparison needs `differ`: only what is worked out can be NaN."""
-    worked_out = Negative | Arithmetic | Call
+    worked_out = Negative | Arithmetic | Call | Choose
     return sign == "!=" and (isinstance(left, worked_out) or isinstance(right, worked_out))
 
 
@@ -201,7 +206,14 @@ def _mirrored(node: Comparison) -> Comparison:
 # Numbers
 
 _OPERATIONS: Final = {"+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "quotient({}, {})"}
-_FUNCTIONS: Final = {"min": "least", "max": "greatest", "abs": "abs"}
+_FUNCTIONS: Final = {
+    "min": "least",
+    "max": "greatest",
+    "abs": "abs",
+    "exp": "exponential",
+    "log10": "logarithm",
+    "sqrt": "root",
+}
 
 
 def _number(node: Node, named: Naming) -> str:
@@ -213,6 +225,8 @@ def _number(node: Node, named: Naming) -> str:
             return f"(-{_number(of, named)})"
         case Arithmetic(sign, left, right):
             return _OPERATIONS[sign].format(_number(left, named), _number(right, named))
+        case Choose(condition, yes, no):
+            return f"({_number(yes, named)} if {_value(condition, named)} else {_number(no, named)})"
         case Call(name, arguments):
             listed = ", ".join(_number(each, named) for each in arguments)
             # Calls of two in each other would be nested more deeply than Python reads.
@@ -239,6 +253,24 @@ def greatest(left: float, right: float) -> float:
 
 
 @kernel
+def exponential(number: float) -> float:
+    """Return e to the power of a number; infinity where that is too large."""
+    return math.exp(number) if number <= EXP_MAX else inf if number > EXP_MAX else number
+
+
+@kernel
+def logarithm(number: float) -> float:
+    """Return the logarithm to base 10; NaN of what is not above 0."""
+    return math.log10(number) if number > 0.0 else nan
+
+
+@kernel
+def root(number: float) -> float:
+    """Return the square root; NaN of what is below 0."""
+    return math.sqrt(number) if number >= 0.0 else nan
+
+
+@kernel
 def differ(left: float, right: float) -> bool:
     """Return whether two numbers differ: false for NaN, which Python's `!=` says to differ from everything."""
     return left < right or left > right
@@ -247,12 +279,15 @@ def differ(left: float, right: float) -> bool:
 TOOLS: Final[Mapping[str, Any]] = {
     "abs": abs,
     "differ": differ,
+    "exponential": exponential,
     "float": float,
     "greatest": greatest,
     "inf": inf,
     "least": least,
+    "logarithm": logarithm,
     "nan": nan,
     "quotient": quotient,
     "reduce": reduce,
+    "root": root,
 }
 """`{name: value}` of what `source` uses."""

@@ -58,10 +58,18 @@ class Arithmetic(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """The least or the greatest of two or more numbers, or the size of one."""
+    """The least or the greatest of two or more numbers, or a function of one."""
 
-    name: Literal["min", "max", "abs"]
+    name: Literal["min", "max", "abs", "exp", "log10", "sqrt"]
     arguments: tuple[Node, ...]
+
+
+class Choose(msgspec.Struct, frozen=True):
+    """One of two numbers: the first where a condition holds, else the second."""
+
+    condition: Node
+    yes: Node
+    no: Node
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -102,7 +110,7 @@ class Or(msgspec.Struct, frozen=True):
     parts: tuple[Node, ...]
 
 
-Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Comparison | Member | Not | And | Or
+Node = Number | Flag | Text | Read | Negative | Arithmetic | Call | Choose | Comparison | Member | Not | And | Or
 """A part of an expression."""
 
 
@@ -143,6 +151,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return (of,)
         case Arithmetic(_, left, right):
             return left, right
+        case Choose(condition, yes, no):
+            return condition, yes, no
         case Call(_, parts) | And(parts) | Or(parts) | Comparison(parts, _):
             return parts
         case Member(item, among, _):
@@ -193,6 +203,8 @@ def _number(node: Node) -> str:
             return f"-{_inside(of, POWERS['sign'])}"
         case Arithmetic(sign, left, right):
             return f"{_inside(left, POWERS[sign])} {sign} {_inside(right, POWERS[sign] + 1)}"
+        case Choose(condition, yes, no):
+            return f"if({', '.join(map(written, (condition, yes, no)))})"
         case Call(name, arguments):
             return f"{name}({', '.join(map(written, arguments))})"
     return _value(cast("Number | Flag | Text | Read", node))

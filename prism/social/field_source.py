@@ -48,7 +48,7 @@ _READ: Final[Mapping[str, str]] = {
 HEAD: Final = """\
 import math
 
-from prism.expressions.source import differ, greatest, least, nan, quotient
+from prism.expressions.source import differ, exponential, greatest, least, logarithm, nan, quotient, root
 from prism.kernel_delays import normal_quantile
 from prism.kernels import address_of, kernel
 from prism.social.post_kernel import (

@@ -51,7 +51,13 @@ def of_numbers(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"),
         st.tuples(inner, st.sampled_from("+-*/"), inner).map(" ".join),
         inner.map(lambda part: f"-({part})"),
-        inner.map(lambda part: f"abs({part})"),
+        st.tuples(st.sampled_from(["abs", "exp", "log10", "sqrt"]), inner).map(lambda parts: f"{parts[0]}({parts[1]})"),
+        st.tuples(st.sampled_from(["agent.is_known", "not agent.is_known"]), inner, inner).map(
+            lambda parts: f"if({', '.join(parts)})"
+        ),
+        st.tuples(inner, st.sampled_from(["<", ">=", "!="]), inner, inner, inner).map(
+            lambda parts: f"if({parts[0]} {parts[1]} {parts[2]}, {parts[3]}, {parts[4]})"
+        ),
         st.tuples(st.sampled_from(["min", "max"]), st.lists(inner, min_size=2, max_size=3)).map(
             lambda parts: f"{parts[0]}({', '.join(parts[1])})"
         ),

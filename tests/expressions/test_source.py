@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import linecache
+import math
 import operator
 import re
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from math import isnan, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from prism.expressions.tree import (
     And,
     Arithmetic,
     Call,
+    Choose,
     Comparison,
     Flag,
     Member,
@@ -53,6 +55,14 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+OF_ONE: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "exp": lambda number: inf if number > 709.0 else math.exp(number),
+    "log10": lambda number: math.log10(number) if number > 0 else nan,
+    "sqrt": lambda number: math.sqrt(number) if number >= 0 else nan,
+}
+
+
 def value_of(node: Node, look: Look) -> Any:
     """The value of a tree, as the language is described: the reference."""
     match node:
@@ -60,7 +70,7 @@ def value_of(node: Node, look: Look) -> Any:
             return value
         case Read(field):
             return look(field.name)
-        case Negative() | Arithmetic() | Call():
+        case Negative() | Arithmetic() | Call() | Choose():
             return number_of(node, look)
         case Comparison():
             return chain_of(node, look)
@@ -98,10 +108,12 @@ def number_of(node: Node, look: Look) -> float:
             return -number_of(of, look)
         case Arithmetic(sign, left, right):
             return float(OPERATORS[sign](number_of(left, look), number_of(right, look)))
+        case Choose(condition, yes, no):
+            return number_of(yes if value_of(condition, look) else no, look)
         case Call(name, arguments):
             numbers = [number_of(each, look) for each in arguments]
-            if name == "abs":
-                return abs(numbers[0])
+            if name in OF_ONE:
+                return OF_ONE[name](numbers[0])
             return nan if any(map(isnan, numbers)) else (min if name == "min" else max)(numbers)
     return float(value_of(node, look))
 
