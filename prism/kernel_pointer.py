@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import cfunc, typeof, types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
@@ -68,3 +68,27 @@ def address_of(_: Any, of: Any) -> Any:
         return cgutils.alloca_once_value(builder, arguments[0])
 
     return Pointer(of)(of), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def called(_: Any, pointer: Any, tables: Any, person: Any, post: Any, tick: Any) -> Any:  # noqa: ARG001
+    """Call a kernel by its address."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        address, *given = arguments
+        kind = ir.FunctionType(ir.DoubleType(), [each.type for each in given])
+        return builder.call(builder.inttoptr(address, ir.PointerType(kind)), given)
+
+    whole = types.int64
+    return types.float64(whole, tables, whole, whole, whole), code
+
+
+def callback(function: Any, tables: Any, **options: Any) -> Any:
+    """Return a compiled kernel of a pointer to tables and three whole numbers, which has an address.
+
+    Args:
+        function: the kernel, as numba compiles it for other kernels.
+        tables: a named tuple of the types that it will get.
+    """
+    whole = types.int64
+    return cfunc(types.float64(Pointer(typeof(tables)), whole, whole, whole), **options)(function.py_func)

@@ -37,7 +37,7 @@ KINDS_OF: Final[Mapping[str, tuple[str, ...]]] = {
 """`{domain that comes with PRISM: what an intervention can do there}`."""
 
 _FEED: Final = (
-    *("algorithm", "size", "out_of_network", "fill", "memory", "pool", "recent"),
+    *("algorithm", "size", "out_of_network", "fill", "memory", "pool", "recent", "per_author", "per_topic"),
     *("attention", "hot_rounds", "popularity_weight", "reshare_credit"),
 )
 _MACRO: Final = (

@@ -435,8 +435,11 @@ class FeedConfig(Section, frozen=True, kw_only=True):
     """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
 
     algorithm: Annotated[
-        Literal["chronological", "hot", "interest", "random"],
-        Meta(description="ranking of the posts for each reader: docs/feeds.md"),
+        Annotated[str, Meta(min_length=1, max_length=2000)],
+        Meta(
+            description="ranking of the posts for each reader: chronological, hot, interest, random or bridging, or an "
+            "expression: docs/feeds.md"
+        ),
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
     out_of_network: Annotated[
@@ -483,6 +486,19 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         ),
     ] = 0.9
     horizon_rounds: Annotated[int, Meta(ge=2, description="rounds after which a post is no longer shown")] = 10
+    across: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(
+            description="the attribute that makes groups of people, by its text or truth value or by the sign of its "
+            "number: `bridging` counts the engagements across them"
+        ),
+    ] = None
+    per_author: Annotated[
+        int, Meta(ge=0, le=1000, description="most posts by one author on each side of a feed; 0: no limit")
+    ] = 0
+    per_topic: Annotated[
+        int, Meta(ge=0, le=1000, description="most posts with the same topics on each side of a feed; 0: no limit")
+    ] = 0
     exposure: Annotated[
         Literal["once", "simple", "complex"],
         Meta(

@@ -1,4 +1,4 @@
-"""The attributes of people that change, or that delays or others read: their columns, and how a chart changes them.
+"""The attributes of people that change or that kernels read: their columns, and how a chart changes them.
 
 What an attribute is set to is worked out in a kernel, from what the person sees when the row is taken, and holds from
 the next tick on. So all who act in a tick see the same values, whoever comes first.
@@ -20,7 +20,8 @@ from prism.events import AttributeSet
 from prism.expressions import Expression, Field
 from prism.rng import Draw
 from prism.social.attributes import Attributes
-from prism.social.field_source import HEAD, FieldSource, FieldTables, reads_view
+from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view, reads_view
+from prism.social.state import SocialState
 from prism.social.vocabulary import attribute_field
 from prism.statechart.behaviour import Behaviour, Change
 
@@ -29,7 +30,6 @@ NO_CHANGE: Final = -1
 
 _TAIL: Final = """
 
-@kernel
 def change(tables, tick, agents, numbers, given, following, changed):
     t = address_of(tables)
     count = 0
@@ -45,18 +45,28 @@ def change(tables, tick, agents, numbers, given, following, changed):
 
 
 class ChangingAttributes:
-    """The attributes of people that change, or that delays or others read, a column each.
+    """The attributes of people that change, or that delays, rankings or others read, a column each.
 
     A number is itself, a truth value is 1 or 0, and a text is its number among the words.
 
     Args:
+        state: the tables.
         tables: where the fields' values are.
         behaviour: the people's chart; declared: their attributes.
+        ranked_by: the fields that rankings of feeds read, and the attribute that makes groups.
     """
 
-    def __init__(self, tables: FieldTables, behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig]) -> None:
+    def __init__(
+        self,
+        state: SocialState,
+        tables: FieldTables,
+        behaviour: Behaviour[Any],
+        declared: Mapping[str, AttributeConfig],
+        ranked_by: frozenset[str],
+    ) -> None:
+        self._state = state
         self._behaviour = behaviour
-        self.fields = _fields_of(behaviour, declared)
+        self.fields = _fields_of(behaviour, declared, ranked_by)
         """`{attribute: its field}`, in the order of the columns."""
         self.places = {name: place for place, name in enumerate(self.fields)}
         """`{attribute: its column}`."""
@@ -71,7 +81,7 @@ class ChangingAttributes:
         self.rows = {row: number for number, row in enumerate(rows)}
         """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
         self._following: NDArray[np.float64] = self._first_values()
-        tables.state.t = tables.state.t._replace(attributes=self._following.copy())
+        state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
         self._kernel: Any = None
         self._given: NDArray[np.float64] = np.zeros((1, 1))
@@ -114,7 +124,7 @@ class ChangingAttributes:
 
     @property
     def _table(self) -> NDArray[np.float64]:
-        return self.tables.state.t.attributes
+        return self._state.t.attributes
 
     def _value(self, name: str, number: float) -> Value:
         match self.fields[name].kind:
@@ -131,14 +141,14 @@ class ChangingAttributes:
     def prepare(self) -> None:
         """Write the changes of the chart as a kernel, and compile it if the others are."""
         if self._kernel is None and self.rows:
-            fields = FieldSource(self.tables, Draw.CHANGE)
+            fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE))
             lines = [line for each in self.rows for line in self._branch(each, fields)]
-            head = ["@kernel", "def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
+            head = ["def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
             text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
             self._kernel = kernels.generated("changes", text).change
             self._given = fields.columns()
             none = np.zeros(0, dtype=np.int64)
-            self._kernel(self.tables.state.t, 0, none, none, self._given, self._following, none)
+            self._kernel(self._state.t, 0, none, none, self._given, self._following, none)
 
     def change(self, tick: int, agents: Ints, numbers: Ints) -> list[AttributeSet]:
         """Work out what people's attributes are from the next tick on, and return a record of each that changes.
@@ -151,7 +161,7 @@ class ChangingAttributes:
             return []
         self.prepare()
         changed = np.empty(len(agents), dtype=np.int64)
-        tables = self.tables.state.t
+        tables = self._state.t
         count = self._kernel(tables, tick, agents, numbers, self._given, self._following, changed)
         self._changed = np.concatenate((self._changed, changed[:count]))
         names = [*self.fields]
@@ -274,9 +284,12 @@ def _read(behaviour: Behaviour[Any]) -> frozenset[str]:
     return behaviour.read_outside_guards.union(*guards)
 
 
-def _fields_of(behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig]) -> dict[str, Field]:
+def _fields_of(
+    behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig], ranked_by: frozenset[str]
+) -> dict[str, Field]:
     """Return the attributes that have a column, by name, in the order in which they are declared."""
     used = {change.field.name for change in behaviour.all_changes}
     used |= {delay.field for delay in behaviour.delays.values()}
     used |= {name.replace("author.", "agent.", 1) for name in _read(behaviour) if name.startswith("author.")}
+    used |= {name.replace("author.", "agent.", 1) for name in ranked_by}
     return {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}

@@ -121,6 +121,7 @@ class SocialDomain:
         if not self._is_ready:
             self._is_ready = True
             make_ready(agent_ticks)
+            self.world.prepare()
 
     def turns(self, *, asks: bool) -> SocialTurns:
         """Return the turns of people, many at once.

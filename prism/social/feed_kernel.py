@@ -5,25 +5,23 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import numpy as np
 
-from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
-from prism.kernels import kernel
+from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered
+from prism.kernels import called, kernel
 from prism.rng import Draw
 from prism.social.post import NUMBER_BITS
 from prism.social.post_kernel import (
     bits_for,
-    engagements_of,
     follows,
     has_muted,
     part_originals,
-    popularity_of,
-    topic_match,
+    row_of,
 )
 from prism.social.tables import (
+    ACROSS,
     AUTHOR,
     BASE,
     BITS,
@@ -31,14 +29,12 @@ from prism.social.tables import (
     CAME_COUNT,
     CAME_END,
     CASCADE,
-    CHRONOLOGICAL,
     CREATED,
     ENGAGED_COUNT,
     ENGAGED_END,
     EXPOSED_COUNT,
     EXPOSED_END,
     FIRST,
-    HOT,
     ID,
     LEFT,
     NEWEST,
@@ -46,7 +42,6 @@ from prism.social.tables import (
     ONCE,
     ORIGIN,
     PLACES,
-    RANDOM,
     SEEN_COUNT,
     SEEN_END,
     SEEN_SLOTS,
@@ -110,17 +105,16 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
 
 
 @kernel
-def score_of(t: Any, person: Any, post: Any, round_start: Any) -> Any:
-    """Return the score of the post in a row for a person; the highest is shown first."""
-    settings = t.settings
-    if settings.algorithm == CHRONOLOGICAL:
-        return t.posts[post, CREATED] * 1.0
-    if settings.algorithm == RANDOM:
-        return unit(t.key, person, round_start, _ORDER, t.posts[post, ORIGIN])
-    if settings.algorithm == HOT:
-        return math.log10(max(1, engagements_of(t, post))) + t.posts[post, CREATED] / settings.freshness
-    match = topic_match(t.interests, person, t.posts[post, TOPICS])
-    return match + popularity_of(t, post) * settings.popularity_weight
+def across_of(t: Any, post: Any) -> Any:
+    """Return the engagements with the cascade of the post in a row across groups."""
+    return t.worth[row_of(t, t.posts[post, CASCADE]), ACROSS]
+
+
+@kernel
+def followers_of(t: Any, post: Any) -> Any:
+    """Return how many people follow the author of the post in a row."""
+    author = t.posts[post, AUTHOR]
+    return t.ties.followers.ends[author] - t.ties.followers.starts[author]
 
 
 @kernel
@@ -142,17 +136,17 @@ def comes_first(t: Any, one: Any, other: Any) -> Any:
 
 
 @kernel
-def put(t: Any, at: Any, person: Any, number: Any, round_start: Any) -> None:
+def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
     """Make a post the candidate at a place."""
     post, room = number - t.counts.posts[BASE], t.room
     row = t.posts[post]
     room.numbers[at], room.cascades[at], room.created[at] = number, row[CASCADE], row[CREATED]
     room.lucks[at] = scattered(row[ORIGIN] + (row[AUTHOR] << 1))
-    room.scores[at] = score_of(t, person, post, round_start)
+    room.scores[at] = called(t.settings.score, t, person, post, tick)
 
 
 @kernel
-def add_own(t: Any, person: Any, round_start: Any) -> Any:
+def add_own(t: Any, person: Any, tick: Any) -> Any:
     """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
 
     Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, and those of
@@ -170,14 +164,14 @@ def add_own(t: Any, person: Any, round_start: Any) -> Any:
             continue
         if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
             continue
-        put(t, count, person, number, round_start)
+        put(t, count, person, number, tick)
         same = 0
         while cascades[same] != cascade:
             same += 1
         if same == count:
             count += 1
         elif comes_first(t, count, same):
-            put(t, same, person, number, round_start)
+            put(t, same, person, number, tick)
     return count
 
 
@@ -244,6 +238,40 @@ def best_of(t: Any, start: Any, stop: Any) -> Any:
 
 
 @kernel
+def is_within_caps(t: Any, at: Any, start: Any, stop: Any) -> Any:
+    """Return whether a candidate's author and topics are not yet as often among those from `start` to before `stop`."""
+    settings, base = t.settings, t.counts.posts[BASE]
+    if not (settings.per_author or settings.per_topic):
+        return True
+    author, topics = t.posts[t.room.numbers[at] - base, AUTHOR], t.posts[t.room.numbers[at] - base, TOPICS]
+    of_author = of_topics = 0
+    for other in range(start, stop):
+        post = t.room.numbers[other] - base
+        of_author += t.posts[post, AUTHOR] == author
+        of_topics += t.posts[post, TOPICS] == topics
+    if settings.per_author and of_author >= settings.per_author:
+        return False
+    return not settings.per_topic or of_topics < settings.per_topic
+
+
+@kernel
+def keep_within_caps(t: Any, count: Any) -> Any:
+    """Move the best candidates that are within the limits to the front of the own side; return how many they are."""
+    if not (t.settings.per_author or t.settings.per_topic):
+        return count
+    kept, end = 0, count
+    while kept < end:
+        best = best_of(t, kept, end)
+        if is_within_caps(t, best, 0, kept):
+            exchange(t, kept, best)
+            kept += 1
+        else:
+            end -= 1
+            exchange(t, best, end)
+    return kept
+
+
+@kernel
 def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
     """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
     cascade, author = t.room.cascades[at], t.posts[t.room.numbers[at] - t.counts.posts[BASE], AUTHOR]
@@ -258,7 +286,7 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
 
 
 @kernel
-def add_others(t: Any, person: Any, own: Any, most: Any, round_start: Any) -> Any:
+def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     """Add the best sampled originals of other people after the own side, best first; return how many there are.
 
     Whether a post may be shown is asked of the best ones only, until there are as many as can be shown.
@@ -266,13 +294,13 @@ def add_others(t: Any, person: Any, own: Any, most: Any, round_start: Any) -> An
     Args:
         own: the candidates of the own side; most: the most that can be shown.
     """
-    count = sample(t, person, round_start)
+    count = sample(t, person, tick - tick % t.settings.ticks_per_round)
     for at in range(count):
-        put(t, own + at, person, t.room.chosen[at], round_start)
+        put(t, own + at, person, t.room.chosen[at], tick)
     found, end = own, own + count
     while found < end and found - own < most:
         best = best_of(t, found, end)
-        if is_eligible(t, person, own, best):
+        if is_eligible(t, person, own, best) and is_within_caps(t, best, own, found):
             exchange(t, found, best)
             found += 1
         else:
@@ -336,13 +364,13 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     It has the best posts of the people whom they follow and the best of a sample of all others', each cascade once.
     """
     settings, counts = t.settings, t.counts.feeds
-    round_start, total = tick - tick % settings.ticks_per_round, settings.inside + settings.outside
+    total = settings.inside + settings.outside
     mark_seen(t, person, 1)
-    own, others, wanted = add_own(t, person, round_start), 0, settings.outside
+    own, others, wanted = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
     if settings.borrow:
         wanted = max(settings.outside, total - own)
     if settings.outside:
-        others = add_others(t, person, own, wanted, round_start)
+        others = add_others(t, person, own, wanted, tick)
     mark_seen(t, person, 0)
     if settings.borrow:
         wanted = min(others, wanted)

@@ -19,7 +19,6 @@ from prism.expressions.source import Naming, source
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
 from prism.social.people import People
-from prism.social.state import SocialState
 from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
 from prism.social.words import Words
 
@@ -50,7 +49,7 @@ import math
 
 from prism.expressions.source import differ, exponential, greatest, least, logarithm, nan, quotient, root
 from prism.kernel_delays import normal_quantile
-from prism.kernels import address_of, kernel
+from prism.kernels import address_of
 from prism.social.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
     quality_of, topic_match, velocity_of,
@@ -74,19 +73,25 @@ def reads_draw(names: Iterable[str]) -> bool:
     return any(name.startswith("draw.") for name in names)
 
 
+def drawn_in_view(draw: Draw) -> str:
+    """Return the source of a random number about the post in view."""
+    return f"drawn_about(t, person, tick, {int(draw)})"
+
+
 class FieldTables(NamedTuple):
     """The values of fields in one world.
 
     Args:
-        state: the tables; people: what people have for good.
+        people: what people have for good.
         words: the texts that are numbers in columns.
+        topics: `{topic: its number}`, to which an expression may add.
         weights: of a post's relevance; patience: the setting of people.
-        places: `{attribute: its column of `Tables.attributes`}`.
+        places: `{attribute: its column of Tables.attributes}`.
     """
 
-    state: SocialState
     people: People
     words: Words
+    topics: dict[str, int]
     weights: RelevanceConfig
     patience: int
     places: Mapping[str, int] = MappingProxyType({})
@@ -97,12 +102,21 @@ class FieldSource(Naming):
 
     Args:
         tables: where the fields' values are. Texts are numbers there.
+        drawn: the source of the random number that expressions read.
+        own: `{field: its source}` of further fields.
         draw: the purpose of the random numbers that expressions read.
     """
 
-    def __init__(self, tables: FieldTables, draw: Draw = Draw.CHART) -> None:
+    def __init__(self, tables: FieldTables, drawn: str, own: Mapping[str, str] = MappingProxyType({})) -> None:
         self._tables = tables
-        self._draw = draw
+        self._own = {
+            **_READ,
+            "post.relevance": "relevance",
+            "agent.timeout_threshold": str(tables.patience),
+            "draw.uniform": drawn,
+            "draw.normal": f"normal_quantile(max({drawn}, {LEAST_DRAW!r}))",
+            **own,
+        }
         self._given: list[NDArray[np.float64]] = []
         self._places: dict[str, int] = {}
         self._fails = False
@@ -128,14 +142,7 @@ class FieldSource(Naming):
             return str(self._tables.words.number(value))
         if isinstance(value, tuple):
             return f"({', '.join(self(each) for each in value)},)"
-        drawn = f"drawn_about(t, person, tick, {int(self._draw)})"
-        own = {
-            "post.relevance": "relevance",
-            "agent.timeout_threshold": str(self._tables.patience),
-            "draw.uniform": drawn,
-            "draw.normal": f"normal_quantile(max({drawn}, {LEAST_DRAW!r}))",
-        }
-        read = own.get(value.name) or _READ.get(value.name)
+        read = self._own.get(value.name)
         return self._column(value) if read is None else f"({read})"
 
     def holds(self, texts: Field, item: str) -> str:
@@ -143,7 +150,7 @@ class FieldSource(Naming):
         if not item.isdecimal():  # not written out, but somebody's
             self._fails = True
             return "False"
-        places = self._tables.state.places
+        places = self._tables.topics
         place = places.setdefault(self._tables.words.text(int(item)), len(places))
         if texts.name == "agent.interests":
             return f"has_interest(t.interests, person, {place})"

@@ -30,6 +30,7 @@ from prism.social.state import NUMBERS_MAX, SocialState
 from prism.social.tables import (
     ABOUT,
     ABOVE,
+    ACROSS,
     AUTHOR,
     BASE,
     CASCADE,
@@ -91,6 +92,9 @@ _MAKING: Final = frozenset({PUBLISH, REPLY, RESHARE})
 """The effects that make a post."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
+
+_WORTH: Final = (("qualities", LEAST_APPEAL, 0.0), ("shared_qualities", QUALITY, 1.0), ("across", ACROSS, 0.0))
+"""The names of the columns of `worth` in checkpoints, and their usual values, which are left out."""
 
 TOP_POSTS, TOP_OF = 2, 1000
 """Posts that are shown to a person who looks at the run, and the newest originals among which they are found."""
@@ -421,7 +425,7 @@ class Network:
     def _worth(self) -> Iterator[Column]:
         """Yield the qualities of living cascades that are not 1, and the least appeals."""
         rows, worth = self.state.t.cascades[: self.cascades.length], self.state.t.worth[: self.cascades.length]
-        for name, column, usual in (("qualities", LEAST_APPEAL, 0.0), ("shared_qualities", QUALITY, 1.0)):
+        for name, column, usual in _WORTH:
             which = (rows[:, SIZE] > 0) & (worth[:, column] != usual)
             if which.any():
                 values = zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True)
@@ -457,7 +461,7 @@ class Network:
         numbers = self.living.numbers(timelines.values)
         state.fill("timeline", timelines._replace(values=numbers).only(numbers >= 0))
         self._restore_ring(columns, "seen", "seen")
-        for name, column in (("qualities", LEAST_APPEAL), ("shared_qualities", QUALITY)):
+        for name, column, _ in _WORTH:
             if name in columns.unread:
                 given = columns.items(name, int, float)
                 rows = state.cascade_rows(state.cascade_numbers(np.array([*given], dtype=np.int64)))

@@ -14,6 +14,7 @@ from prism.social.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS,
 from prism.social.tables import (
     ABOUT,
     ABOVE,
+    ACROSS,
     AUTHOR,
     BASE,
     BEGUN,
@@ -386,7 +387,7 @@ def begin_cascade(t: Any, post: Any, number: Any) -> None:
     cascade = t.cascades[row]
     cascade[ROOT], cascade[ROOT_NUMBER], cascade[TOUCHED] = t.posts[post, ID], number, t.posts[post, CREATED]
     cascade[SIZE], cascade[DEEPEST], cascade[ENGAGEMENTS] = 1, 0, 0
-    t.worth[row, QUALITY], t.worth[row, LEAST_APPEAL] = 1.0, 0.0
+    t.worth[row, QUALITY], t.worth[row, LEAST_APPEAL], t.worth[row, ACROSS] = 1.0, 0.0, 0.0
 
 
 @kernel
@@ -472,12 +473,21 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
 
 
 @kernel
+def are_apart(t: Any, person: Any, other: Any) -> Any:
+    """Return whether two people are of different groups: by a text or truth value, or by the sign of a number."""
+    one, two = t.attributes[person, t.settings.across], t.attributes[other, t.settings.across]
+    return one * two < 0.0 if t.settings.is_signed else one != two
+
+
+@kernel
 def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     """Count a person's engagement with the cascade of the post in a row, and remember it where it is shown again."""
     cascade = t.posts[post, CASCADE]
     row = row_of(t, cascade)
     t.cascades[row, ENGAGEMENTS] += 1
     t.cascades[row, TOUCHED] = tick
+    if t.settings.across >= 0 and are_apart(t, person, t.posts[post, ORIGIN] & _AUTHOR_MASK):
+        t.worth[row, ACROSS] += 1.0
     if t.settings.exposure == ONCE:
         return
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]

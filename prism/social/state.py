@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,16 +13,19 @@ from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
+from prism.kernels import pointer_to
 from prism.rng import Draw, mixing_key
 from prism.social import post_kernel
+from prism.social.field_source import FieldTables
 from prism.social.graph import FollowGraph
 from prism.social.interests import interests_of
+from prism.social.people import People
 from prism.social.people_lists import PeopleLists, lists_from, lists_of, rows_of
 from prism.social.population import Population
 from prism.social.post import NO_POST
+from prism.social.ranking import ranking, ranking_kernel
 from prism.social.rings import Rings
 from prism.social.tables import (
-    ALGORITHMS,
     BASE,
     BEGUN_IN,
     BITS,
@@ -67,6 +70,7 @@ from prism.social.tables import (
     SIZE,
     STATE,
     TIMEOUT,
+    WORTH_COLUMNS,
     Counts,
     Interests,
     Room,
@@ -76,6 +80,7 @@ from prism.social.tables import (
     grown,
     widened,
 )
+from prism.social.words import Words
 
 NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 FIRST_ROOM: Final = 1024
@@ -107,6 +112,8 @@ class SocialState:
     ) -> None:
         self._ticks_per_round = ticks_per_round
         self._graph = population.graph
+        self._people = People(population.personas)
+        self._relevance = relevance
         self._has_changed = np.zeros(population.size, dtype=np.bool_)
         """True for each person who has followed or unfollowed anybody."""
         self._followees: PeopleLists | None = None
@@ -118,10 +125,19 @@ class SocialState:
         self._codes = {topics: code for code, topics in enumerate(self.topics)}
         self.places = {name: place for place, name in enumerate(names)}
         """The place of each topic: interests first."""
+        self.ranking_of: Callable[[str], Callable[..., Any]] = self._plain_ranking
+        """Returns the kernel of an algorithm."""
+        self.across = -1, 0
+        """The column of the attribute that makes groups of people, and 1 if its sign does; -1: there are none."""
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
         self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
         self.use(feed, relevance)
+
+    def _plain_ranking(self, algorithm: str) -> Callable[..., Any]:
+        """Return the kernel of an algorithm that reads no attributes."""
+        fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
+        return ranking_kernel(ranking(algorithm, {}), fields)
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use settings of the feed, and of the curves of popularity and appeal, from now on."""
@@ -129,7 +145,11 @@ class SocialState:
         kept = max(feed.memory, feed.size * (feed.horizon_rounds + 1))
         self.t = self.t._replace(
             settings=was._replace(
-                algorithm=ALGORITHMS[feed.algorithm],
+                score=pointer_to(self.ranking_of(feed.algorithm), self.t),
+                across=self.across[0],
+                is_signed=self.across[1],
+                per_author=feed.per_author,
+                per_topic=feed.per_topic,
                 exposure=EXPOSURES[feed.exposure],
                 credit=CREDITS[feed.reshare_credit],
                 inside=feed.size - outside,
@@ -368,7 +388,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
     people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 15, *[0.0] * 6),
+        settings=Settings(*[0] * 19, *[0.0] * 6),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,
@@ -380,7 +400,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         engaged=np.zeros((1, 1), dtype=np.int32),
         posts=np.zeros((FIRST_ROOM, POST_COLUMNS), dtype=np.int64),
         cascades=np.zeros((FIRST_ROOM, CASCADE_COLUMNS), dtype=np.int64),
-        worth=np.zeros((FIRST_ROOM, 2)),
+        worth=np.zeros((FIRST_ROOM, WORTH_COLUMNS)),
         early=_ints(1),
         originals=_ints(FIRST_ROOM),
         part_starts=_ints(1),

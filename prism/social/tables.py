@@ -67,6 +67,8 @@ CASCADE_COLUMNS: Final = 6
 # The columns of `worth`, a row for each cascade
 QUALITY: Final = 0
 LEAST_APPEAL: Final = 1
+ACROSS: Final = 2  # the engagements by people of another group than the root's author
+WORTH_COLUMNS: Final = 3
 
 # The columns of `events`
 WHO: Final = 0
@@ -121,11 +123,6 @@ LOOK: Final = 10  # a dwell time, by `dwell`
 WRITE: Final = 11
 ATTRIBUTE: Final = 12  # of a person, by a column of `attributes`
 
-CHRONOLOGICAL: Final = 0
-HOT: Final = 1
-INTEREST: Final = 2
-RANDOM: Final = 3
-ALGORITHMS: Final = {"chronological": CHRONOLOGICAL, "hot": HOT, "interest": INTEREST, "random": RANDOM}
 ONCE: Final = 0
 SIMPLE: Final = 1
 EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": 2}
@@ -145,6 +142,10 @@ class Settings(NamedTuple):
     """The settings that kernels read; they change with an intervention only.
 
     Args:
+        score: `prism.kernels.pointer_to` the ranking.
+        across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
+        per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
+            limit.
         inside, outside: the posts of each side of a feed; borrow: whether a side fills the other.
         depth, seen_depth, memory: the most numbers of a person in each ring; pool: the posts of a sample.
         part_size: the originals of a part, on average.
@@ -153,7 +154,11 @@ class Settings(NamedTuple):
         freshness: ticks that weigh as much as a factor of ten in engagements, in a hot feed.
     """
 
-    algorithm: int
+    score: int
+    across: int
+    is_signed: int
+    per_author: int
+    per_topic: int
     exposure: int
     credit: int
     inside: int

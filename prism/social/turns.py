@@ -14,7 +14,8 @@ from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
 from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Turns
-from prism.social.field_source import HEAD, FieldSource, reads_view
+from prism.rng import Draw
+from prism.social.field_source import HEAD, FieldSource, drawn_in_view, reads_view
 from prism.social.intentions import Intentions
 from prism.social.tables import ENTERED
 from prism.social.vocabulary import DRAFTED, intend
@@ -33,7 +34,6 @@ DRAWS: Final = 1 << 20
 
 _TAIL: Final = f"""
 
-@kernel
 def select(tables, tick, agents, codes, triggers, fixed, starts, views, outcomes, given, numbers, places):
     t = address_of(tables)
     for at in range(len(agents)):
@@ -141,7 +141,7 @@ class SocialTurns(Turns):
         self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
         self._views = np.zeros(size, dtype=np.bool_)
         self._rows: dict[int, Rows[Any]] = {}
-        fields, used, bodies = FieldSource(world.changing.tables), 0, list[str]()
+        fields, used, bodies = FieldSource(world.changing.tables, drawn_in_view(Draw.CHART)), 0, list[str]()
         for code, state in enumerate(states):
             for place, trigger in enumerate(triggers):
                 group = code * len(triggers) + place
@@ -158,7 +158,7 @@ class SocialTurns(Turns):
         self._outcomes = np.full(used, UNKNOWN, dtype=np.int64)
         self._given = fields.columns()
         self._know_intentions()
-        pattern = ["@kernel", "def pattern(t, tick, person, group, given):", *bodies, "    return 0"]
+        pattern = ["def pattern(t, tick, person, group, given):", *bodies, "    return 0"]
         self._select = kernels.generated("chart", HEAD + "\n".join(pattern) + "\n" + _TAIL).select
 
     def _outcome(self, place: int) -> int:

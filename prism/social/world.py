@@ -48,6 +48,7 @@ from prism.social.people import People
 from prism.social.population import Population
 from prism.social.post import NO_POST, PostView
 from prism.social.posting import CERTAIN, posting_rates
+from prism.social.ranking import ranking, ranking_kernel, rankings
 from prism.social.realised import Realised
 from prism.social.tables import (
     ALWAYS_ONE_TICK,
@@ -143,12 +144,18 @@ class SocialWorld(World):
         """The interventions so far."""
         self._with_view = _WITH_VIEW | _reading_posts(behaviour)
         self._may_post = "wants_to_post" in behaviour.chart.valid_triggers(behaviour.chart.initial)
+        self.prepare()
         self._tell_kernels()
 
     def _changing_attributes(self) -> ChangingAttributes:
         """Return the attributes that change, of which people and the network read the present values."""
-        fields = FieldTables(self.network.state, self.traits, Words(self.actions), self.weights, self.patience)
-        changing = ChangingAttributes(fields, self.behaviour, self.config.population.attributes)
+        state, declared, across = self.network.state, self.config.population.attributes, self.config.feed.across
+        fields = FieldTables(self.traits, Words(self.actions), state.places, self.weights, self.patience)
+        ranked_by = frozenset(name for each in rankings(self.config) for name in each.fields) | {f"agent.{across}"}
+        changing = ChangingAttributes(state, fields, self.behaviour, declared, ranked_by)
+        state.ranking_of = lambda algorithm: ranking_kernel(ranking(algorithm, declared), changing.tables)
+        if across is not None:
+            state.across = changing.places[across], int(changing.fields[across].is_number)
         if changing.fields:
             self.traits.changing = changing.column
         if changing.of_authors:
@@ -159,6 +166,10 @@ class SocialWorld(World):
     def people(self) -> Ints:
         """The table of people: `prism.social.tables` has its columns."""
         return self.network.state.t.people
+
+    def prepare(self) -> None:
+        """Take over the kernels as they are now: machine code, or plain Python."""
+        self.network.use(self.config.feed, self.config.population.relevance)
 
     def _tell_kernels(self) -> None:
         """Put the chart and the settings, as they are now, into the tables."""

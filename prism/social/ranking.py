@@ -1,0 +1,127 @@
+"""The ranking of feeds: an expression over a post, its author and its reader, and the expressions that have names.
+
+The expression is written as a kernel, to which the kernel that builds feeds has a pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from prism import kernels
+from prism.config import Config
+from prism.config.attributes import AttributeConfig
+from prism.errors import ConfigError, ExpressionError
+from prism.expectations import guess
+from prism.expressions import Expression, Field, parse
+from prism.rng import Draw
+from prism.social.field_source import HEAD, FieldSource, FieldTables
+from prism.social.vocabulary import social_vocabulary
+
+KEY: Final = "feed.algorithm"
+ALGORITHMS: Final[Mapping[str, str]] = {
+    "chronological": "post.created",
+    "hot": "log10(max(1, post.engagements)) + post.created / feed.freshness",
+    "interest": "post.topic_match + post.popularity * feed.popularity_weight",
+    "random": "draw.uniform",
+    "bridging": "log10(1 + post.across) + post.created / feed.freshness",
+}
+"""`{algorithm: its expression}`. docs/feeds.md gives their sources."""
+
+
+def _count(name: str, text: str, source: str) -> tuple[Field, str]:
+    return Field(name=name, kind="float", low=0.0, high=1e12, help=text), source
+
+
+FIELDS: Final[tuple[tuple[Field, str], ...]] = (
+    _count("post.created", "the tick of the post", "t.posts[post, CREATED]"),
+    _count("post.engagements", "engagements with its cascade", "engagements_of(t, post)"),
+    _count(
+        "post.across",
+        "of these, the ones by people of another `feed.across` than the root's author",
+        "across_of(t, post)",
+    ),
+    _count("post.author_followers", "people who follow its author", "followers_of(t, post)"),
+    _count("feed.freshness", "`feed.hot_rounds` in ticks", "t.settings.freshness"),
+    _count("feed.popularity_weight", "the setting", "t.settings.popularity_weight"),
+)
+"""The fields that a ranking has beside those of charts, with their source."""
+
+_DRAWN: Final = (
+    f"unit(t.key, person, tick - tick % t.settings.ticks_per_round, {int(Draw.FEED_ORDER)}, t.posts[post, ORIGIN])"
+)
+_HEAD: Final = """\
+from prism.kernel_rng import unit
+from prism.social.feed_kernel import across_of, followers_of
+from prism.social.post_kernel import engagements_of
+from prism.social.tables import ORIGIN
+
+
+def score(t, person, post, tick):
+"""
+_OF_POSTS: Final = (
+    *("post.topic_match", "post.popularity", "post.quality", "post.followed", "post.likes", "post.replies"),
+    *("post.reshares", "post.age_ticks", "post.velocity", "post.topics"),
+)
+"""The fields of charts that a ranking has, too."""
+
+
+def ranking_fields(declared: Mapping[str, AttributeConfig]) -> dict[str, Field]:
+    """Return the fields that a ranking may read, by name."""
+    known = social_vocabulary(declared).fields
+    own = {name: field for name, field in known.items() if name.startswith("author.") or name[6:] in declared}
+    text = "a random number from 0 to below 1: of the reader, the round and the original"
+    drawn = replace(known["draw.uniform"], help=text)
+    listed = (*(known[name] for name in _OF_POSTS), *(field for field, _ in FIELDS), drawn)
+    return {**own, **{field.name: field for field in listed}}
+
+
+def ranking(algorithm: str, declared: Mapping[str, AttributeConfig]) -> Expression:
+    """Return the expression of an algorithm: that of its name, or itself.
+
+    Raises:
+        ConfigError: it is neither a name nor an expression of a number.
+    """
+    try:
+        return parse(ALGORITHMS.get(algorithm, algorithm), ranking_fields(declared), kind="number")
+    except ExpressionError as error:
+        problem = str(error)
+        if algorithm.isidentifier():
+            problem = f"{algorithm}: no such algorithm, and no expression; {guess(algorithm, [*ALGORITHMS])}"
+        raise ConfigError("configuration", problem, key=KEY) from None
+
+
+def rankings(config: Config) -> list[Expression]:
+    """Return the rankings of a run: that of the beginning, and those of its interventions.
+
+    Raises:
+        ConfigError: one is no ranking, or needs a setting that is not there.
+    """
+    declared, across = config.population.attributes, config.feed.across
+    if across is not None and across not in declared:
+        problem = f"{across}: people have no such attribute; {guess(across, sorted(declared))}"
+        raise ConfigError("configuration", problem, key="feed.across")
+    found = []
+    planned = [each.set[KEY] for each in config.interventions if each.set is not None and KEY in each.set]
+    for algorithm in (config.feed.algorithm, *planned):
+        found.append(ranking(algorithm, declared))
+        if "post.across" in found[-1].fields and across is None:
+            problem = f"is not set, and {algorithm} counts engagements across groups: expected an attribute of people"
+            raise ConfigError("configuration", problem, key="feed.across")
+    return found
+
+
+def ranking_kernel(expression: Expression, tables: FieldTables) -> Callable[..., Any]:
+    """Return the kernel that scores a post, by its row, for a person at a tick.
+
+    Raises:
+        ConfigError: the expression cannot be worked out in a kernel.
+    """
+    value = FieldSource(tables, _DRAWN, {field.name: source for field, source in FIELDS}).value(expression)
+    if value is None:
+        raise ConfigError("configuration", f"cannot be worked out for a feed: {expression}", key=KEY)
+    text = f"{HEAD}{_HEAD}    value = {value} * 1.0\n    return value if value == value else -inf\n"
+    made: Callable[..., Any] = kernels.generated("ranking", text).score
+    return made
