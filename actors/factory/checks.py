@@ -23,6 +23,7 @@ from prism.social.graph import FollowGraph
 from prism.social.hours import check_hours_format, parse_hours
 from prism.social.population import graph_of
 from prism.social.profiles import Profiles, check_profile_format, parse_profiles
+from prism.social.ranking import rankings
 from prism.social.sharing import QuestionFields
 from prism.social.understood import graph_lines
 
@@ -61,6 +62,7 @@ def check_domain(config: Config) -> Checked:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
+    rankings(config)
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)

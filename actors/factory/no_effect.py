@@ -19,6 +19,7 @@ from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.domain import Domain
 from prism.expressions import expression_of
 from prism.social.population import Population
+from prism.social.ranking import rankings
 from prism.social.vocabulary import ACTIONS, Role
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.statechart.definition import Delay, DelayLaw
@@ -164,6 +165,8 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(delay.field for delay in behaviour.delays.values()),
         *(_AGENT + name for name in config.oracle.choice.attributes),
         *(name.replace("author.", _AGENT, 1) for name in behaviour.read_outside_guards),
+        *(name.replace("author.", _AGENT, 1) for each in rankings(config) for name in each.fields),
+        f"{_AGENT}{config.feed.across}",
         *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
     }
     asks_model = config.oracle.backend != "choice" and config.statechart.oracle_enabled

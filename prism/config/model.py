@@ -431,15 +431,20 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             raise SettingError(cls.__name__, error.problem, keys=keys) from None
 
 
+ALGORITHMS = ("chronological", "hot", "interest", "random", "bridging")
+"""The algorithms of feeds that have a name."""
+
+
 class FeedConfig(Section, frozen=True, kw_only=True):
-    """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
+    """The feed: the posts that people see. Formulas and sources: docs/feeds.md.
+
+    Raises:
+        SettingError: a value cannot be held.
+    """
 
     algorithm: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2000)],
-        Meta(
-            description="ranking of the posts for each reader: chronological, hot, interest, random or bridging, or an "
-            "expression: docs/feeds.md"
-        ),
+        Meta(description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/feeds.md"),
     ] = "interest"
     size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
     out_of_network: Annotated[
@@ -513,6 +518,29 @@ class FeedConfig(Section, frozen=True, kw_only=True):
             "newest copy in the person's timeline"
         ),
     ] = "seen"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._refuse_unknown(self.algorithm)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one key as the section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        taken = super().taken(name, value)
+        if name == "algorithm":
+            cls._refuse_unknown(taken)
+        return taken
+
+    @classmethod
+    def _refuse_unknown(cls, algorithm: str) -> None:
+        """Refuse a word that is no algorithm. What else an expression can be, a world knows."""
+        if algorithm.isidentifier() and algorithm not in ALGORITHMS:
+            problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(algorithm)}"
+            raise cls.refused("algorithm", problem)
 
 
 class StatechartConfig(Section, frozen=True, kw_only=True):

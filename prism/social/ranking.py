@@ -87,10 +87,7 @@ def ranking(algorithm: str, declared: Mapping[str, AttributeConfig]) -> Expressi
     try:
         return parse(ALGORITHMS.get(algorithm, algorithm), ranking_fields(declared), kind="number")
     except ExpressionError as error:
-        problem = str(error)
-        if algorithm.isidentifier():
-            problem = f"{algorithm}: no such algorithm, and no expression; {guess(algorithm, [*ALGORITHMS])}"
-        raise ConfigError("configuration", problem, key=KEY) from None
+        raise ConfigError("configuration", str(error), key=KEY) from None
 
 
 def rankings(config: Config) -> list[Expression]:

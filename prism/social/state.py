@@ -23,7 +23,7 @@ from prism.social.people import People
 from prism.social.people_lists import PeopleLists, lists_from, lists_of, rows_of
 from prism.social.population import Population
 from prism.social.post import NO_POST
-from prism.social.ranking import ranking, ranking_kernel
+from prism.social.ranking import ALGORITHMS, ranking, ranking_kernel
 from prism.social.rings import Rings
 from prism.social.tables import (
     BASE,
@@ -135,7 +135,8 @@ class SocialState:
         self.use(feed, relevance)
 
     def _plain_ranking(self, algorithm: str) -> Callable[..., Any]:
-        """Return the kernel of an algorithm that reads no attributes."""
+        """Return the kernel of an algorithm with a name. An expression may read attributes, which a world tells of."""
+        algorithm = algorithm if algorithm in ALGORITHMS else "chronological"
         fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
         return ranking_kernel(ranking(algorithm, {}), fields)
 

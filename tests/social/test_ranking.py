@@ -1,0 +1,214 @@
+"""Feeds as data: a ranking is an expression, and those with a name are expressions, too."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import inf, log10
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from prism.columns import Columns
+from prism.config import Config
+from prism.config.model import ALGORITHMS as NAMES
+from prism.errors import ConfigError
+from prism.events import PostEvent
+from prism.social.domain import SocialDomain
+from prism.social.population import build_population
+from prism.social.post import author_of
+from prism.social.ranking import ALGORITHMS, ranking_fields
+from prism.social.tables import ACROSS, BASE, CASCADE, SHOWN
+from tests.actors.social_runs import digest_of
+from tests.docs.pages import read
+from tests.paths import ROOT
+from tests.social.driver import Run
+
+PEOPLE, TICKS = 50, 12
+OPINION = {"opinion": {"type": "float", "min": -1, "max": 1}}
+
+
+def config_of(people: dict[str, Any] | None = None, later: list[dict[str, Any]] | None = None, **feed: Any) -> Config:
+    settings = {
+        "simulation": {"rounds": 5, "ticks_per_round": TICKS, "seed": 3},
+        "population": {
+            "size": PEOPLE,
+            "posts_per_session": 0.6,
+            "ambiguity": 0.4,
+            "activity": {"mean": 0.9},
+            "attributes": OPINION,
+            **(people or {}),
+        },
+        "feed": {"size": 6, "out_of_network": 0.5, **feed},
+        "interventions": later or [],
+    }
+    return msgspec.convert(settings, Config)
+
+
+def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -> None:
+    assert tuple(ALGORITHMS) == NAMES
+    rows = re.findall(r"^\| `([a-z]+)` \| `([^`]+)` \|", read(ROOT / "docs" / "feeds.md"), re.MULTILINE)
+    assert dict(rows) == dict(ALGORITHMS)
+    section = read(ROOT / "docs" / "feeds.md").split("\n## A ranking of your own\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields({})}
+
+
+@pytest.mark.parametrize("name", NAMES[:-1])
+def test_an_expression_ranks_as_its_name_does(name: str) -> None:
+    expression = ALGORITHMS[name].replace("feed.popularity_weight", "0.5").replace("feed.freshness", "6")
+    config = config_of(algorithm=name, popularity_weight=0.5, hot_rounds=0.5)
+    assert digest_of(config) == digest_of(config_of(algorithm=expression))
+
+
+def test_names_rank_differently() -> None:
+    assert len({digest_of(config_of(algorithm=name, across="opinion")) for name in NAMES}) == len(NAMES)
+
+
+async def feeds(config: Config) -> list[tuple[Run, int, list[int]]]:
+    """Return each feed that is built: after its tick, the reader and the rows of its posts."""
+    run, found = Run(config), list[tuple[Run, int, list[int]]]()
+    for _ in range(5 * TICKS):
+        built = run.world.network.state.t.counts.feeds[0]
+        await run.advance(1)
+        if run.world.network.state.t.counts.feeds[0] == built:
+            continue
+        t = run.world.network.state.t
+        for update in run.updates:
+            if update.tick == run.tick - 1 and update.trigger == "feed_ready" and update.to_state == "scrolling":
+                shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
+                found.append((run, update.agent, (shown - t.counts.posts[BASE]).tolist()))
+    return found
+
+
+async def test_a_feed_is_in_the_order_of_an_expression_of_reader_author_and_post() -> None:
+    checked = 0
+    config = config_of(algorithm="-abs(author.opinion - agent.opinion) + if(post.followed, 0.1, 0)")
+    run = Run(config)
+    opinions = [persona.attributes["opinion"] for persona in run.domain.population.personas]
+    for _ in range(3 * TICKS):
+        await run.advance(1)
+        t, graph = run.world.network.state.t, run.domain.population.graph
+        for update in run.updates:
+            if update.tick != run.tick - 1 or update.trigger != "feed_ready":
+                continue
+            shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
+            authors = [author_of(int(post)) for post in run.world.network.living.ids(shown)]
+            scores = [
+                0.1 * graph.follows(update.agent, author) - abs(opinions[author] - opinions[update.agent])  # type: ignore[operator]
+                for author in authors
+            ]
+            assert scores == sorted(scores, reverse=True)
+            checked += len(scores) > 1
+    assert checked > 40
+
+
+async def test_what_has_no_score_comes_last_and_is_shown_all_the_same() -> None:
+    run = Run(config_of(algorithm="log10(author.opinion)"))
+    opinions = [float(persona.attributes["opinion"]) for persona in run.domain.population.personas]
+    last = 0
+    for _ in range(3 * TICKS):
+        await run.advance(1)
+        t = run.world.network.state.t
+        for update in run.updates:
+            if update.tick == run.tick - 1 and update.trigger == "feed_ready":
+                shown = t.feed[update.agent, : t.people[update.agent, SHOWN]].astype(np.int64)
+                values = [opinions[author_of(int(post))] for post in run.world.network.living.ids(shown)]
+                scores = [log10(value) if value > 0 else -inf for value in values]
+                assert scores == sorted(scores, reverse=True)
+                last += scores.count(-inf)
+    assert last > 10
+
+
+async def test_engagements_across_groups_are_counted_and_survive_a_checkpoint() -> None:
+    run, expected = Run(config_of(algorithm="bridging", across="opinion")), Counter[int]()
+    opinions = [float(persona.attributes["opinion"]) for persona in run.domain.population.personas]
+    roots = dict[int, int]()
+    for _ in range(5 * TICKS):
+        await run.advance(1)
+        for event in run.world.take_events():
+            assert isinstance(event, PostEvent)
+            above = event.post if event.parent is None else event.parent
+            roots[event.post] = root = roots.get(above, event.post)
+            author = author_of(root)
+            if event.kind != "publish" and opinions[event.agent] * opinions[author] < 0:
+                expected[root] += 1
+    network = run.world.network
+    counted = {
+        post.id: network.state.t.worth[network.state.cascade_rows(row[None])[0], ACROSS]
+        for post in network.living
+        if post.parent is None
+        for row in [network.state.t.posts[network.living.rows(np.array([network.living.number(post.id)]))[0], CASCADE]]
+    }
+    assert sum(expected.values()) > 10
+    assert counted == {root: expected[root] for root in counted}
+    there = SocialDomain(run.config, build_population(run.config.population, 3)).world
+    there.restore(Columns(run.world.columns()))
+    assert [*there.columns()] == [*run.world.columns()]
+
+
+@pytest.mark.parametrize("out_of_network", [0.0, 0.5, 1.0])
+async def test_no_author_has_more_posts_than_the_limit_on_a_side_of_a_feed(out_of_network: float) -> None:
+    most = Counter[bool]()
+    for limit in (0, 1):
+        for run, reader, rows in await feeds(config_of(size=12, out_of_network=out_of_network, per_author=limit)):
+            t = run.world.network.state.t
+            sides = Counter[tuple[int, bool]]()
+            for row in rows:
+                author = int(t.posts[row, 2])
+                sides[author, run.domain.population.graph.follows(reader, author)] += 1
+            if sides:
+                most[bool(limit)] = max(most[bool(limit)], *sides.values())
+    assert most[False] > 1
+    assert most[True] <= (1 if out_of_network in (0.0, 1.0) else 2)  # a reply to a reader is on the own side
+
+
+async def test_no_topics_are_more_often_on_a_side_than_the_limit() -> None:
+    for limit, expected in ((0, 3), (1, 1)):
+        most = 0
+        for run, _, rows in await feeds(
+            config_of(
+                size=8, out_of_network=1.0, per_topic=limit, people={"topics": ["a", "b"], "interests_per_person": 1}
+            )
+        ):
+            topics = Counter(int(run.world.network.state.t.posts[row, 5]) for row in rows)
+            most = max(most, *topics.values()) if topics else most
+        assert most >= expected if limit == 0 else most == expected
+
+
+async def test_an_intervention_changes_the_ranking_to_an_expression() -> None:
+    later = [{"tick": 20, "set": {"feed.algorithm": "post.created - author.opinion"}}]
+    run = Run(config_of(algorithm="hot", later=later))
+    await run.advance(20)
+    before = run.world.network.state.t.settings.score
+    run.world.intervene(20, run.config.interventions[0])
+    assert run.world.network.state.t.settings.score != before
+    await run.advance(2 * TICKS)
+
+
+@pytest.mark.parametrize(
+    ("feed", "later", "problem"),
+    [
+        ({"algorithm": "post.likes +"}, [], "column 13 of 'post.likes +': expected a field"),
+        ({"algorithm": "post.appeal * 2"}, [], "unknown field post.appeal"),
+        ({"algorithm": "author.mood * 1"}, [], "unknown field author.mood"),
+        ({"algorithm": "post.likes > 3"}, [], "expected a number, found a condition"),
+        ({"algorithm": "bridging"}, [], "feed.across: is not set, and bridging counts engagements across groups"),
+        ({}, [{"tick": 1, "set": {"feed.algorithm": "log10(post.across)"}}], "feed.across: is not set"),
+        ({"across": "party"}, [], "feed.across: party: people have no such attribute; expected one of opinion"),
+    ],
+)
+def test_a_ranking_that_cannot_be_is_refused(feed: dict[str, Any], later: list[dict[str, Any]], problem: str) -> None:
+    config = config_of(later=later, **feed)
+    with pytest.raises(ConfigError) as error:
+        SocialDomain(config, build_population(config.population, 3))
+    assert problem in str(error.value)
+
+
+def test_a_word_that_is_no_algorithm_is_refused_with_those_that_are() -> None:
+    with pytest.raises(
+        ValueError, match="algorithm: expected one of: chronological, hot, interest, random, bridging, or"
+    ):
+        config_of(algorithm="newest")
