@@ -1,4 +1,4 @@
-"""The option --trust, and the question before code of somebody's own is run that this user has not run here before."""
+"""The option --trust, and the question that is asked before unknown code is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, read under a limit and written whole: no pipe holds up a reader, and no file is left half written."""
+"""Read files under a limit, and write them whole: a pipe blocks no reader, and no file is left half written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHUNK_BYTES = 1 << 24
 """The most bytes of one read. More memory than a file has is never asked for, whatever its limit is."""
 
 ABANDONED_AFTER_S = 60.0
-"""The age of a draft without a lock from which nobody works on it."""
+"""The age from which a draft without a lock is abandoned."""
 
 _KINDS: dict[str, Callable[[int], bool]] = {
     "directory": stat.S_ISDIR,

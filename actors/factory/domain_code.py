@@ -159,7 +159,7 @@ def _units(places: Iterable[Path]) -> tuple[CodeUnit, ...]:
 
 
 def allow(codes: Iterable[LocatedCode]) -> None:
-    """Let code be run here, now and later: its user has asked for it. So is what it imports from its directory."""
+    """Allow code to be run here, now and later, with what it imports from its directory. Its user has asked for it."""
     for code in codes:
         known_code.add(code.keys)
         if code.directory in added_directories:
@@ -167,7 +167,7 @@ def allow(codes: Iterable[LocatedCode]) -> None:
 
 
 def unknown_code(codes: Iterable[LocatedCode]) -> list[LocatedCode]:
-    """Return those that their user has not asked for."""
+    """Return the code that its user has not asked for."""
     return [code for code in codes if not known_code.has(code.keys)]
 
 
