@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SLACK = 0.5
 """Calls a step that depend on when the event loop gets its turn."""
 OURS = tuple(str(ROOT / room) for room in ("prism", "actors"))
-KERNELS = ("_kernel.py", "kernel_rng.py", "kernel_delays.py", "expressions/source.py")
+KERNELS = ("_kernel.py", "kernel_rng.py", "kernel_delays.py", "prism/kernels.py", "expressions/source.py")
 """The modules of kernels: machine code makes no calls that cost anything."""
 
 

@@ -436,11 +436,7 @@ ALGORITHMS = ("chronological", "hot", "interest", "random", "bridging")
 
 
 class FeedConfig(Section, frozen=True, kw_only=True):
-    """The feed: the posts that people see. Formulas and sources: docs/feeds.md.
-
-    Raises:
-        SettingError: a value cannot be held.
-    """
+    """The feed: the posts that people see. Formulas and sources: docs/feeds.md."""
 
     algorithm: Annotated[
         Annotated[str, Meta(min_length=1, max_length=2000)],

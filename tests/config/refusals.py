@@ -13,7 +13,7 @@ GRAPH = (
 TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = (
     "algorithm, size, out_of_network, fill, memory, pool, recent, hot_rounds, popularity_weight, "
-    "attention, horizon_rounds, exposure, reshare_credit"
+    "attention, horizon_rounds, across, per_author, per_topic, exposure, reshare_credit"
 )
 
 
