@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
 from prism.economy.macro import Lags, output_gap, step
-from prism.economy.moments import COLUMNS, moments, real_columns, real_moments
+from prism.economy.moments import COLUMNS, moments, real_columns
 from prism.economy.series import Figures, quarter_inflation, year_growth
 from prism.economy.series_file import parse_series
 from prism.economy.state import GlobalState
@@ -290,7 +290,7 @@ def print_forecasts(errors: Errors) -> None:
 
 def print_moments(runs: Sequence[Mapping[str, float]], series: Sequence[Figures]) -> None:
     """Print each moment of the data, the interval of the runs, and whether the data are inside."""
-    data = {name: real_moments(series, period) for name, period in JUDGED.items()}
+    data = {name: moments(real_columns(series, period)) for name, period in JUDGED.items()}
     heads = " | ".join(f"{name} | inside" for name in data)
     print(f"| moment | runs: 5% | median | 95% | {heads} |\n|---|---|---|---|{'---|---|' * len(data)}")
     for moment in runs[0]:

@@ -23,6 +23,7 @@ from actors.calibration.run import Told, run_calibration
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
+from actors.cli.trust import TRUST
 from actors.core.extras import not_installed
 from actors.display.console import SafeConsole, echo, unwrapped_console
 from actors.display.words import duration
@@ -70,6 +71,7 @@ def calibrate() -> None:
 @FILE
 @OUT_OPTION
 @JOBS
+@TRUST
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the calibration in FILE would run and how long it takes, and run nothing."""
     made = make_calibration_plan(path)
@@ -82,6 +84,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 @JOBS
 @ON
 @SHARED
+@TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
 def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, *, quiet: bool) -> None:
     """Run the calibration in FILE, or go on with it."""

@@ -16,6 +16,7 @@ from actors.cli.experiment_plan import print_plan
 from actors.cli.experiment_progress import ExperimentDisplay
 from actors.cli.experiment_tables import print_outcome, threshold_said
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
+from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import echo
@@ -69,6 +70,7 @@ def experiment() -> None:
 @FILE
 @OUT_OPTION
 @JOBS
+@TRUST
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the experiment in FILE would run and what it could find, and run nothing."""
     _refuse_without_packages()
@@ -90,6 +92,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     metavar="TAPE",
     help="Take all answers of models from the tape of an experiment, or of its directory, and ask no server.",
 )
+@TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
 def run(  # noqa: PLR0913  # an option each
     path: Path,

@@ -17,7 +17,7 @@ from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import echo
-from actors.runs.listing import run_paths
+from actors.runs.listing import refuse_backtest, run_paths
 
 HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
@@ -51,6 +51,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         from actors.view.server import serve  # noqa: PLC0415  # an optional package, which most commands do not need
     except ImportError:
         raise click.ClickException(not_installed("the page is served by starlette", "view")) from None
+    refuse_backtest(root)
     try:
         run_paths(root)
     except OSError as error:

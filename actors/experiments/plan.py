@@ -15,7 +15,8 @@ from actors.core.files import read_regular, sha256_of
 from actors.experiments.known_measures import known_measures
 from actors.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.factory.config_file import read_config
-from actors.factory.domains import build_domain, code_of, is_own
+from actors.factory.domain_code import refuse_unknown
+from actors.factory.domains import build_domain, code_of, is_own, own_code
 from actors.factory.input_files import input_paths, locate_input
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
@@ -122,7 +123,9 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
 
     Raises:
         InputError: an input file cannot be read.
+        UntrustedCodeError: the configuration is that of a run, and its user has not run its code here before.
     """
+    refuse_unknown(own_code(config))
     inputs = _inputs(config)
     fixed = _fixed(config, inputs)
     if ask_once and config.oracle.backend != "choice":

@@ -12,7 +12,9 @@ import anyio
 import structlog
 from msgspec.structs import replace
 
-from actors.factory.input_files import locate_input
+from actors.core.files import sha256_of
+from actors.factory.input_files import BRING_ALONG, locate_input
+from actors.factory.kept_inputs import kept_sha256
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.host_pool import Host, HostPool
 from prism.agents import Question
@@ -21,7 +23,7 @@ from prism.config.calibrated import UNCALIBRATED
 from prism.domain import Domain
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
-from prism.llm.tape import check_place
+from prism.llm.tape import TapeError, check_place
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)
@@ -101,7 +103,7 @@ def check_oracle(config: Config) -> None:
         address_of(_at(config, address).llm, os.environ)
     if config.oracle.tape_path is None:
         return
-    path = locate_input(config.oracle.tape_path)
+    path = tape_path(config, None)
     if config.oracle.tape == "replay":
         with closing(Tape(path, "replay")) as tape:
             tape.required_header()
@@ -198,9 +200,13 @@ def tape_path(config: Config, directory: Path | None) -> Path:
 
     Raises:
         ConfigError: the configuration names none, and there is no directory for it.
+        TapeError: it is a tape that the run has kept to replay, and its content is another.
     """
-    if config.oracle.tape_path is not None:
-        return locate_input(config.oracle.tape_path)
+    if (name := config.oracle.tape_path) is not None:
+        path, digest = locate_input(name), kept_sha256(name)
+        if digest is not None and config.oracle.tape == "replay" and path.is_file() and sha256_of(path) != digest:
+            raise TapeError(path, f"is not what the run has kept; {BRING_ALONG}")
+        return path
     if directory is None:
         problem = "a run in memory has no directory for its tape: expected a file, got null"
         raise ConfigError("run", problem, key="oracle.tape_path")

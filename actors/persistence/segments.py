@@ -7,16 +7,16 @@ payloads, not how they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
-from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj, decompress
+from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj, decompressobj
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 import msgspec
 from msgspec import convert
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Frame, encode_frame, link_of
+from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, PAYLOAD_MAX, Frame, encode_frame, link_of
 from actors.persistence import blocks
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import chained_payloads
@@ -26,6 +26,12 @@ FORMAT: Final = 2
 SEGMENT_PREFIX: Final = "journal-"
 SEGMENT_SUFFIX: Final = ".seg"
 _LEVEL, _WINDOW, _MEMORY = 6, -15, 9
+TICKS_BYTES_MAX: Final = 6 * PAYLOAD_MAX
+"""The most bytes of the ticks of one segment: 8 times the largest `run.segment_mb`, and a tick more, are less."""
+COLUMNS_TIMES: Final = 16
+"""The most times that columns are longer than their ticks. A number takes a byte there at least, and 8 here at most."""
+COLUMNS_FREE_BYTES: Final = 1 << 20
+"""Bytes that columns may have for any ticks."""
 
 _block: msgspec.msgpack.Decoder[tuple[str, bytes] | int] = msgspec.msgpack.Decoder(tuple[str, bytes] | int)
 
@@ -108,15 +114,54 @@ def read_segment(disk: Disk, name: str) -> tuple[Segment, list[Frame]]:
     segment, compressed = _read(disk, name)
     frames, at, link = list[Frame](), segment.start, segment.before
     try:
-        columns = {key: decompress(data, _WINDOW) for key, data in compressed.items()}
+        columns = dict(_columns(segment, compressed))
         for payload in blocks.unpack(segment.tick, convert(segment.forms, list[blocks.Form]), columns):
             at, link = at + HEAD.size + len(payload), link_of(link, payload)
             frames.append(Frame(payload, link, at))
+            if at > segment.end:
+                break
     except (*DECODE_ERRORS, KeyError, IndexError, ZlibError) as error:
         raise DamagedError(name, 0, f"its columns cannot be read: {error}") from None
     if (len(frames), at, link) != (segment.ticks, segment.end, segment.after):
         raise DamagedError(name, 0, "its ticks do not lead to the link that its head names")
     return segment, frames
+
+
+def columns_of(disk: Disk, name: str) -> Iterator[bytes]:
+    """Yield the columns of a segment, in which every text of its ticks stands as it is.
+
+    Raises:
+        DamagedError: they are not what was written.
+        JournalError: it has another format, or cannot be read.
+    """
+    segment, compressed = _read(disk, name)
+    try:
+        for _, column in _columns(segment, compressed):
+            yield column
+    except (ValueError, ZlibError) as error:
+        raise DamagedError(name, 0, f"its columns cannot be read: {error}") from None
+
+
+def _columns(segment: Segment, compressed: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and the columns of a segment. No more memory is taken than ticks of its length need.
+
+    Raises:
+        ValueError: they are longer, or cut off.
+        ZlibError: they are not compressed as PRISM does it.
+    """
+    length = segment.end - segment.start
+    if not 0 <= length <= TICKS_BYTES_MAX:
+        raise ValueError(f"its ticks are said to have {length:,} bytes, and {TICKS_BYTES_MAX:,} is the most")
+    left = COLUMNS_TIMES * length + COLUMNS_FREE_BYTES
+    for name, data in compressed.items():
+        inflate = decompressobj(_WINDOW)
+        column = inflate.decompress(data, left + 1)
+        left -= len(column)
+        if left < 0:
+            raise ValueError(f"they unpack to more than {COLUMNS_TIMES} times the {length:,} bytes of its ticks")
+        if not inflate.eof:
+            raise ValueError(f"{name} is cut off")
+        yield name, column
 
 
 def _chained(payloads: Sequence[bytes]) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.files import chunks_of, sha256_of
 from actors.factory.domain_code import is_installed
 from actors.factory.domains import is_own
-from actors.factory.input_files import kept_inputs, locate_input, replays_tape, texts_in, with_inputs
+from actors.factory.input_files import BRING_ALONG, kept_inputs, locate_input, replays_tape, texts_in, with_inputs
 from actors.factory.kept_inputs import INPUTS, is_kept, kept_name, kept_sha256, note_places, sources_of, sources_sha256
 from actors.persistence.disk import RealDisk, write_whole
 from actors.runs.code import own_code_sha256, tree_sha256
@@ -136,7 +136,7 @@ def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> 
             place = parent.path / name
             for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
                 if not path.is_dir():
-                    _link_or_copy(path, child.path / path.relative_to(parent.path))
+                    link_or_copy(path, child.path / path.relative_to(parent.path))
 
 
 def _sources_of(code: tuple[Path, ...]) -> dict[str, bytes]:
@@ -152,9 +152,11 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
     if target.exists() and sha256_of(target) == digest:
         return
     if is_kept(source) or found.parent.name == digest:
-        _link_or_copy(found, target)
+        if sha256_of(found) != digest:  # before anything is removed: it may be all that is left
+            raise RunDirectoryError(f"{found}: is not what the run has kept; {BRING_ALONG}")
+        link_or_copy(found, target)
     elif found.stat().st_size >= LARGE_BYTES and (twin := _twin(directory, name, digest)) is not None:
-        _link_or_copy(twin, target)
+        link_or_copy(twin, target)
     elif _write(target, chunks_of(found)) != digest:
         target.unlink()
         raise RunDirectoryError(f"{source}: has changed while the run was started; start it again")
@@ -174,9 +176,16 @@ def _around(directory: Path) -> Iterator[Path]:
         yield from (Path(entry) for entry in entries if entry.is_dir())
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
-    """Make a file another name of a kept one, or a copy where the disk or its owner allows no link."""
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make a file another name of a kept one, or a copy where the disk or its owner allows no link.
+
+    Raises:
+        FileNotFoundError: there is no source; the target is as it was.
+        OSError: it cannot be read or written.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and source.samefile(target):
+        return
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)

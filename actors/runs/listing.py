@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from actors.core.errors import ActorError
+from actors.core.errors import ActorError, RunDirectoryError
 from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
@@ -87,6 +87,12 @@ def backtest_paths(root: Path) -> list[Path]:
 def is_backtest(path: Path) -> bool:
     """Return whether `prism backtest` has written this directory: it holds no run."""
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
+
+
+def refuse_backtest(path: Path) -> None:
+    """Raise RunDirectoryError if a directory is a backtest's, which has no pages."""
+    if is_backtest(path):
+        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in scores.csv and backtest.csv")
 
 
 def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> ListedRun:

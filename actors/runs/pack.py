@@ -3,11 +3,13 @@
 It is a zip file with `pack.json`, which names every file with its length and SHA-256, and one member for each content,
 called by its SHA-256. So a content that many cells share is in it once, and no name in the archive says where anything
 is written: `pack.json` does, and its names are checked. Logs, locks, drafts and strange files are left out, and so are
-settings that hold on one machine alone. Equal runs make equal packs.
+settings that hold on one machine alone. Symbolic links are refused: they could lead to any file of whoever packs.
+Equal runs make equal packs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +17,7 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from hashlib import sha256
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
 from typing import Any, Final, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -23,11 +25,13 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import msgspec
 import yaml
 
-from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
+from actors.core.errors import JournalError, RunDirectoryError, RunLockedError, run_directory_error
 from actors.core.files import chunks_of, hold, remove_abandoned, sha256_of
 from actors.factory.input_files import kept_inputs
 from actors.factory.kept_inputs import INPUTS
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
+from actors.persistence.segments import SEGMENT_SUFFIX, columns_of
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from actors.runs.lock import holder_of
 from actors.runs.manifest import OWN_PACKAGE, encode_manifest
@@ -53,6 +57,8 @@ OF_A_STUDY = (
 """The files of an experiment or a calibration that are packed, besides its cells."""
 SECRET_LENGTH_MIN: Final = 8
 """The least characters of a secret that is looked for: a shorter one is found anywhere."""
+Secrets = Mapping[str, frozenset[bytes]]
+"""`{environment variable: its value, in each form in which it is looked for}`."""
 _TEXTS = (".yaml", ".json", ".csv", ".md")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The time of every member, the earliest that a zip file can say: so equal contents make equal files."""
@@ -119,19 +125,57 @@ def pack(path: Path, out: Path) -> Written:
                 file.flush()
                 os.fsync(file.fileno())
             Path(draft).chmod(0o644)
-            Path(draft).replace(out)
-        except BaseException:
-            with suppress(OSError):
-                Path(draft).unlink()
-            raise
+            _put(Path(draft), out)
+        finally:
+            Path(draft).unlink(missing_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or out}: cannot be packed") from None
     paths = tuple(_paths_in(path, files, replaced))
     return Written(len(packed), sum(each.bytes for each in packed.values()), out.stat().st_size, paths)
 
 
+def is_packed_name(kind: str, name: str) -> bool:
+    """Return whether a file of a run or a study may have this name in a pack."""
+    if kind == "study":
+        cell, _, inner = name.removeprefix(f"{CELLS}/").partition("/")
+        return _is_one_of(name, OF_A_STUDY) or (name.startswith(f"{CELLS}/{cell}/") and _is_of_a_run(inner))
+    return kind == "run" and _is_of_a_run(name)
+
+
+def _is_of_a_run(name: str) -> bool:
+    return _is_one_of(name, OF_A_RUN) or re.fullmatch(rf"{INPUTS}/[0-9a-f]{{64}}/.+", name) is not None
+
+
+def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(name.count("/") == each.count("/") and PurePosixPath(name).match(each) for each in patterns)
+
+
+def _put(draft: Path, out: Path) -> None:
+    """Give a written file its name, unless another file has got that name meanwhile."""
+    try:
+        os.link(draft, out)
+    except FileExistsError:
+        raise RunDirectoryError(f"{out}: exists already; name another file with --out") from None
+    except OSError:  # a file system without hard links
+        draft.rename(out)
+
+
 def _files_of(path: Path) -> tuple[list[str], str]:
-    """Return the names of the files to be packed, in order, and the kind of what they are."""
+    """Return the names of the files to be packed, in order, and the kind of what they are.
+
+    Raises:
+        RunDirectoryError: there is nothing to pack, a process works on it, or one of them is behind a symbolic link.
+    """
+    names, kind = _found_in(path)
+    for name in names:
+        for place in (PurePosixPath(name), *PurePosixPath(name).parents[:-1]):
+            if (path / place).is_symlink():
+                problem = "is a symbolic link, so it is not packed; put the file itself there, or remove it"
+                raise RunDirectoryError(f"{path / place}: {problem}")
+    return names, kind
+
+
+def _found_in(path: Path) -> tuple[list[str], str]:
     if not path.is_dir():
         raise RunDirectoryError(f"{path}: no such directory")
     if (holder := holder_of(path)) is not None:
@@ -198,8 +242,8 @@ def _without_places(config: Config) -> Config:
     return replace(config, metrics=metrics, oracle=oracle, llm=replace(config.llm, ca_file=None))
 
 
-def _secrets_of(path: Path, files: list[str]) -> dict[str, bytes]:
-    """Return `{environment variable: its value}` of secrets: settings name them, or their own names say so."""
+def _secrets_of(path: Path, files: list[str]) -> Secrets:
+    """Return the values of secrets: settings name their variables, or the names of these say so."""
     names = {name for name in os.environ if is_secret_name(name)}
     for file in files:
         if not fnmatch(file.rpartition("/")[2], "config*.yaml"):
@@ -209,12 +253,18 @@ def _secrets_of(path: Path, files: list[str]) -> dict[str, bytes]:
         for text in [*llm.request.headers.values(), *llm.request.query.values()]:
             names |= {found[1] or found[2] for found in VARIABLE.finditer(text)}
     values = {name: os.environ.get(name, "") for name in sorted(names)}
-    return {name: value.encode() for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
+    return {name: _forms_of(value) for name, value in values.items() if len(value) >= SECRET_LENGTH_MIN}
 
 
-def _write(
-    file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Mapping[str, bytes]
-) -> dict[str, Packed]:
+def _forms_of(value: str) -> frozenset[bytes]:
+    """Return a text as it stands in a file: as it is, in JSON, and in JSON that is a text in JSON."""
+    found = {value}
+    for _ in range(2):
+        found |= {json.dumps(each, ensure_ascii=escapes)[1:-1] for each in found for escapes in (True, False)}
+    return frozenset(each.encode(errors="surrogateescape") for each in found)
+
+
+def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Secrets) -> dict[str, Packed]:
     """Write the zip file, and return what is in it."""
     packed: dict[str, Packed] = {}
     for name, content in files.items():
@@ -223,7 +273,7 @@ def _write(
             packed[name] = Packed(bytes=place.stat().st_size, sha256=sha256_of(place))
         else:
             packed[name] = Packed(bytes=len(content), sha256=sha256(content).hexdigest())
-    contents = Contents(prism=version(OWN_PACKAGE), kind=kind, name=path.resolve().name, files=packed)
+    contents = Contents(prism=version(OWN_PACKAGE), kind=kind, name=path.resolve().name.lstrip("."), files=packed)
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         archive.writestr(_member(CONTENTS), msgspec.json.format(msgspec.json.encode(contents), indent=1))
         done = set[str]()
@@ -233,6 +283,8 @@ def _write(
             done.add(each.sha256)
             kept = files[name]
             chunks = chunks_of(path / name) if kept is None else iter([kept])
+            if secrets and fnmatch(name, f"*{SEGMENT_SUFFIX}"):
+                _refuse_secrets_in_segment(path / name, secrets)
             with archive.open(_member(each.sha256), "w", force_zip64=True) as member:
                 written = _copy(chunks, member, path / name, secrets)
             if written != each:
@@ -247,21 +299,36 @@ def _member(name: str) -> ZipInfo:
     return member
 
 
-def _copy(chunks: Iterator[bytes], member: Any, path: Path, secrets: Mapping[str, bytes]) -> Packed:
+def _copy(chunks: Iterator[bytes], member: Any, path: Path, secrets: Secrets) -> Packed:
     """Write a content, unless a secret is in it."""
     digest, size, tail = sha256(), 0, b""
-    longest = max(map(len, secrets.values()), default=1)
+    longest = max((len(form) for forms in secrets.values() for form in forms), default=1)
     for chunk in chunks:
         seen = tail + chunk
-        for variable, value in secrets.items():
-            if value in seen:
-                problem = f"has the value of ${variable} in it, so it is not packed"
-                raise RunDirectoryError(f"{path}: {problem}; if it is no secret, unset ${variable}")
+        _refuse_secrets(path, seen, secrets)
         tail = seen[-(longest - 1) :] if longest > 1 else b""
         digest.update(chunk)
         size += len(chunk)
         member.write(chunk)
     return Packed(bytes=size, sha256=digest.hexdigest())
+
+
+def _refuse_secrets(path: Path, content: bytes, secrets: Secrets) -> None:
+    for variable, forms in secrets.items():
+        if any(form in content for form in forms):
+            problem = f"has the value of ${variable} in it, so it is not packed"
+            raise RunDirectoryError(f"{path}: {problem}; if it is no secret, unset ${variable}")
+
+
+def _refuse_secrets_in_segment(path: Path, secrets: Secrets) -> None:
+    """Look for secrets in what a segment of the journal has compressed. In a damaged one they cannot be found."""
+    disk = RealDisk(path.parent)
+    try:
+        with suppress(JournalError):
+            for column in columns_of(disk, path.name):
+                _refuse_secrets(path, column, secrets)
+    finally:
+        disk.close()
 
 
 def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:
@@ -271,5 +338,5 @@ def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> It
     for name in files:
         if name.endswith(_TEXTS) and INPUTS not in name.split("/"):
             content = replaced[name] if name in replaced else (path / name).read_bytes()
-            if (found := pattern.search(content)) is not None:
-                yield f"{name}: {found[0].decode(errors='replace')}"
+            for found in dict.fromkeys(pattern.findall(content)):
+                yield f"{name}: {found.decode(errors='replace')}"

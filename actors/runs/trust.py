@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from actors.factory.domain_code import LocatedCode, allow, unknown_code
@@ -20,12 +21,13 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCo
     Args:
         overrides: `a.b=value` each: settings that the run is to have.
     """
-    try:
-        forks = RunDirectory(path).manifest().forks
-        configs = [read_resolved(path / CONFIG, overrides), *(read_resolved(path / fork.config) for fork in forks)]
-    except PrismError:
-        return []
-    found = {code.keys: code for config in configs for code in own_code(config)}
+    named: dict[str, Sequence[str]] = {CONFIG: overrides}
+    with suppress(PrismError):
+        named |= {fork.config: () for fork in RunDirectory(path).manifest().forks}
+    found: dict[tuple[str, ...], LocatedCode] = {}
+    for name, changes in named.items():
+        with suppress(PrismError):  # of this file alone: what the others name is asked about all the same
+            found |= {code.keys: code for code in own_code(read_resolved(path / name, changes))}
     return unknown_code(found.values())
 
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Final
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812  # its own name says nothing
 
 import msgspec
@@ -25,7 +25,8 @@ from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.journal import JOURNAL
 from actors.runs.directory import RECORD_BYTES_MAX
-from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed
+from actors.runs.inputs import link_or_copy
+from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed, is_packed_name
 
 RATIO_MAX: Final = 200
 """The most times that the files of a pack may be longer than the pack. Journals reach 10 to 30."""
@@ -98,7 +99,7 @@ def _opened(file: Path) -> Iterator[tuple[ZipFile, Contents]]:
 
 
 def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
-    members = [member.filename for member in archive.infolist()]
+    members = _members(file, archive)
     if CONTENTS not in members:
         raise _refusal(file, f"has no {CONTENTS}, so it is not what `prism pack` writes")
     try:
@@ -107,15 +108,20 @@ def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
         raise _refusal(file, f"{CONTENTS}: {error}") from None
     if contents.format != FORMAT:
         raise _refusal(file, f"has format {contents.format}, and this version of PRISM reads {FORMAT}")
-    for name in (contents.name, *contents.files):
-        if not _is_inside(name) or (name == contents.name and "/" in name):
-            raise _refusal(file, f"names {name!r}, which is no file inside of its directory")
-    if (strange := _strange(contents, members)) is not None:
+    if (strange := _misnamed(contents) or _strange(contents, members)) is not None:
         raise _refusal(file, strange)
     total = _written_bytes(contents)
     if total > max(FREE_BYTES, RATIO_MAX * size):
         raise _refusal(file, f"unpacks to {total:,} bytes, more than {RATIO_MAX} times its own {size:,}")
     return contents
+
+
+def _members(file: Path, archive: ZipFile) -> list[str]:
+    """Return the names of the members, all of which are compressed as `pack` does it, or not at all."""
+    if not {member.compress_type for member in archive.infolist()} <= {ZIP_STORED, ZIP_DEFLATED}:
+        # The library decompresses the other kinds without a limit, into any amount of memory.
+        raise _refusal(file, "is compressed in a way that `prism pack` does not use")
+    return [member.filename for member in archive.infolist()]
 
 
 def _read(archive: ZipFile, name: str) -> bytes:
@@ -140,11 +146,27 @@ def _is_inside(name: str) -> bool:
     )
 
 
+def _misnamed(contents: Contents) -> str | None:
+    """Return the problem with a name that leads elsewhere, or that `pack` gives to no file."""
+    name = contents.name
+    if not _is_inside(name) or "/" in name or name.startswith("."):
+        return f"names {name!r} as its directory; expected a name without a slash, and without a dot before it"
+    for name in contents.files:
+        if not _is_inside(name):
+            return f"names {name!r}, which is no file inside of its directory"
+        if not is_packed_name(contents.kind, name):
+            return f"names {name!r}, which is no file of a run, an experiment or a calibration"
+    return None
+
+
 def _strange(contents: Contents, members: list[str]) -> str | None:
     """Return what does not fit together: names twice, a file below a file, contents without a file, or the reverse."""
+    lengths: dict[str, int] = {}
     for name, packed in contents.files.items():
         if packed.bytes < 0 or not _SHA256.fullmatch(packed.sha256):
             return f"{name}: has no length or no SHA-256"
+        if lengths.setdefault(packed.sha256, packed.bytes) != packed.bytes:
+            return f"{name}: has another length than a file with the same SHA-256"
         if any(str(above) in contents.files for above in PurePosixPath(name).parents):
             return f"{name}: is inside of a file"
     if len(members) != len({*members}):
@@ -174,20 +196,12 @@ def _extract(file: Path, archive: ZipFile, contents: Contents, out: Path) -> Non
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if packed.sha256 in kept and _is_shared(name):
-            _link(kept[packed.sha256], path)
+            link_or_copy(kept[packed.sha256], path)
             continue
         _extract_one(file, archive, name, packed, path)
         if _is_shared(name):
             path.chmod(0o444)
             kept[packed.sha256] = path
-
-
-def _link(first: Path, path: Path) -> None:
-    try:
-        os.link(first, path)
-    except OSError:  # a file system without hard links
-        shutil.copyfile(first, path)
-        path.chmod(0o444)
 
 
 def _extract_one(file: Path, archive: ZipFile, name: str, packed: Packed, path: Path) -> None:

@@ -75,15 +75,6 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
     }
 
 
-def real_moments(figures: Sequence[Figures], period: Period | None = None) -> dict[str, float]:
-    """Return the moments of real figures, as `parse_series` reads them; of a period, or of all that have a year before.
-
-    Raises:
-        ValueError: the period has too few quarters.
-    """
-    return moments(real_columns(figures, period))
-
-
 def real_columns(figures: Sequence[Figures], period: Period | None = None) -> dict[str, list[float]]:
     """Return real figures as `COLUMNS`, from the first quarter on that has a year before it.
 

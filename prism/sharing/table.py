@@ -411,10 +411,6 @@ def _audit_divergences(judged: Sequence[Judged]) -> list[float]:
     return [divergence_from(each, each.shared) for each in judged if each.is_audit]
 
 
-def _by_key(item: tuple[Key, object]) -> str:
-    return str(item[0])
-
-
 def _by_question(judged: Judged) -> tuple[int, str]:
     return judged.agent, judged.trigger
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile, ZipInfo
 
 import pytest
 
+from actors.persistence.disk import RealDisk
+from actors.persistence.segments import columns_of
 from actors.runs.directory import CONFIG, LOG
 from actors.runs.lock import locked
 from tests.command import Prism, prism_alone, short_of_room
@@ -136,11 +139,100 @@ def test_settings_of_one_machine_are_left_out_and_the_run_is_still_whole(prism: 
     assert prism("verify", "there").code == 0
 
 
-def test_a_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism, tmp_path: Path) -> None:
+def test_each_path_of_this_machine_in_a_setting_is_told(feed: Path, prism: Prism, tmp_path: Path) -> None:
     prism("unpack", "feed.prism")
     with Path("feed", CONFIG).open("a") as config:
-        config.write(f"# {tmp_path}/notes\n")
-    assert f"names a place of this machine: config.yaml: {tmp_path}/notes\n" in prism("pack", "feed", "--out", "n").err
+        config.write(f"# {tmp_path}/notes and {tmp_path}/ties, {tmp_path}/notes\n")
+    told = prism("pack", "feed", "--out", "n").err.splitlines()
+    assert [line.partition("this machine: ")[2] for line in told] == [
+        f"config.yaml: {tmp_path}/notes",
+        f"config.yaml: {tmp_path}/ties",
+    ]
+
+
+@pytest.mark.parametrize("name", ["summary.json", "config.yaml", "inputs", "SHA", "ties.txt"])
+def test_what_is_behind_a_symbolic_link_is_not_packed(name: str, feed: Path, prism: Prism, tmp_path: Path) -> None:
+    prism("unpack", "feed.prism")
+    (kept,) = Path("feed").glob("inputs/*/ties.txt")
+    place = {"inputs": kept.parent.parent, "SHA": kept.parent, "ties.txt": kept}.get(name, Path("feed", name))
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    ended = prism("pack", "feed", "--out", "leak.prism")
+    assert (ended.code, f"prism: {place}: is a symbolic link, so it is not packed" in ended.err) == (2, True), ended.err
+    assert not Path("leak.prism").exists()
+
+
+def test_a_study_is_unpacked_and_a_cell_behind_a_symbolic_link_is_not_packed(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism", "--out", "study/cells/a")
+    assert prism("pack", "study").code == 0
+    assert prism("unpack", "study.prism", "--out", "again").code == 0
+    assert prism("verify", "again/cells/a").code == 0
+    Path("study/cells/b").symlink_to(Path("again/cells/a").resolve())
+    ended = prism("pack", "study", "--out", "leak.prism")
+    assert (ended.code, "prism: study/cells/b: is a symbolic link, so it is not packed" in ended.err) == (2, True)
+    assert not Path("leak.prism").exists()
+
+
+def test_a_run_in_a_hidden_directory_can_be_unpacked(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism", "--out", ".hidden")
+    assert prism("pack", ".hidden", "--out", "seen.prism").code == 0
+    assert prism("unpack", "seen.prism").code == 0
+    assert Path("hidden", CONFIG).exists()
+
+
+@pytest.mark.parametrize("escaped", [1, 2])
+def test_a_key_is_found_as_json_has_it(escaped: int, feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = 'a"key\\of-Zo\u00eb'
+    monkeypatch.setenv("PRISM_LLM_API_KEY", key)
+    prism("unpack", "feed.prism")
+    for _ in range(escaped):
+        key = json.dumps(key)[1:-1]
+    Path("feed", "oracle.log").write_text(key)
+    ended = prism("pack", "feed", "--out", "leak.prism")
+    assert (ended.code, "oracle.log: has the value of $PRISM_LLM_API_KEY in it" in ended.err) == (2, True), ended.err
+
+
+def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
+    segment = min(Path("run").glob("*.seg"))
+    disk = RealDisk(Path("run"))
+    texts = {text for column in columns_of(disk, segment.name) for text in re.findall(rb"[a-z_]{8,}", column)}
+    disk.close()
+    text = min(text for text in texts if all(text not in path.read_bytes() for path in Path("run").glob("*.seg")))
+    for path in Path("run").glob("*"):
+        if path.is_file() and path.suffix != ".seg" and path.name not in {CONFIG, "manifest.json", "journal.prism"}:
+            path.unlink()  # they may have the word as it is
+    monkeypatch.setenv("PRISM_LLM_API_KEY", text.decode())
+    ended = prism("pack", "run", "--out", "leak.prism")
+    assert (ended.code, ".seg: has the value of $PRISM_LLM_API_KEY in it" in ended.err) == (2, True), ended.err
+
+
+def test_a_file_that_was_made_meanwhile_is_not_replaced(
+    feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    prism("unpack", "feed.prism")
+    monkeypatch.setattr("os.fsync", lambda _: Path("late.prism").write_text("mine"))
+    ended = prism("pack", "feed", "--out", "late.prism")
+    assert (ended.code, "late.prism: exists already; name another file" in ended.err) == (2, True)
+    assert Path("late.prism").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("compression", [ZIP_BZIP2, ZIP_LZMA])
+def test_a_pack_that_the_library_would_unpack_without_a_limit_is_refused(
+    compression: int, feed: Path, prism: Prism
+) -> None:
+    said, members = contents(feed)
+    write(feed, said, members)
+    assert prism("unpack", "feed.prism", "--out", "plain").code == 0
+    with ZipFile(feed, "w", compression) as archive:
+        for name, content in {"pack.json": json.dumps(said).encode(), **members}.items():
+            archive.writestr(name, content)
+    ended = prism("unpack", "feed.prism")
+    assert (ended.code, ended.err) == (
+        2,
+        "prism: feed.prism: is compressed in a way that `prism pack` does not use; nothing was unpacked\n",
+    )
 
 
 Edit = Callable[[dict[str, object], dict[str, bytes]], None]
@@ -162,6 +254,11 @@ def resize(size: int) -> Edit:
     return edit
 
 
+def inside_an_input(said: dict[str, object], members: dict[str, bytes]) -> None:
+    (name,) = [name for name in said["files"] if name.endswith("/ties.txt")]  # type: ignore[attr-defined]
+    rename(f"{name}/x.py")(said, members)
+
+
 def exchange(said: dict[str, object], members: dict[str, bytes]) -> None:
     digest = said["files"]["rounds.csv"]["sha256"]  # type: ignore[index]
     members[digest] = members[digest][::-1]
@@ -170,8 +267,17 @@ def exchange(said: dict[str, object], members: dict[str, bytes]) -> None:
 def bomb(said: dict[str, object], members: dict[str, bytes]) -> None:
     zeros = bytes(80_000_000)
     digest = sha256(zeros).hexdigest()
-    said["files"]["zeros"] = {"bytes": len(zeros), "sha256": digest}  # type: ignore[index]
+    said["files"]["checkpoint-zeros.bin"] = {"bytes": len(zeros), "sha256": digest}  # type: ignore[index]
     members[digest] = zeros
+
+
+def unequal(said: dict[str, object], members: dict[str, bytes]) -> None:
+    """Add a large input twice, the second time with another length: equal ones are counted once."""
+    zeros = bytes(80_000_000)
+    digest = sha256(zeros).hexdigest()
+    members[digest] = zeros
+    for name, length in (("one", len(zeros)), ("two", 1)):
+        said["files"][f"inputs/{digest}/{name}"] = {"bytes": length, "sha256": digest}  # type: ignore[index]
 
 
 def lose(said: dict[str, object], members: dict[str, bytes]) -> None:
@@ -182,8 +288,15 @@ def add(_: dict[str, object], members: dict[str, bytes]) -> None:
     members["../../evil.sh"] = b"rm"
 
 
-def set_name(said: dict[str, object], _: dict[str, bytes]) -> None:
-    said["name"] = "../feed"
+def set_name(name: str) -> Edit:
+    def edit(said: dict[str, object], _: dict[str, bytes]) -> None:
+        said["name"] = name
+
+    return edit
+
+
+def set_kind(said: dict[str, object], _: dict[str, bytes]) -> None:
+    said["kind"] = "home"
 
 
 def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
@@ -197,12 +310,21 @@ def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
         (rename("/etc/rounds.csv"), "names '/etc/rounds.csv', which is no file inside of its directory"),
         (rename("a/../../b"), "names 'a/../../b', which is no file inside of its directory"),
         (rename("..\\rounds.csv"), "which is no file inside of its directory"),
-        (rename("config.yaml/x"), "config.yaml/x: is inside of a file"),
-        (set_name, "names '../feed', which is no file inside of its directory"),
+        (inside_an_input, "/ties.txt/x.py: is inside of a file"),
+        (rename("notes.txt"), "names 'notes.txt', which is no file of a run, an experiment or a calibration"),
+        (rename(".bashrc"), "names '.bashrc', which is no file of a run"),
+        (rename("a/summary.json"), "names 'a/summary.json', which is no file of a run"),
+        (rename("inputs/evil.py"), "names 'inputs/evil.py', which is no file of a run"),
+        (rename("cells/a/rounds.csv"), "names 'cells/a/rounds.csv', which is no file of a run"),
+        (set_kind, "which is no file of a run"),
+        (set_name("../feed"), "names '../feed' as its directory; expected a name without a slash"),
+        (set_name("a/feed"), "names 'a/feed' as its directory; expected a name without a slash"),
+        (set_name(".config"), "names '.config' as its directory; expected a name without a slash, and without a dot"),
         (set_format, "has format 2, and this version of PRISM reads 1"),
         (resize(3), "rounds.csv: is not what was packed: its length or its SHA-256 is another"),
         (exchange, "rounds.csv: is not what was packed: its length or its SHA-256 is another"),
         (resize(1 << 50), "unpacks to 1,125,899,9"),
+        (unequal, "/two: has another length than a file with the same SHA-256"),
         (bomb, "more than 200 times its own"),
         (lose, "is in the pack or in its pack.json, but not in both"),
         (add, "../../evil.sh: is in the pack or in its pack.json, but not in both"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from zlib import compressobj
 
 import msgspec
 import pytest
@@ -28,7 +29,15 @@ from actors.persistence.journal import (
 from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWriter
 from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
-from actors.persistence.segments import MAGIC, check_segment, read_segment, segment_name, segment_names, start_of
+from actors.persistence.segments import (
+    MAGIC,
+    check_segment,
+    columns_of,
+    read_segment,
+    segment_name,
+    segment_names,
+    start_of,
+)
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
@@ -264,3 +273,46 @@ def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_othe
         assert found == scan_journal(disk, first, offsets=None)
         assert found.damage is not None
         assert names[5] in found.damage.problem
+
+
+def with_block(block: bytes, length: int | None = None) -> tuple[MemoryDisk, str]:
+    """A sealed run whose first segment has one block, all frames of it whole; its ticks are said to have a length."""
+    disk = sealed_run()
+    name = segments(disk)[0]
+    head = check_segment(disk, name)
+    if length is not None:
+        head = msgspec.structs.replace(head, end=head.start + length)
+    link, content = ORIGIN, MAGIC
+    for part in (head, ("payloads", block), 1):
+        payload = msgspec.msgpack.encode(part)
+        link = link_of(link, payload)
+        content += encode_frame(link, payload)
+    return MemoryDisk({**disk.files, name: content}), name
+
+
+def deflated(data: bytes) -> bytes:
+    deflate = compressobj(wbits=-15)
+    return deflate.compress(data) + deflate.flush()
+
+
+@pytest.mark.parametrize(
+    ("block", "length", "told"),
+    [
+        (deflated(bytes(50_000_000)), None, "they unpack to more than 16 times the "),
+        (deflated(bytes(1000)), 1 << 40, "its ticks are said to have 1,099,511,627,776 bytes"),
+        (deflated(bytes(1000)), -(1 << 20), "its ticks are said to have -1,048,576 bytes"),
+        (deflated(msgspec.msgpack.encode([b"tick"]))[:-1], None, "payloads is cut off"),
+    ],
+    ids=["a bomb", "too long", "below 0", "cut off"],
+)
+def test_a_segment_takes_no_more_memory_than_its_ticks_need(block: bytes, length: int | None, told: str) -> None:
+    disk, name = with_block(block, length)
+    for read in (read_segment, lambda disk, name: [*columns_of(disk, name)]):
+        with pytest.raises(DamagedError, match=told):
+            read(disk, name)
+
+
+def test_a_segment_with_more_ticks_than_it_says_is_damaged() -> None:
+    disk, name = with_block(deflated(msgspec.msgpack.encode([b"tick"] * 10_000)))
+    with pytest.raises(DamagedError, match="its ticks do not lead to the link that its head names"):
+        read_segment(disk, name)

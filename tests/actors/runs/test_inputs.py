@@ -12,12 +12,14 @@ import pytest
 
 from actors import read_config, resume, run
 from actors.core.errors import RunDirectoryError
+from actors.factory.oracle_backends import check_oracle
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.inputs import LARGE_BYTES, inputs_of, keep
+from actors.runs.inputs import LARGE_BYTES, inputs_of, keep, keep_those_of
 from actors.runs.replay import replay
 from actors.runs.resume import read_resolved
 from prism.config import Config
 from prism.errors import ConfigError, InputError
+from prism.llm.tape import TapeError
 from tests.own_domains import path_restored, write_study
 
 pytestmark = pytest.mark.long
@@ -126,6 +128,38 @@ def test_a_tape_to_replay_is_kept_once_it_is_whole() -> None:
     assert inputs_of(config, {}).config.oracle.tape_path == name
     Path("tape.sqlite-wal").touch()
     assert inputs_of(config, {}).config.oracle.tape_path == "tape.sqlite"
+
+
+def test_the_only_copy_of_an_input_is_not_removed_when_it_is_damaged() -> None:
+    Path("ties.csv").write_text(TIES)
+    started("run", **{"population.graph.path": "ties.csv"})
+    run_directory, damaged = RunDirectory(Path("run")), kept("run", "ties.csv")
+    name = damaged.relative_to("run").as_posix()
+    damaged.chmod(0o644)
+    damaged.write_text(TIES[:-2])
+    with pytest.raises(RunDirectoryError, match=r"ties\.csv: is not what the run has kept; bring along"):
+        keep(run_directory, inputs_of(read_resolved(Path("run", CONFIG)), {name: damaged.parent.name}))
+    assert damaged.read_text() == TIES[:-2]
+
+
+def test_an_input_that_its_parent_has_lost_is_not_removed_from_a_fork(tmp_path: Path) -> None:
+    Path("ties.csv").write_text(TIES)
+    for name in ("parent", "child"):
+        started(name, **{"population.graph.path": "ties.csv"})
+    kept("parent", "ties.csv").unlink()
+    config = read_resolved(Path("child", CONFIG))
+    with pytest.raises(RunDirectoryError):
+        keep_those_of(RunDirectory(Path("parent")), RunDirectory(Path("child")), config)
+    assert kept("child", "ties.csv").read_text() == TIES
+
+
+def test_a_kept_tape_of_other_content_is_not_read() -> None:
+    name = f"inputs/{sha256(b'answers').hexdigest()}/tape.sqlite"
+    Path(name).parent.mkdir(parents=True)
+    Path(name).write_text("other answers")
+    config = configured(**{"oracle.backend": "ollama", "oracle.tape": "replay", "oracle.tape_path": name})
+    with pytest.raises(TapeError, match=r"tape\.sqlite: is not what the run has kept; bring along"):
+        check_oracle(config)
 
 
 def test_a_lost_input_is_one_line_that_says_what_to_bring(tmp_path: Path) -> None:
