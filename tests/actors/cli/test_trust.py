@@ -24,6 +24,7 @@ import pytest
 from actors.cli.app import cli
 from actors.factory.kept_inputs import sources_of, sources_sha256
 from actors.runs.directory import CONFIG
+from actors.runs.trust import unknown_code_of
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.process]
@@ -361,6 +362,52 @@ def test_a_packed_run_is_looked_at_and_unpacked_without_its_code(made: Made, str
     assert stranger.prism("replay", "-q", str(packed), "--trust").returncode == 0
     assert stranger.prism("replay", "-q", str(tmp_path / "unpacked")).returncode == 0  # it is known by what it says
     stranger.has_imported()
+
+
+STUDY = """question: Are they keen?
+base: run/config.yaml
+design: {conditions: {short: {}, long: {simulation.rounds: 3}}}
+seeds: 2
+measures: {activations: activations}
+"""
+FIT = """question: Which interest fits?
+base: run/config.yaml
+parameters: {population.ambiguity: {low: 0.1, high: 0.2}}
+targets: {activations: {measure: activations, value: 3, tolerance: 1, source: a panel}}
+budget: 200
+"""
+STUDIES = {("experiment", "plan"): STUDY, ("experiment",): STUDY, ("calibrate", "plan"): FIT, ("calibrate",): FIT}
+
+
+@pytest.mark.parametrize("command", STUDIES)
+def test_a_study_of_a_strangers_configuration_runs_its_code_with_trust_alone(
+    command: tuple[str, ...], made: Made, stranger: Person, tmp_path: Path
+) -> None:
+    (tmp_path / "study.yaml").write_text(STUDIES[command])
+    words = (*command, str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out"))
+    ended = stranger.prism(*words)
+    assert not stranger.has_imported()
+    assert (ended.returncode, f"{made.code} (sha256 " in ended.stderr) == (2, True), ended.stderr
+    assert "allow it with --trust" in ended.stderr
+    if command != ("calibrate",):  # which takes minutes
+        ended = stranger.prism(*words, "--trust")
+        assert stranger.has_imported(), ended.stderr
+        assert "--trust" not in ended.stderr
+
+
+@pytest.mark.parametrize("broken", [CONFIG, "config-until-4.yaml"])
+def test_a_configuration_that_cannot_be_read_does_not_hide_the_code_of_the_others(
+    broken: str, made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    run = tmp_path / "run"
+    shutil.copytree(made.maker.place / "run", run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["forks"] = [{"parent": "p", "tick": 4, "digest": "0" * 64, "config": "config-until-4.yaml"}]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    shutil.copy(run / CONFIG, run / "config-until-4.yaml")
+    (run / broken).write_text("population: {size: none}\n")
+    assert {file.name for code in unknown_code_of(run) for file in code.sources} == {"roads.py"}
 
 
 @pytest.mark.network
