@@ -76,6 +76,7 @@ class Draw(IntEnum):
     MARGIN = 27
     CHART = 28
     CHANGE = 29
+    HOMOPHILY = 30
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

@@ -26,8 +26,8 @@ from prism.wording import counted
 
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
-TOLD = ("feed", "behaviour", "margins", *SIZE_TOTALS)
-"""The entries of a world of feeds that have tables of their own, or that the first sentence tells."""
+TOLD = ("feed", "behaviour", "margins", "homophily", *SIZE_TOTALS)
+"""The entries of a world of feeds that have tables of their own, or that the beginning or the first sentence tells."""
 
 IDS = ("root_post",)
 """The entries that are ids: they are looked up elsewhere, so they have no commas."""

@@ -44,10 +44,11 @@ class KnownMeasures:
     def __init__(self, config: Config) -> None:
         domain = _small(config)
         totals = domain.world.totals()
-        self._columns = columns_of_rounds(domain)
+        measures = config.population.measures
+        self._columns = (*columns_of_rounds(domain), *measures)
         self._attributes = config.population.attributes
         world = _own_entries(totals) if is_own(config) else _entries(totals, "")
-        self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world}
+        self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
         """Return what is wrong with a measure; empty if runs have it, or if they alone can tell.

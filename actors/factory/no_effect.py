@@ -16,6 +16,7 @@ from prism.config import Config, InterventionConfig
 from prism.config.attributes import PLACE as ATTRIBUTES
 from prism.config.interventions import CHANGEABLE, planned, with_settings
 from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.config.measures import measure_name
 from prism.domain import Domain
 from prism.expressions import expression_of
 from prism.social.population import Population
@@ -168,6 +169,8 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(name.replace("author.", _AGENT, 1) for each in rankings(config) for name in each.fields),
         f"{_AGENT}{config.feed.across}",
         *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
+        *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),
+        f"{_AGENT}{config.population.graph.homophily.by}",
     }
     asks_model = config.oracle.backend != "choice" and config.statechart.oracle_enabled
     for name, attribute in declared.items():

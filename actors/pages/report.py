@@ -30,7 +30,7 @@ from actors.pages.run_tables import (
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
 from actors.pages.words import count, listed, plural
-from actors.pages.world_charts import economy_charts, world_chart
+from actors.pages.world_charts import economy_charts, measures_chart, world_chart
 from actors.results.audience import Audience
 from actors.results.beside import made_of, read_beside
 from actors.results.compared import compared_runs, side_in_words
@@ -148,6 +148,7 @@ def _sections(
     makers: list[Callable[[], Section | None]] = [
         lambda: _glance(runs, groups, differences),
         lambda: _cascades(groups, real),
+        lambda: _measures(groups),
         lambda: _economy(groups, real),
         lambda: _world(groups),
         lambda: _states(groups),
@@ -316,6 +317,14 @@ def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
     if charts and len(charts) < 2:
         parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
     return Section("economy", "The economy", parts)
+
+
+def _measures(groups: Sequence[RunGroup]) -> Section | None:
+    if not groups[0].first.config.population.measures:
+        return None
+    chart = measures_chart(groups)
+    nothing = "Fewer than two rounds were run, or not all runs have the measures of the first one."
+    return Section("measures", "People and ties", [grid([chart], "measures") if chart else missing(nothing)])
 
 
 def _world(groups: Sequence[RunGroup]) -> Section | None:

@@ -48,26 +48,14 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
     first = groups[0].first
     if any(len(run.rounds.get("round", ())) < 2 for group in groups for run in group.runs):
         return None
-    if first.config.simulation.domain == "social":
+    is_social = first.config.simulation.domain == "social"
+    if is_social:
         names = [name for name in PEOPLE_COLUMNS if name in first.rounds]
     else:
         names = [name for name in first.rounds if name not in ENGINE_COLUMNS and any(first.rounds[name])]
     if not names:
         return None
-    is_social = first.config.simulation.domain == "social"
-    kept = names[:PANELS_MAX]
-    drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
-    for axes, name in zip(rows, kept, strict=True):
-        for place, group in enumerate(groups):
-            line = line_of(group, lambda run, name=name: _values(run, name, is_social))  # type: ignore[misc]
-            draw_line(axes, line, place)
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-        axes.margins(x=0)
-        mark_interventions(axes, groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
-        plain_numbers(axes.yaxis, ticks=2)
-        label(axes, "", f"{name.replace('_', ' ')}{' in a round' if is_social else ''}")
-    plain_numbers(rows[-1].xaxis, whole=True)
-    rows[-1].set_xlabel("round", loc="right")
+    drawn = _over_rounds(groups, names, are_totals=is_social)
     ends = {name: first.rounds[name][-1] for name in names}
     told = ", ".join(f"{count(value)} {name}" for name, value in list(ends.items())[:4]) if is_social else ""
     reading = (
@@ -76,22 +64,69 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
         else "The numbers of the world at the end of each round."
     ) + band_note(groups)
     reading += interventions_note(groups)
-    left = len(names) - len(kept)
-    if left:
-        reading += f" {plural(left, 'number')} more are in rounds.csv."
-    columns = ("round", *(name.replace("_", " ") for name in names))
-    table_rows = [
-        (count(number), *(f"{first.rounds[name][at]:,.6g}" for name in names))
-        for at, number in enumerate(first.rounds["round"])
-    ]
     title = "What people did" if is_social else "The world over time"
-    return Chart(title, drawn, reading, Table(columns, table_rows), key=group_key(groups))
+    return Chart(title, drawn, reading + _left_out(names), _rounds_table(first, names), key=group_key(groups))
 
 
-def _values(run: RunRecord, name: str, is_social: bool) -> tuple[list[float], list[float]]:
+def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
+    """Return the measures of people and ties over the rounds.
+
+    None if none were asked for, or there are fewer than two whole rounds.
+    """
+    first = groups[0].first
+    every = [run for group in groups for run in group.runs]
+    names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
+    if not names or any(len(run.rounds["round"]) < 2 for run in every):
+        return None
+    drawn = _over_rounds(groups, names, are_totals=False)
+    name = names[0]
+    of = f" of {first.label}" if len(every) > 1 else ""
+    reading = (
+        f"The {name.replace('_', ' ')}{of} goes from {first.rounds[name][0]:.3g} at the end of the first round to "
+        f"{first.rounds[name][-1]:.3g} at the end of the last one. docs/measures.md defines the measures."
+        f"{band_note(groups)}{interventions_note(groups)}{_left_out(names)}"
+    )
+    return Chart("People and ties", drawn, reading, _rounds_table(first, names), key=group_key(groups))
+
+
+def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], *, are_totals: bool) -> Figure:
+    """Return a panel over the rounds for each of the first columns; of totals, what happened in each round."""
+    kept = names[:PANELS_MAX]
+    drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
+    for axes, name in zip(rows, kept, strict=True):
+        for place, group in enumerate(groups):
+            line = line_of(group, lambda run, name=name: _values(run, name, are_totals))  # type: ignore[misc]
+            draw_line(axes, line, place)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.margins(x=0)
+        mark_interventions(axes, groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
+        plain_numbers(axes.yaxis, ticks=2)
+        label(axes, "", f"{name.replace('_', ' ')}{' in a round' if are_totals else ''}")
+    plain_numbers(rows[-1].xaxis, whole=True)
+    rows[-1].set_xlabel("round", loc="right")
+    return drawn
+
+
+def _rounds_table(run: RunRecord, names: Sequence[str]) -> Table:
+    """Return columns of the rounds of a run as a table."""
+    columns = ("round", *(name.replace("_", " ") for name in names))
+    rows = [
+        (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
+        for at, number in enumerate(run.rounds["round"])
+    ]
+    return Table(columns, rows)
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """Return a sentence on the columns that have no panel; empty if all have one."""
+    left = len(names) - PANELS_MAX
+    return f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
+
+
+def _values(run: RunRecord, name: str, are_totals: bool) -> tuple[list[float], list[float]]:
     column = run.rounds.get(name, [])
     places = run.rounds.get("round", [])[: len(column)]
-    if not is_social:
+    if not are_totals:
         return places, column
     before = [0.0, *column[:-1]] if places and places[0] == 1 else [column[0], *column[:-1]] if column else []
     return places, [now - then for now, then in zip(column, before, strict=True)]

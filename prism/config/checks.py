@@ -13,6 +13,8 @@ from prism.clock import SimulatedClock, whole_ticks
 from prism.config.attributes import PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
+from prism.config.measures import GROUPS, measure_problem
+from prism.config.measures import PLACE as MEASURES
 from prism.config.model import (
     ColumnsConfig,
     EconomyConfig,
@@ -26,6 +28,7 @@ from prism.config.model import (
     SimulationConfig,
     StatechartConfig,
 )
+from prism.expectations import guess
 from prism.quarter import Period, Quarter
 
 SHIPPED_DOMAINS = ("social", "economy")
@@ -75,6 +78,8 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _column_conflicts(population),
             _attribute_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
+            _homophily_conflicts(population),
+            _measure_conflicts(population, simulation),
             _turn_conflicts(oracle, statechart) if simulation.domain == "economy" else (),
             _method_conflicts(simulation, llm),
             _choice_conflicts(population, oracle),
@@ -243,6 +248,43 @@ def _graph_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
         misfit = find_misfit(population.graph, population.size)
         if misfit is not None:
             yield Conflict(keys=misfit.keys, problem=misfit.problem)
+
+
+def _homophily_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield what is wrong with a homophily that was asked for."""
+    graph, by, share = population.graph, population.graph.homophily.by, population.graph.homophily.share
+    key = "population.graph.homophily"
+    if (by is None) != (share is None):
+        given, missing = ("share", "by") if by is None else ("by", "share")
+        yield Conflict(
+            keys=(f"{key}.{given}", f"{key}.{missing}"),
+            problem=f"expected both by and share, or neither: {missing} is missing",
+        )
+    if by is None or share is None:
+        return
+    if by not in population.attributes:
+        known = guess(by, list(population.attributes)) if population.attributes else f"{PLACE} declares none"
+        yield Conflict(keys=(f"{key}.by", PLACE), problem=f"no attribute {by!r}: {known}")
+    elif (kind := population.attributes[by].type) not in GROUPS:
+        problem = f"expected an attribute of type {' or '.join(GROUPS)}, got {by} of type {kind}"
+        yield Conflict(keys=(f"{key}.by", f"{PLACE}.{by}"), problem=problem)
+    if graph.path is not None or graph.kind == "profiles":
+        source = "population.graph.path" if graph.path is not None else "population.graph.kind"
+        problem = "homophily is for generated ties: expected none of it, because the ties come from a file"
+        yield Conflict(keys=(f"{key}.by", source), problem=problem)
+
+
+def _measure_conflicts(population: PopulationConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
+    """Yield the measures that cannot be had."""
+    for place, name in enumerate(population.measures):
+        key = f"{MEASURES}[{place}]"
+        if problem := measure_problem(name, population.attributes):
+            yield Conflict(keys=(key, PLACE), problem=problem)
+        elif name in population.measures[:place]:
+            yield Conflict(keys=(key,), problem=f"expected measures that differ, got {name} more than once")
+    if population.measures and simulation.domain != "social":
+        problem = f"expected no measures of people in the domain {simulation.domain}, which has no follow ties"
+        yield Conflict(keys=(MEASURES, "simulation.domain"), problem=problem)
 
 
 def _turn_conflicts(oracle: OracleConfig, statechart: StatechartConfig) -> Iterator[Conflict]:

@@ -153,6 +153,19 @@ class DwellConfig(Section, frozen=True, kw_only=True):
 TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
 
 
+class HomophilyConfig(Section, frozen=True, kw_only=True):
+    """The share of generated ties between people with the same value of an attribute: docs/homophily.md."""
+
+    by: Annotated[
+        str | None,
+        Meta(description="attribute of type text or bool by which people are alike; none: ties depend on no attribute"),
+    ] = None
+    share: Annotated[
+        Share | None,
+        Meta(description="share of all ties that join people with the same value of it; the E-I index is 1 - 2 share"),
+    ] = None
+
+
 class GraphConfig(Section, frozen=True, kw_only=True):
     """The follow graph: generated, read from a file, or taken from the profiles."""
 
@@ -199,6 +212,7 @@ class GraphConfig(Section, frozen=True, kw_only=True):
     blocks: Annotated[int, Meta(ge=1, description="stochastic_block: number of equal communities")] = 5
     mixing: Annotated[Share, Meta(description="stochastic_block: share of ties that leave the community")] = 0.1
     rewiring: Annotated[Share, Meta(description="watts_strogatz: share of ties rewired at random")] = 0.1
+    homophily: HomophilyConfig = HomophilyConfig()
 
 
 Column = Annotated[str, Meta(min_length=1)] | None
@@ -402,6 +416,13 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             description="tables of shares, .csv or .tsv, that attributes of synthetic people are drawn from: "
             "docs/margins.md"
+        ),
+    ] = ()
+    measures: Annotated[
+        tuple[Annotated[str, Meta(min_length=1)], ...],
+        Meta(
+            description="measures of people and their ties at the end of each round, columns of rounds.csv, such as "
+            "gini_followers or ei_index_party: docs/measures.md"
         ),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()

@@ -99,7 +99,8 @@ class SocialDomain:
         """Lines that say how the files of profiles, ties and margins were understood."""
         people = self.population
         graph = graph_lines(self.config.population.graph.path, people.graph)
-        return (*people.understood, *graph, *(() if people.margins is None else people.margins.lines))
+        alike = () if people.homophily is None else (str(people.homophily),)
+        return (*people.understood, *graph, *(() if people.margins is None else people.margins.lines), *alike)
 
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""

@@ -205,7 +205,12 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
             made = _watts_strogatz(config, size)
         else:
             made = _stochastic_block(config, size)
-    return from_igraph(made, mutual=config.kind != "power_law")
+    return from_igraph(made, mutual=is_mutual(config))
+
+
+def is_mutual(config: GraphConfig) -> bool:
+    """Return whether all ties of the generator are friendships."""
+    return config.kind != "power_law"
 
 
 def from_igraph(graph: igraph.Graph, *, mutual: bool, names: Sequence[str] | None = None) -> FollowGraph:

@@ -301,6 +301,15 @@ class DrawnMargins:
         }
         return {name: values[name] for name in self._margins.declared}
 
+    def attribute(self, name: str) -> list[Value]:
+        """Return the value that each person has of an attribute."""
+        margins, seed = self._margins, self._seed
+        if name not in margins.names:
+            return [draw_attribute(person, seed, name, margins.others[name]) for person in range(self._size)]
+        places = np.unravel_index(self._cell_of, margins.shares.shape)[margins.names.index(name)].tolist()
+        declared = margins.narrowed[name]
+        return [draw_attribute(person, seed, name, declared[place]) for person, place in enumerate(places)]
+
 
 def _narrowed(declaration: AttributeConfig, category: Category) -> AttributeConfig:
     if category.low == category.high:

@@ -143,6 +143,8 @@ class Network:
         self._taken = 0
         """The number of the first post that has not been taken in."""
         self._sigma = quality_sigma
+        self.reshares_received: Ints | None = None
+        """How often each person's posts were reshared, of those posts themselves; None if nobody asks."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
 
@@ -256,6 +258,7 @@ class Network:
         self._check_limits(tick)
         t, count = self.state.t, int(self.state.t.counts.posts[EVENTS])
         t.counts.posts[EVENTS] = 0
+        self._count_reshares(t.events[:count])
         number, self._taken = self._taken, int(t.counts.posts[END])
         for event in t.events[:count].tolist():
             who, what = event[WHO], event[WHAT]
@@ -274,6 +277,12 @@ class Network:
                     row = self.state.cascade_rows(t.posts[self.living.rows(np.array([number])), CASCADE])
                     t.worth[row, QUALITY] = drawn_quality(self.seed, who, tick, self._sigma)
                 number += 1
+
+    def _count_reshares(self, events: Ints) -> None:
+        """Count, if anybody asks, the reshares among these rows of events, each for the author of the post reshared."""
+        if self.reshares_received is not None:
+            shared = events[events[:, WHAT] == RESHARE, ABOVE]
+            np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
 
     def _check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post."""
@@ -416,6 +425,8 @@ class Network:
             yield from pack_rows(name, rows)
         if any(self.tie_counts.values()):
             yield from pack_items("tie_counts", self.tie_counts)
+        if self.reshares_received is not None:
+            yield from pack_array("reshares_received", self.reshares_received)
         if self.state.t.settings.exposure != ONCE:
             yield from self._roots("exposed_roots", "exposed")
             for posts in self.state.ring("exposed_posts").blocks():
@@ -452,6 +463,8 @@ class Network:
             state.t.counts.done[_COUNTED[name]] = count
         self._restore_ties(columns)
         self.from_outside = columns.value("from_outside", int)
+        if self.reshares_received is not None:
+            self.reshares_received[:] = columns.array("reshares_received")
         timelines = columns.rows("timelines")
         self.cascades.restore(columns)
         self.living.restore(posts)

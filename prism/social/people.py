@@ -57,7 +57,10 @@ class People:
             column = np.empty(len(self._personas), dtype=object)
             column[:] = [persona.interests for persona in self._personas]
             return column
-        values = [persona.attributes.get(name) for persona in self._personas]
+        if isinstance(self._personas, SyntheticPeople):
+            values = self._personas.attribute(name)
+        else:
+            values = [persona.attributes.get(name) for persona in self._personas]
         kinds = {type(value) for value in values}
         if kinds <= {int, float} or kinds in ({bool}, {str}):
             return np.array(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -10,12 +11,16 @@ from prism.config.interventions import numbered
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
 from prism.expectations import found
-from prism.social.graph import FollowGraph, generate
+from prism.social.graph import FollowGraph, generate, is_mutual
+from prism.social.homophily import Homophily, wired
 from prism.social.hours import relative
 from prism.social.margins import DrawnMargins, Margins
+from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.profiles import Profile, Profiles, personas_from_profiles
 from prism.social.synthetic import SyntheticPeople
+
+HOMOPHILY: Final = "population.graph.homophily.by"
 
 
 class Population(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +31,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
             hours are alike.
         understood: how the file of profiles was understood, in lines.
         margins: the tables that attributes were drawn from; None without any.
+        homophily: the share of ties between equals that was asked for and came out; None if ties depend on no
+            attribute.
 
     Raises:
         ValueError: there is not one persona for each person of the graph.
@@ -36,6 +43,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     hours: tuple[float, ...] = ()
     understood: tuple[str, ...] = ()
     margins: DrawnMargins | None = None
+    homophily: Homophily | None = None
 
     def __post_init__(self) -> None:
         if len(self.personas) != self.graph.size:
@@ -116,13 +124,33 @@ def build_population(  # noqa: PLR0913  # each kind of input once
         if profiles
         else SyntheticPeople(graph.size, seed, config, drawn)
     )
+    alike = None
+    if (by := config.graph.homophily.by) is not None:
+        on_step(f"joining people with the same {by}")
+        graph, alike = _alike(config, graph, personas, seed)
     return Population(
         personas=personas,
         graph=graph,
         hours=() if hours is None else relative(hours),
         understood=profiles.understood if isinstance(profiles, Profiles) else (),
         margins=drawn,
+        homophily=alike,
     )
+
+
+def _alike(
+    config: PopulationConfig, graph: FollowGraph, personas: Sequence[Persona], seed: int
+) -> tuple[FollowGraph, Homophily]:
+    """Return a generated graph with the configured share of ties between equals.
+
+    Raises:
+        ConfigError: people have no such attribute.
+    """
+    by, share = config.graph.homophily.by, config.graph.homophily.share
+    values = People(personas).column(f"agent.{by}")
+    if by is None or share is None or values is None:
+        raise ConfigError("configuration", "expected an attribute that everybody has, and a share", key=HOMOPHILY)
+    return wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
 
 
 def _unread(name: str, needed: str) -> ConfigError:

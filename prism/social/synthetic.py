@@ -17,9 +17,10 @@ from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from prism.columns import Ints, ascending, distinct, places_in_lists, runs
+from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, pick, uniforms
-from prism.social.attributes import Attributes, drawn_attributes
+from prism.social.attributes import Attributes, draw_attribute, drawn_attributes
 from prism.social.margins import DrawnMargins
 from prism.social.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
 from prism.social.traits import TRAITS_OF
@@ -185,6 +186,17 @@ class SyntheticPeople(Sequence[Persona]):
         ):
             force_setattr(made, field, value)
         return made
+
+    def attribute(self, name: str) -> Sequence[Value | None]:
+        """Return the value that each person has of an attribute; None if they have none."""
+        if name not in self._config.attributes:
+            return [None] * self._size
+        if self._margins is not None:
+            return self._margins.attribute(name)
+        declaration = self._config.attributes[name]
+        if not declaration.is_complete:
+            return [None] * self._size
+        return [draw_attribute(person, self._seed, name, declaration) for person in range(self._size)]
 
     def _attributes(self, person: int) -> Attributes:
         if self._margins is not None:

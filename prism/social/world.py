@@ -43,6 +43,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
 from prism.social.field_source import FieldTables, reads_draw, reads_view
 from prism.social.hours import hour_at
+from prism.social.measured import Moment
 from prism.social.network import EFFECTS, Network
 from prism.social.people import People
 from prism.social.population import Population
@@ -121,6 +122,8 @@ class SocialWorld(World):
             config.population.relevance,
             config.population.quality_sigma,
         )
+        if any(name.endswith("_reshares") for name in config.population.measures):
+            self.network.reshares_received = np.zeros(population.size, dtype=np.int64)
         delays = {delay.trigger for delay in behaviour.delays.values()}
         self.triggers_known = ["", *TRIGGERS, *sorted(delays - {*TRIGGERS})]
         """The names of all triggers, by their number."""
@@ -416,7 +419,16 @@ class SocialWorld(World):
             "feed": self.realised.feed(self.config.feed.fill),
             "behaviour": self.realised.behaviour(self.ticks, engagements, done),
             "margins": {} if self.population.margins is None else self.population.margins.records,
+            "homophily": {} if self.population.homophily is None else self.population.homophily.record,
+            **self._measured(),
         }
+
+    def _measured(self) -> dict[str, float]:
+        """Return the measures of people and ties that were asked for, as they are now."""
+        received = self.network.reshares_received
+        reshares = np.zeros(self.population.size, dtype=np.int64) if received is None else received
+        moment = Moment(self.network.state.t.ties.followers, reshares, self.traits.column)
+        return moment.measured(self.config.population.measures)
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""
