@@ -75,6 +75,19 @@ def below(bound: Any, key: Any, agent: Any, tick: Any, draw: Any, index: Any) ->
     return (int(drawn_bits(key, agent, tick, draw, index)) * int(bound)) >> 64
 
 
+@kernel
+def pick(weights: Any, count: Any, total: Any, draw: Any) -> Any:
+    """Return what `prism.rng.pick` does, of the first weights, by their sum; -1 if none is above zero."""
+    mark, last = draw * total, -1
+    for place in range(count):
+        if weights[place] > 0.0:
+            last = place
+        mark -= weights[place]
+        if mark < 0.0:
+            return place
+    return last
+
+
 def _mixed_words(bits: Any) -> Any:
     """Return what `mixed_bits` does."""
     bits = bits + _GOLDEN

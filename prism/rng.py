@@ -31,8 +31,6 @@ HASHES_AT_ONCE = 8192
 """Hashes for which the processor's cache has room: more at once take twice the time each."""
 FEW: Final = 100
 """So few draws are made one by one: what numpy takes for its calls is as long as 150 hashes."""
-FEW_PICKS: Final = 32
-"""So few picks are made one by one, for the same reason."""
 SECRET: Final = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
 """The first words of the constant that xxh3 mixes into every key."""
 
@@ -203,32 +201,6 @@ def pick(weights: Sequence[float], unit: float) -> int:
         if mark < 0.0:
             return index
     return max(index for index, weight in enumerate(weights) if weight > 0.0)
-
-
-def picks(
-    weights: Sequence[Sequence[float]], rows: Sequence[int] | NDArray[np.int64], units: NDArray[np.float64]
-) -> NDArray[np.intp]:
-    """Return `pick` of each unit, bit for bit, by the weights of the row at the same place.
-
-    Raises:
-        ValueError: as `pick`.
-    """
-    if len(units) <= FEW_PICKS:
-        return np.array([*map(pick, map(weights.__getitem__, rows), units.tolist())], dtype=np.intp)
-    table, totals = np.array(weights), np.array(list(map(math.fsum, weights)))
-    if not (totals > 0.0).all():
-        raise ValueError(f"weights must have a positive sum, got {weights[int(np.argmin(totals > 0.0))]}")
-    marks = units * totals[rows]
-    found: NDArray[np.intp] = (table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0.0, axis=1))[
-        rows
-    ]  # the last one with a weight
-    is_open = np.ones(len(units), dtype=np.bool_)
-    for place in range(table.shape[1]):
-        marks -= table[rows, place]
-        hit = is_open & (marks < 0.0)
-        found[hit] = place
-        is_open &= ~hit
-    return found
 
 
 def mixing_key(seed: int, draw: int) -> np.uint64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 import subprocess
@@ -11,16 +12,21 @@ from random import Random
 from statistics import NormalDist
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from prism import kernels, rng
 from prism.kernel_delays import normal_quantile
-from prism.kernel_rng import below, keys_of, unit
+from prism.kernel_rng import below, keys_of, pick, unit
+from prism.social.choice_kernel import sum_by_parts
 from tests.paths import ROOT
 
 BOTH = """
 import json, sys
 from random import Random
+import numpy as np
 from prism import kernels, kernel_delays, kernel_rng
+from prism.social import choice_kernel
 if sys.argv[1] == "compiled":
     kernels.compile_kernels()
 random, found = Random(5), []
@@ -31,6 +37,8 @@ for _ in range(2000):
     found.append(int(kernel_rng.below(random.randrange(1, 1000), key, agent, tick, draw, index)))
     law, first, second = random.randrange(4), random.uniform(1, 40), random.uniform(0, 3)
     found.append(int(kernel_delays.delay_ticks(law, first, first + second, random.random())))
+    shares = np.array([random.random() ** random.randrange(1, 40) for _ in range(random.randrange(1, 9))])
+    found.append(float(choice_kernel.exact_sum(shares, shares.copy())).hex())
 print(json.dumps([kernels.are_compiled(), found]))
 """
 RUN = ["-m", "actors.cli", "run", "configs/default.yaml", "--quiet", "--set", "run.activation=compiled"]
@@ -59,6 +67,26 @@ def test_draws_of_kernels_are_those_of_the_generator() -> None:
         assert unit(key, agent, tick, 14, index) == rng.uniform(seed, agent, tick, 14, index)
         bound = 1 + index % 99
         assert below(bound, key, agent, tick, 14, index) == rng.integer(bound, seed, agent, tick, 14, index)
+
+
+WEIGHTS = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=12)
+
+
+@given(WEIGHTS.filter(any), st.floats(0.0, 1.0, exclude_max=True))
+def test_a_pick_of_a_kernel_is_that_of_the_generator(weights: list[float], drawn: float) -> None:
+    assert pick(weights, len(weights), math.fsum(weights), drawn) == rng.pick(weights, drawn)
+
+
+def test_a_kernel_picks_nothing_where_nothing_has_weight() -> None:
+    assert pick([0.0, math.nan], 2, math.nan, 0.5) == -1
+
+
+@given(st.lists(st.floats(-1e100, 1e100), max_size=9))
+@example([1.0, 2.0**-53, 2.0**-110])
+@example([1.0, 2.0**-53, -(2.0**-110)])
+@example([1e100, 1.0, -1e100])
+def test_a_sum_by_parts_is_rounded_once_as_pythons(values: list[float]) -> None:
+    assert sum_by_parts(values, [0.0] * len(values)) == math.fsum(values)
 
 
 def test_the_quantile_of_a_normal_deviate_is_pythons_to_the_last_bit() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, picks, uniform, uniforms
+from prism.rng import WORLD, Draw, GraphRandom, integer, normal, pick, uniform, uniforms
 from tests.social.scalar_feed import sample
 
 SEEDS = st.integers(0, 2**63 - 1)
@@ -146,20 +146,6 @@ def test_every_key_is_as_likely_to_be_in_a_sample() -> None:
     keys = np.arange(50, dtype=np.uint64) << np.uint64(33)
     counts = Counter(place for agent in range(4000) for place in sample(keys, 10, 7, agent, 0, 15).tolist())
     assert sum((counts[place] - 800) ** 2 / (800 * 0.8) for place in range(50)) < 85.4  # chi-square, 49 degrees, 0.001
-
-
-@given(st.lists(st.tuples(*[st.floats(0.0, 1e6)] * 4).filter(lambda each: sum(each) > 0.0), min_size=1, max_size=5))
-def test_picks_are_the_picks_of_each_unit(weights: list[tuple[float, ...]]) -> None:
-    rows = [place % len(weights) for place in range(40)]
-    units = np.append(uniforms(1, np.arange(39), 0, Draw.INTENTION), math.nextafter(1.0, 0.0))
-    alone = [pick(weights[row], unit) for row, unit in zip(rows, units.tolist(), strict=True)]
-    assert picks(weights, rows, units).tolist() == alone
-
-
-@pytest.mark.parametrize("count", [1, 100])
-def test_picks_from_nothing_are_refused(count: int) -> None:
-    with pytest.raises(ValueError, match=r"weights must have a positive sum, got [\[(]0.0, 0.0"):
-        picks([(1.0, 0.0), (0.0, 0.0)], [1] * count, np.full(count, 0.5))
 
 
 @pytest.mark.parametrize("count", [0, 7, 20_000])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -205,8 +205,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     def relevance(self, view: PostView) -> float:
         """Return the relevance of a post to the person: the sum of its parts by `weights`, and 1 if it is more."""
-        relevance: float = relevance_of(view, self.weights)
-        return relevance
+        return relevance_of(view, self.weights)
 
     def should_engage(self, view: PostView) -> bool:
         """Return whether the post's relevance reaches the engagement threshold."""
@@ -247,12 +246,8 @@ class SocialAgent(StatefulAgent[AgentState]):
         return Draft(effect or "", written.text, written.reason) if written.text else effect
 
 
-def relevance_of(view: Any, weights: RelevanceConfig, least: Callable[[Any, float], Any] = min) -> Any:
-    """Return the relevance of a post: the sum of its parts by `weights`, and 1 if it is more.
-
-    Args:
-        view: one person's view of a post, or the views of many in columns; `least`: the lesser of two, for these.
-    """
+def relevance_of(view: PostView, weights: RelevanceConfig) -> float:
+    """Return the relevance of a post: the sum of its parts by `weights`, and 1 if it is more."""
     relevance = (
         weights.topic_match * view.topic_match
         + weights.followed * view.followed
@@ -261,7 +256,7 @@ def relevance_of(view: Any, weights: RelevanceConfig, least: Callable[[Any, floa
     )
     if weights.exposure:
         relevance += weights.exposure * (view.exposures - 1)
-    return least(relevance, 1.0)
+    return min(relevance, 1.0)
 
 
 def _with_threshold(persona: Persona, threshold: float) -> Persona:

@@ -17,10 +17,9 @@ coefficients are configuration, plausible and UNCALIBRATED.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import reduce
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -33,35 +32,32 @@ from prism.columns import Ints
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
-from prism.rng import Draw, pick, picks
+from prism.kernel_rng import keys_of
+from prism.rng import Draw, pick
+from prism.social import choice_kernel
 from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SEEN_COLUMNS, SPREADS, WEIGHTS
 from prism.social.effects import Effect
 from prism.social.people import People
 from prism.social.persona import Persona
-from prism.social.post import PostView, drawn_about
-from prism.social.seen import SeenPosts
+from prism.social.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 Floats = NDArray[np.float64]
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
-FEWEST = 4
-"""The fewest questions that are answered at once: fewer are answered sooner one by one."""
 KNOWN_MAX: Final = 100_000
 """The most distributions that are kept until somebody compares them with the choice."""
 
+_seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
+"""The fields of a view in the columns of `prism.social.choice_kernel`."""
 
-class _Terms(NamedTuple):
-    """The terms of V that all options share which engage."""
 
-    topic: float
-    tie: float
-    activity: float
-    popularity: float
-    fatigue: float
-    quality: float
-    exposure: float
-    own: float
+class _Options(NamedTuple):
+    """The options of a kind of question, as kernels read them: a constant and a form each."""
+
+    constants: Floats
+    forms: Ints
 
 
 class ChoiceOracle(Oracle[AgentState]):
@@ -89,10 +85,14 @@ class ChoiceOracle(Oracle[AgentState]):
             Effect.RESHARE: coefficients.reshare,
         }
         self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
-        self._at_once: dict[tuple[str, ...], dict[str, str]] = {}
-        """`{(state, trigger, *options): {option: the effect of the row that leads to it}}`."""
+        self._weights = np.array([getattr(coefficients, name) for name in WEIGHTS])
+        self._key = keys_of(seed)
+        self._kinds: dict[tuple[str, ...], _Options] = {}
+        """`{(state, trigger, *options): the options}`."""
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
+        self._of_traits: tuple[People, Floats] | None = None
+        """People, and the part of V of the traits of each."""
         self._known: dict[tuple[int, int, str], Sequence[float]] = {}
         """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 
@@ -114,12 +114,12 @@ class ChoiceOracle(Oracle[AgentState]):
     def answer_all(self, questions: Sequence[Question[PostView]]) -> list[str] | None:
         """Return the answers to many questions, bit for bit as `ask` gives them; None if each must be asked.
 
-        That is so of a few questions, without the columns of the people, where an attribute is not of one kind, and for
-        an oracle that is derived from this one and answers otherwise.
+        That is so without the columns of the people, without a post in view, where an attribute is not of one kind, and
+        for an oracle that is derived from this one and answers otherwise.
         """
         if (
             self.people is None
-            or len(questions) < FEWEST
+            or not questions
             or any(getattr(type(self), name) is not own for name, own in _OWN_ANSWERS.items())
         ):
             return None
@@ -143,40 +143,40 @@ class ChoiceOracle(Oracle[AgentState]):
         self, key: tuple[str, ...], questions: Sequence[Question[PostView]], people: People
     ) -> list[int] | None:
         """Return the number of the option that each person draws, of people in one state with the same options."""
-        agents = np.array([each.agent for each in questions], dtype=np.int64)
-        ticks = np.array([each.tick for each in questions], dtype=np.int64)
-        views = SeenPosts([each.context for each in questions if each.context is not None])
+        agents, views = [each.agent for each in questions], [each.context for each in questions]
         own = self._own_of_all(agents, people)
         if own is None:
             return None
-        quality: Any = 0.0
-        if self._coefficients.quality:
-            quality = np.array([*map(math.log, views.quality.tolist())])
-        terms, at_once = self.terms_of(views, people.activity[agents], quality, own), self._effects_at_once(key)
-        weights = _weights_of_all(
-            [
-                np.broadcast_to(self._utility(option, terms, at_once[option]) / self._coefficients.scale, len(agents))
-                for option in key[2:]
-            ]
-        )
-        for each, known in zip(questions, weights, strict=True):
+        seen = np.empty((len(questions), SEEN_COLUMNS))
+        seen[:, :ACTIVITY] = [*map(_seen, views)]
+        seen[:, ACTIVITY], seen[:, OWN] = people.activity[agents], own
+        draws = np.array([(each.agent, *key_about(each.context, each.tick)) for each in questions])
+        chosen, weights = np.empty(len(questions), dtype=np.int64), np.empty((len(questions), len(key) - 2))
+        options = self._options(key)
+        choice_kernel.choose(self._key, *options, self._weights, seen, draws, weights, weights[0].copy(), chosen)
+        numbers: list[int] = chosen.tolist()
+        if min(numbers) < 0:
+            return None
+        for each, known in zip(questions, weights.tolist(), strict=True):
             self._known[each.agent, each.tick, each.trigger] = known
-        units = views.drawn(self._seed, agents, ticks, Draw.CHOICE)
-        return [*map(int, picks(weights, range(len(weights)), units))]
+        return numbers
 
-    def _own_of_all(self, agents: Ints, people: People) -> Any:
+    def _own_of_all(self, agents: Sequence[int], people: People) -> Floats | None:
         """Return the part of V of people's traits and own attributes; None if an attribute has no column."""
-        total: Any = 0.0
-        for name, weight in self._traits:
-            total = total + weight * people.numbers(name)[agents]
+        if self._of_traits is None or self._of_traits[0] is not people:
+            of_all = np.zeros(len(people.activity))
+            for name, weight in self._traits:
+                of_all += weight * people.numbers(name)
+            self._of_traits = people, of_all
+        total: Floats = self._of_traits[1][agents]
         for name, by_value in self._attributes:
-            values = people.read(f"agent.{name}", agents)
+            values = people.read(f"agent.{name}", np.array(agents))
             if values is None or (not isinstance(by_value, float) and values.dtype.kind not in "Ub"):
                 return None
             if isinstance(by_value, float):
-                total = total + by_value * values.astype(np.float64)
+                total += by_value * values.astype(np.float64)
             else:
-                total = total + np.array([by_value.get(str(value), 0.0) for value in values.tolist()])
+                total += np.array([by_value.get(str(value), 0.0) for value in values.tolist()])
         return total
 
     async def judge(
@@ -215,80 +215,58 @@ class ChoiceOracle(Oracle[AgentState]):
     ) -> list[float]:
         """Return the probability of each option of a question, in order; they add up to 1."""
         key = current_state.value, trigger, *(option.value for option in options)
-        return self.probabilities(agent, options, context, self._effects_at_once(key))
+        return self._probabilities(agent, context, self._options(key))
 
-    def _effects_at_once(self, key: tuple[str, ...]) -> dict[str, str]:
-        """Return `{option: the effect of the row that leads to it}` of a state, a trigger and its options."""
-        at_once = self._at_once.get(key)
-        if at_once is None:
-            state, trigger, *options = key
-            rows = self._of_rows.get(trigger, {})
-            at_once = self._at_once[key] = {option: rows.get((state, option), "") for option in options}
-        return at_once
+    def probabilities(self, agent: SocialAgent, options: Sequence[AgentState], view: PostView | None) -> list[float]:
+        """Return the probability of each option, in order, by the effect with which its delay ends."""
+        return self._probabilities(agent, view, self._options(("", "", *(option.value for option in options))))
 
-    def probabilities(
-        self,
-        agent: SocialAgent,
-        options: Sequence[AgentState],
-        view: PostView | None,
-        at_once: Mapping[str, str] = MappingProxyType({}),
-    ) -> list[float]:
-        """Return the probability of each option, in order; they add up to 1.
+    def _probabilities(self, agent: SocialAgent, view: PostView | None, options: _Options) -> list[float]:
+        weights = np.empty(len(options.constants))
+        forms = options.forms if view is not None else np.zeros_like(options.forms)
+        choice_kernel.weigh(options.constants, forms, self._weights, self._row(agent, view), weights, weights.copy())
+        found: list[float] = weights.tolist()
+        return found
 
-        Args:
-            at_once: `{option: the effect of the row that leads to it}`; empty for an option whose row has none.
-        """
-        scale, terms = self._coefficients.scale, None if view is None else self._terms(agent, view)
-        utilities = [self._utility(option.value, terms, at_once.get(option.value, "")) / scale for option in options]
-        highest = max(utilities)
-        weights = [math.exp(utility - highest) for utility in utilities]
-        total = math.fsum(weights)
-        return [weight / total for weight in weights]
-
-    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None, at_once: str = "") -> float:
-        """Return V of one option, by the effect of its row or else by that with which its delay ends.
+    def utility(self, agent: SocialAgent, option: StrEnum, view: PostView | None) -> float:
+        """Return V of one option, by the effect with which its delay ends.
 
         It is 0 if the option does not engage, and only the constant without a post in view. A state that the
         coefficients name under `states` has that constant and no other term.
         """
-        return float(self._utility(option.value, None if view is None else self._terms(agent, view), at_once))
+        constant, form = self._option(option.value, "")
+        form = FIXED if view is None else form
+        return float(choice_kernel.utility(constant, form, self._weights, self._row(agent, view)))
 
-    def _terms(self, agent: SocialAgent, view: PostView) -> _Terms:
-        quality = math.log(view.quality) if self._coefficients.quality else 0.0
-        return self.terms_of(view, agent.persona.activity, quality, self._own(agent.persona))
+    def _row(self, agent: SocialAgent, view: PostView | None) -> Floats:
+        """Return what one person sees, as kernels read it."""
+        of_post = (0.0,) * ACTIVITY if view is None else _seen(view)
+        return np.array([*of_post, agent.persona.activity, self._own(agent.persona)], dtype=np.float64)
 
-    def terms_of(self, view: Any, activity: Any, quality: Any, own: Any) -> _Terms:
-        """Return the terms of a person, or of many in columns.
+    def _options(self, key: tuple[str, ...]) -> _Options:
+        """Return the options of a state and a trigger."""
+        found = self._kinds.get(key)
+        if found is None:
+            state, trigger, *options = key
+            rows = self._of_rows.get(trigger, {})
+            constants, forms = zip(
+                *(self._option(option, rows.get((state, option), "")) for option in options), strict=True
+            )
+            found = self._kinds[key] = _Options(np.array(constants, dtype=np.float64), np.array(forms, dtype=np.int64))
+        return found
+
+    def _option(self, option: str, at_once: str) -> tuple[float, int]:
+        """Return the constant and the form of an option.
 
         Args:
-            view: the view of a post; `quality`: the log of its quality, 0 if it has no weight.
-            activity: the person's; `own`: the part of their traits and attributes.
+            at_once: the effect of the row that leads to it; empty for a row that has none.
         """
-        b = self._coefficients
-        return _Terms(
-            b.topic * view.topic_match,
-            b.tie * view.followed,
-            b.activity * activity,
-            b.popularity * view.popularity,
-            b.fatigue * view.fatigue,
-            b.quality * quality if b.quality else 0.0,
-            b.exposure * (view.exposures - 1),
-            own,
-        )
-
-    def _utility(self, option: str, terms: _Terms | None, at_once: str) -> Any:
-        b = self._coefficients
-        if option in b.states:
-            return b.states[option]
+        if option in self._coefficients.states:
+            return self._coefficients.states[option], FIXED
         effect = Effect(at_once) if at_once else self._effects.get(option)
         if effect not in self._constants:
-            return 0.0
-        constant = self._constants[effect]
-        if terms is None:
-            return constant
-        topic, tie, activity, popular, fatigue, quality, exposure, own = terms
-        spread = popular if effect in _SPREADING else 0.0
-        return constant + topic + tie + activity + spread - fatigue + quality + exposure + own
+            return 0.0, FIXED
+        return self._constants[effect], SPREADS if effect in _SPREADING else ENGAGES
 
     def _own(self, persona: Persona) -> float:
         """Return the part of V that the person's traits and own attributes have in every option that engages."""
@@ -307,19 +285,10 @@ class ChoiceOracle(Oracle[AgentState]):
 _OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         name: getattr(ChoiceOracle, name)
-        for name in ("ask", "answer", "checked_answer", "key", "distribution", "probabilities", "source", "method")
+        for name in ("ask", "answer", "checked_answer", "key", "distribution", "source", "method")
     }
 )
 """The methods that `answer_all` replaces. An oracle with another one of these answers each question by itself."""
-
-
-def _weights_of_all(utilities: Sequence[Floats]) -> list[tuple[float, ...]]:
-    """Return the probabilities of the options, a row for each question, as `ChoiceOracle.probabilities` does."""
-    highest = reduce(np.maximum, utilities)
-    # numpy's own exp and sum round the last bit otherwise
-    weights = [np.array([*map(math.exp, (utility - highest).tolist())]) for utility in utilities]
-    total = np.array([*map(math.fsum, zip(*(weight.tolist() for weight in weights), strict=True))])
-    return [*zip(*((weight / total).tolist() for weight in weights), strict=True)]
 
 
 def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:

@@ -177,11 +177,12 @@ def drawn_about(context: object, seed: int, agent: int, tick: int, draw: Draw) -
     It depends on the person, the original and the ticks since the post came into view; without a post in view, on the
     person and the tick.
     """
+    ticks, index = key_about(context, tick)
+    return uniform(seed, agent, ticks, draw, index)
+
+
+def key_about(context: object, tick: int) -> tuple[int, int]:
+    """Return the tick and the index of draws about the post in view; each exposure to a cascade has its own."""
     if isinstance(context, PostView) and context.origin:
-        return about_post(seed, agent, draw, context.origin, context.viewed_ticks, context.exposures)
-    return uniform(seed, agent, tick, draw)
-
-
-def about_post(seed: int, agent: int, draw: Draw, origin: int, viewed_ticks: int, exposures: int) -> float:
-    """Return a draw of a person about an original in view; each exposure to its cascade has draws of its own."""
-    return uniform(seed, agent, viewed_ticks + (exposures - 1) * EXPOSURE_TICKS, draw, origin)
+        return context.viewed_ticks + (context.exposures - 1) * EXPOSURE_TICKS, context.origin
+    return tick, 0

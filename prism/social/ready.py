@@ -11,7 +11,7 @@ from prism.agents import answer_kernel
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
-from prism.social import post_kernel, turn_kernel
+from prism.social import choice_kernel, post_kernel, turn_kernel
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
@@ -39,5 +39,7 @@ def make_ready(person_ticks: int) -> None:
     turn_kernel.take_due(state.t, 0, due, codes)
     turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
     post_kernel.see(state.t, nobody, 0, np.zeros((0, 4), dtype=np.int64), np.zeros((0, 6)))
+    numbers = np.zeros((1, choice_kernel.SEEN_COLUMNS))
+    choice_kernel.choose(state.t.key, numbers[0], due, numbers[0], numbers[:0], due[None], numbers, numbers[0], due)
     some, room = np.frombuffer(b"-", dtype=np.uint8), np.zeros(8, dtype=np.uint8)
     answer_kernel.write_answers(nobody, nobody, some, some, nobody, some, nobody, room)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prism.kernel_delays import CONSTANT, delay_ticks
-from prism.kernel_rng import below, unit
+from prism.kernel_rng import below, pick, unit
 from prism.kernels import address_of, kernel
 from prism.rng import Draw
 from prism.social.feed_kernel import build_feed
@@ -124,15 +124,8 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
 def intended(t: Any, person: Any, tick: Any) -> Any:
     """Return the place of the action that a convinced person takes on the post in view, among those of intentions."""
     weights = t.weights[t.kind_of[person]]
-    last, count = 0, len(weights) - 1
-    mark = drawn_about(t, person, tick, _INTENTION) * weights[count]
-    for place in range(count):
-        if weights[place] > 0.0:
-            last = place
-        mark -= weights[place]
-        if mark < 0.0:
-            return place
-    return last
+    count = len(weights) - 1
+    return pick(weights, count, weights[count], drawn_about(t, person, tick, _INTENTION))
 
 
 @kernel

@@ -105,8 +105,7 @@ DRAFTED: Final[Mapping[Any, str]] = MappingProxyType(
 
 
 def _relevance(agent: SocialAgent, view: PostView) -> float:
-    relevance: float = relevance_of(view, agent.weights)
-    return relevance
+    return relevance_of(view, agent.weights)
 
 
 def _pending(agent: SocialAgent, _: Any) -> str:

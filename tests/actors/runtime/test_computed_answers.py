@@ -14,7 +14,6 @@ from actors import resume, run
 from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
 from prism.config import Config, RunConfig
-from prism.social import choice
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
@@ -67,10 +66,7 @@ def outcome(settings: Settings, chart: Behaviour[Any], way: str, *, at_once: boo
 
 
 @pytest.mark.slow
-def test_random_worlds_have_one_digest_however_their_questions_are_answered(
-    size: Size, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choice, "FEWEST", 1)
+def test_random_worlds_have_one_digest_however_their_questions_are_answered(size: Size) -> None:
     answered = 0
     for seed in range(size(60, everyday=6)):
         settings, chart = settings_of(seed), SOCIAL_BEHAVIOUR if seed % 3 else random_chart(seed)
