@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import JournalError, first_error
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec, QuestionName, Retried
+from actors.core.messages import Codec, Decided, QuestionName, Retried
 from actors.core.ports import Answers, Observer, Unrecorded
 from actors.core.state import OracleState
 from actors.oracle.admission import Admission, Call
@@ -181,6 +181,15 @@ class OracleActor:
             self._calls.start_soon(self._give_up_waiting)
         self._is_stopping = True
 
+    def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
+        """Return the answers to questions at once; None if they must be put into the mailbox.
+
+        That is so of an oracle that waits, has limits, or does not compute many answers at once.
+        """
+        begun = anyio.current_time()
+        states = answers_at_once(self.oracle, questions) if self._computes else None
+        return None if states is None else self._delivery.computed(questions, states, self.oracle, begun)
+
     async def _give_up_waiting(self) -> None:
         """End the actor as soon as the tick under way waits for a server that is away."""
         since = now = anyio.current_time()
@@ -250,7 +259,7 @@ class OracleActor:
     async def _compute_all(self, new: list[WaitingQuestion]) -> None:
         """Answer questions to an oracle that computes: all at once if it can, or one after the other."""
         begun = anyio.current_time()
-        states = answers_at_once(self.oracle, [waiting.question for waiting in new]) if len(new) > 1 else None
+        states = answers_at_once(self.oracle, [waiting.question for waiting in new]) if new else None
         if states is None:
             await self._compute_each(new)
             return

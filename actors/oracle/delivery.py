@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 
 from actors.core.mailbox import Mailbox
-from actors.core.messages import Codec, Decided, QuestionName
+from actors.core.messages import Codec, Decided, QuestionName, name_of_question
 from actors.core.ports import Answers, Observer
 from actors.oracle.call import Answer
 from actors.oracle.queue import WaitingQuestion
@@ -19,6 +19,7 @@ from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import Question
 from prism.llm.question_id import TraceIds
 from prism.sharing import Judged
+from prism.statechart import Oracle
 
 SENT_AT_ONCE = 512
 """Answers that are sent before the event loop gets a turn."""
@@ -85,6 +86,30 @@ class Delivery:
             self._statistics.count_recorded(decided)
             self.open[waiting.name] = waiting = waiting._replace(decided=decided)
         return waiting
+
+    def computed(
+        self, questions: Sequence[Question[Any]], states: Sequence[str], oracle: Oracle[Any], begun: float
+    ) -> list[Decided]:
+        """Return the answers to questions that an oracle has computed all at once, or those that were recorded.
+
+        The engine takes them in the same turn, so they are counted, and no question is open.
+        """
+        lasted_s, found = anyio.current_time() - begun, list[Decided]()
+        observer, source, method = self._observer, oracle.source, oracle.method
+        for question, state in zip(questions, states, strict=True):
+            decided = self._answers.recorded_answer(question)
+            if decided is not None:
+                self._statistics.count_recorded(decided)
+                self._statistics.close(name_of_question(question))
+            else:
+                tick, agent, trigger = question.tick, question.agent, question.trigger
+                decided = Decided(tick, agent, trigger, state, source, "", "", lasted_s, (), method)
+                observer.asked(0.0)
+                observer.answered("", lasted_s / len(questions), tick)
+                observer.decided(question, decided, None)
+                self._statistics.count_computed(decided)
+            found.append(decided)
+        return found
 
     async def settle(
         self, route: Route, batch: Sequence[WaitingQuestion], answers: Sequence[Answer] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final
 
@@ -55,6 +56,8 @@ class Compiled:
         """`{agent: the number of its question}` of those that wait for a decision."""
         self._forms = _Forms(codec)
         self._out = np.zeros(0, dtype=np.uint8)
+        self._head = -1, b""
+        """A tick, and what comes before an agent's number in every update of it."""
 
     def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
         """Prepare the turns: the first wave would wait for it."""
@@ -66,7 +69,6 @@ class Compiled:
     async def exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> Answers:
         """Take the turns, and give the event loop its turn now and then."""
         self.unanswered = len(triggers)
-        await asyncio.sleep(0)
         if not triggers:
             return Answers(None, [], [], 0)
         if isinstance(triggers, Wave):
@@ -158,7 +160,9 @@ class Compiled:
         if places:
             numbers = numbers.copy()
             numbers[places] = GIVEN
-        head, _ = _parts(self._codec, Update(tick, 0, "", "", "", ""))
+        if tick != self._head[0]:
+            self._head = tick, _parts(self._codec, Update(tick, 0, "", "", "", ""))[0]
+        head = self._head[1]
         room = len(agents) * (len(head) + NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
         if room > len(self._out):
             self._out = np.zeros(2 * room, dtype=np.uint8)
@@ -169,7 +173,7 @@ class Compiled:
             forms.tails,
             forms.starts,
             np.frombuffer(b"".join(pieces) or b"-", dtype=np.uint8),
-            np.cumsum([0, *map(len, pieces)], dtype=np.int64),
+            np.array([*accumulate(map(len, pieces), initial=0)], dtype=np.int64),
             self._out,
         )
         return self._out[:length].tobytes()

@@ -36,9 +36,10 @@ class Counters:
 
     def add_all(self, updates: Updates) -> None:
         """Count the committed updates of a wave."""
-        for kind, count in zip(updates.kinds, updates.counts, strict=True):
+        for code, count in enumerate(updates.counts):
             if count:
-                self.rows[kind.from_state, kind.to_state, kind.trigger, kind.source] += count
+                trigger, before, after, source = updates.kinds[code]
+                self.rows[before, after, trigger, source] += count
 
     def add_triggers(self, count: int) -> None:
         """Count triggers sent to agents."""

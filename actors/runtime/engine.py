@@ -29,7 +29,7 @@ from actors.core.state import EngineState
 from actors.runtime.activation import Activation
 from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
-from actors.runtime.open_questions import OpenQuestions
+from actors.runtime.open_questions import AnswerNow, OpenQuestions
 from actors.runtime.reactions import Reactions
 from prism.agents import Question, Trigger
 from prism.config import Config, RunConfig
@@ -86,6 +86,7 @@ class EngineActor:
         recorder: records what is committed.
         observer: is told of every tick.
         reference: returns what the embedded choice says to a question.
+        answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -100,6 +101,7 @@ class EngineActor:
         recorder: Recorder | None = None,
         observer: Observer | None = None,
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
+        answer_now: AnswerNow = lambda _: None,
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
@@ -112,10 +114,10 @@ class EngineActor:
         self._world = world
         self._codec = codec
         self._agents = agents
-        self.open_questions = OpenQuestions(codec, oracle, reference)
-        """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
+        self.open_questions = OpenQuestions(codec, oracle, reference, answer_now)
+        """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._pace = Pace(config.run)
         self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
@@ -299,4 +301,4 @@ class EngineActor:
         due = question.tick + self._deliberation
         self.open_questions.open(question, due)
         if due < self._end:  # else no tick is left in which an answer could take effect
-            self.open_questions.ask(encoded)
+            self.open_questions.ask(question, encoded)

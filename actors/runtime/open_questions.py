@@ -13,6 +13,8 @@ from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
 from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
 from prism.llm.loose_choice import REPAIRED
 
+AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
+
 
 class OpenQuestions:
     """The open questions, at most one of each agent.
@@ -21,6 +23,7 @@ class OpenQuestions:
         codec: the domain's messages.
         oracle: the oracle's mailbox.
         reference: returns what the embedded choice says to a question.
+        answer_now: returns the answers to questions; None if they must be put into the mailbox.
     """
 
     def __init__(
@@ -28,10 +31,12 @@ class OpenQuestions:
         codec: Codec,
         oracle: Mailbox[bytes],
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
+        answer_now: AnswerNow = lambda _: None,
     ) -> None:
         self.choices = ComparedChoices()
         """The oracle's choices that took effect. Like `fallbacks` it follows from the journal alone."""
         self._reference = reference
+        self._answer_now = answer_now
         self.late = 0
         """Decisions whose answers came too late, in `realtime`."""
         self.fallbacks: Counter[str] = Counter()
@@ -44,29 +49,38 @@ class OpenQuestions:
         self._due: dict[int, list[int]] = {}
         """`{tick: agents whose decisions take effect in it}`, each list in the order of asking."""
         self._decided: dict[int, Decided] = {}
-        self._unsent: deque[bytes] = deque()
-        """Questions that have not been put into the oracle's mailbox, because it is full."""
+        self._unsent: deque[tuple[Question[Any], bytes]] = deque()
+        """Questions that have not been asked, each as its agent encoded it: those of this wave, or that the oracle's
+        mailbox has no room for."""
 
     def open(self, question: Question[Any], due: int) -> None:
         """Add a question whose agent deliberates until the tick `due`."""
         self._asked[question.agent] = question
         self._due.setdefault(due, []).append(question.agent)
 
-    def ask(self, encoded: bytes) -> None:
+    def ask(self, question: Question[Any], encoded: bytes) -> None:
         """Queue a question for the oracle; `offer` sends it."""
-        self._unsent.append(encoded)
+        self._unsent.append((question, encoded))
 
     def ask_again(self, end: int) -> None:
         """Ask the questions that a checkpoint left open and whose answers can take effect before the tick `end`."""
         for tick in sorted(self._due):
             if tick < end:
-                still_open = [self._asked[agent] for agent in self._due[tick] if agent not in self._decided]
-                self._unsent.extend(map(self._codec.encode, still_open))
+                for agent in self._due[tick]:
+                    if agent not in self._decided:
+                        self.ask(self._asked[agent], self._codec.encode(self._asked[agent]))
         self.offer()
 
     def offer(self) -> None:
-        """Send queued questions while the oracle's mailbox has room. It never waits, so it cannot deadlock."""
-        while self._unsent and self._oracle.put(self._unsent[0]):
+        """Send queued questions while the oracle's mailbox has room. It never waits, so it cannot deadlock.
+
+        An oracle that computes many answers at once gives them at once.
+        """
+        decided = self._answer_now([question for question, _ in self._unsent]) if self._unsent else None
+        if decided is not None:
+            self._unsent.clear()
+            self._decided.update({each.agent: each for each in decided})
+        while self._unsent and self._oracle.put(self._unsent[0][1]):
             self._unsent.popleft()
 
     def add_answers(self, batch: Iterable[bytes]) -> None:

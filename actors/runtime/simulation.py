@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from actors.core.mailbox import Mailbox, MailboxStatistics
-from actors.core.messages import Codec
+from actors.core.messages import Codec, Decided
 from actors.core.phase import Phase
 from actors.core.ports import Observer, Record, Unrecorded
 from actors.core.snapshot import RunSnapshot
@@ -143,7 +143,17 @@ class Simulation:
             recorder=self._record,
             observer=self._observer,
             reference=reference,
+            answer_now=self._answer_now,
         )
+
+    def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
+        """Return the oracle's answers to questions in the turn in which they are asked; None if its mailbox takes them.
+
+        Where agents have mailboxes the oracle has one, too. In `realtime` the clock says which answers are in time.
+        """
+        if self.agents.mailboxes or self.config.oracle.mode == "realtime":
+            return None
+        return self.oracle.answer_now(questions)
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
         table = sharing_table(self.config, self.domain, oracle)

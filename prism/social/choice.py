@@ -93,6 +93,7 @@ class ChoiceOracle(Oracle[AgentState]):
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
         """People, and the part of V of the traits of each."""
+        self._answers_as_own = all(getattr(type(self), name) is own for name, own in _OWN_ANSWERS.items())
         self._known: dict[tuple[int, int, str], Sequence[float]] = {}
         """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 
@@ -117,11 +118,7 @@ class ChoiceOracle(Oracle[AgentState]):
         That is so without the columns of the people, without a post in view, where an attribute is not of one kind, and
         for an oracle that is derived from this one and answers otherwise.
         """
-        if (
-            self.people is None
-            or not questions
-            or any(getattr(type(self), name) is not own for name, own in _OWN_ANSWERS.items())
-        ):
+        if self.people is None or not self._answers_as_own:
             return None
         answers = [""] * len(questions)
         groups: dict[tuple[str, ...], list[int]] = {}

@@ -52,6 +52,7 @@ from prism.social.tables import (
     ONCE,
     ORIGIN,
     POST,
+    POST_COLUMNS,
     PUBLISH,
     QUALITY,
     REFUSED,
@@ -322,45 +323,38 @@ class Network:
 
     def views(self, people: Ints, tick: int) -> list[PostView]:
         """Return what people see of the posts in their view, none of which is forgotten."""
-        t, count = self.state.t, len(people)
-        wholes, shares = np.zeros((count, 4), dtype=np.int64), np.zeros((count, 6))
-        post_kernel.see(t, people, tick, wholes, shares)
-        rows = t.posts[wholes[:, 0]]
-        numbers = (wholes[:, 0] + t.counts.posts[BASE]).tolist()
-        topics = [self.state.topics[code] for code in rows[:, TOPICS].tolist()]
-        authors, created = rows[:, AUTHOR].tolist(), rows[:, CREATED].tolist()
-        made, more = PostView, list[Any]()
-        if self.attributes_of is not None:
-            made, more = AuthorView, [map(self.attributes_of, authors)]
-        texts, kinds = self.state.texts, map(KINDS.__getitem__, rows[:, KIND].tolist())
-        return [
-            *map(
-                made,
-                rows[:, ID].tolist(),
-                authors,
-                map(self.population.name, authors),
-                [
-                    texts.get(number) or self._written(*of)
-                    for number, *of in zip(numbers, kinds, topics, authors, created, strict=True)
-                ],
-                topics,
-                (tick - rows[:, CREATED]).tolist(),
-                rows[:, LIKES].tolist(),
-                rows[:, REPLIES].tolist(),
-                rows[:, RESHARES].tolist(),
-                shares[:, 0].tolist(),
-                shares[:, 1].tolist(),
-                (wholes[:, 3] == 1).tolist(),
-                shares[:, 2].tolist(),
-                shares[:, 3].tolist(),
-                shares[:, 4].tolist(),
-                shares[:, 5].tolist(),
-                wholes[:, 2].tolist(),
-                rows[:, ORIGIN].tolist(),
-                wholes[:, 1].tolist(),
-                *more,
-            )
-        ]
+        wholes, shares = np.zeros((len(people), POST_COLUMNS + 4), dtype=np.int64), np.zeros((len(people), 6))
+        post_kernel.see(self.state.t, people, tick, wholes, shares)
+        return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
+
+    def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
+        """Return what a person sees of a post, from the rows of `prism.social.post_kernel.see`."""
+        author, created, topics = whole[AUTHOR], whole[CREATED], self.state.topics[whole[TOPICS]]
+        number, viewed_ticks, exposures, is_followed = whole[POST_COLUMNS:]
+        velocity, popularity, topic_match, appeal, fatigue, quality = share
+        of_author: Any = () if self.attributes_of is None else (self.attributes_of(author),)
+        return (AuthorView if of_author else PostView)(
+            whole[ID],
+            author,
+            self.population.name(author),
+            self.state.texts.get(number) or self._written(KINDS[whole[KIND]], topics, author, created),
+            topics,
+            tick - created,
+            whole[LIKES],
+            whole[REPLIES],
+            whole[RESHARES],
+            velocity,
+            popularity,
+            is_followed == 1,
+            topic_match,
+            appeal,
+            fatigue,
+            quality,
+            exposures,
+            whole[ORIGIN],
+            viewed_ticks,
+            *of_author,
+        )
 
     # What is counted and shown of the network
 

@@ -63,6 +63,7 @@ from prism.social.tables import (
     ORIGIN,
     PARENT,
     POST,
+    POST_COLUMNS,
     PUBLISH,
     QUALITY,
     REFUSED,
@@ -286,17 +287,21 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
     """Write down what people see of the posts in their view, none of which is forgotten, a row each.
 
     Args:
-        wholes: the row of the post, the ticks since it came into view, the exposures, and whether the author is
-            followed.
+        wholes: the columns of the post; then its number, the ticks since it came into view, the exposures, and whether
+            the author is followed.
         shares: velocity, popularity, topic match, appeal, fatigue and quality.
     """
     t = address_of(tables)
     for at in range(len(people)):
         person = people[at]
-        post = t.people[person, CURRENT] - t.counts.posts[BASE]
+        number = t.people[person, CURRENT]
+        post = number - t.counts.posts[BASE]
         exposures = exposures_of(t, person, post)
-        wholes[at, 0], wholes[at, 1], wholes[at, 2] = post, tick - t.people[person, CAME], exposures
-        wholes[at, 3] = follows(t.ties, person, t.posts[post, AUTHOR])
+        for column in range(POST_COLUMNS):
+            wholes[at, column] = t.posts[post, column]
+        wholes[at, POST_COLUMNS], wholes[at, POST_COLUMNS + 1] = number, tick - t.people[person, CAME]
+        wholes[at, POST_COLUMNS + 2] = exposures
+        wholes[at, POST_COLUMNS + 3] = follows(t.ties, person, t.posts[post, AUTHOR])
         shares[at, 0], shares[at, 1] = velocity_of(t, post, tick), popularity_of(t, post)
         shares[at, 2] = topic_match(t.interests, person, t.posts[post, TOPICS])
         shares[at, 3], shares[at, 4] = appeal_of(t, person, post, exposures), fatigue_of(t, person)

@@ -15,6 +15,7 @@ from prism.social import choice_kernel, post_kernel, turn_kernel
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
+from prism.social.tables import POST_COLUMNS
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
@@ -38,7 +39,7 @@ def make_ready(person_ticks: int) -> None:
     turn_kernel.begin_round(state.t, 0, 1.0)
     turn_kernel.take_due(state.t, 0, due, codes)
     turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
-    post_kernel.see(state.t, nobody, 0, np.zeros((0, 4), dtype=np.int64), np.zeros((0, 6)))
+    post_kernel.see(state.t, nobody, 0, np.zeros((0, POST_COLUMNS + 4), dtype=np.int64), np.zeros((0, 6)))
     numbers = np.zeros((1, choice_kernel.SEEN_COLUMNS))
     choice_kernel.choose(state.t.key, numbers[0], due, numbers[0], numbers[:0], due[None], numbers, numbers[0], due)
     some, room = np.frombuffer(b"-", dtype=np.uint8), np.zeros(8, dtype=np.uint8)

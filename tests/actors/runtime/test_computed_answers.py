@@ -11,9 +11,12 @@ import msgspec
 import pytest
 
 from actors import resume, run
+from actors.core.messages import Decided
+from actors.core.ports import Observer, Unrecorded
 from actors.persistence.journal import JOURNAL
 from actors.runtime.simulation import Simulation
-from prism.config import Config, RunConfig
+from prism.agents import Question
+from prism.config import Config, OracleConfig, RunConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.population import build_population
@@ -115,8 +118,60 @@ async def test_answers_at_once_wait_for_room_and_none_is_lost() -> None:
     assert (oracle.asked, bench.actor.statistics.answered) == ([], 9)
 
 
+async def test_an_oracle_that_computes_answers_in_the_turn_in_which_it_is_asked() -> None:
+    oracle, observer = AtOnce(), Told()
+    bench = Bench(oracle, observer=observer)
+    decided = bench.actor.answer_now([*map(question, range(9))])
+    assert decided is not None
+    assert [(each.agent, each.state, each.source) for each in decided] == [(at, "green", "oracle") for at in range(9)]
+    assert oracle.asked == []
+    statistics = bench.actor.statistics
+    assert (statistics.answered, statistics.calls, statistics.methods) == (9, 9, {"embedded": 9})
+    assert observer.told == [*range(9)]
+
+
+async def test_a_recorded_answer_goes_before_a_computed_one() -> None:
+    recorded = Decided(0, 1, "clock", "red", "oracle", method="embedded")
+    observer = Told()
+    bench = Bench(AtOnce(), answers=Recorded(recorded), observer=observer)
+    decided = bench.actor.answer_now([question(0), question(1)])
+    assert decided is not None
+    assert [each.state for each in decided] == ["green", "red"]
+    assert decided[1] is recorded
+    assert (bench.actor.statistics.answered, bench.actor.statistics.calls, observer.told) == (2, 2, [0])
+    assert bench.actor.state(lambda _: True).answered == 2, "no question of them is open"
+
+
+@pytest.mark.parametrize("settings", [{"rate_per_s": 10.0}, {"max_calls": 9}])
+async def test_an_oracle_with_a_limit_is_asked_through_its_mailbox(settings: dict[str, Any]) -> None:
+    assert Bench(AtOnce(), OracleConfig(**settings)).actor.answer_now([question(0), question(1)]) is None
+
+
 async def test_questions_are_asked_one_by_one_where_they_cannot_be_answered_at_once() -> None:
     oracle = AtOnce()
-    decided = await Bench(oracle).ask(question(12), question(13))
+    bench = Bench(oracle)
+    assert bench.actor.answer_now([question(12), question(13)]) is None
+    decided = await bench.ask(question(12), question(13))
     assert [each.agent for each in decided] == [12, 13]
     assert oracle.asked == [12, 13]
+
+
+class Told(Observer):
+    """An observer that keeps whose questions were decided."""
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+
+    def decided(self, question: Question[Any], decided: Decided, shared: Question[Any] | None) -> None:
+        assert (question.agent, shared) == (decided.agent, None)
+        self.told.append(decided.agent)
+
+
+class Recorded(Unrecorded):
+    """A record with one answer."""
+
+    def __init__(self, decided: Decided) -> None:
+        self._decided = decided
+
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
+        return self._decided if question.agent == self._decided.agent else None
