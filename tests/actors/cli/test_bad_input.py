@@ -44,7 +44,8 @@ MISTAKES = {
     ),
     "unknown_algorithm": Mistake(
         "feed:\n  algorithm: magic\n",
-        "{dir}/c.yaml:2: feed.algorithm: expected one of: chronological, hot, interest, random, bridging, or an expression, got 'magic'",
+        "{dir}/c.yaml:2: feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
+        "or an expression, got 'magic'",
     ),
     "not_yaml": Mistake(
         "simulation: [1,\n",
