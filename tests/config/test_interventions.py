@@ -137,8 +137,10 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     ),
     "a value of another type": (
         [{"tick": 3, "set": {"feed.algorithm": "newest"}}],
-        "[0].set.feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
-        "or an expression, got 'newest'",
+        (
+            "[0].set.feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
+            "or an expression, got 'newest'"
+        ),
     ),
     "ties that are people": (
         [{"tick": 3, "follow": [3, 17]}],

@@ -36,8 +36,10 @@ VALUES = {
     ),
     "unknown choice": (
         "feed: {algorithm: hottest}",
-        "1: feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
-        "or an expression, got 'hottest'",
+        (
+            "1: feed.algorithm: expected one of: chronological, hot, interest, random, bridging, "
+            "or an expression, got 'hottest'"
+        ),
     ),
     "probabilities of a policy": (
         "simulation: {domain: economy}\n\nllm: {method: probabilities}",
