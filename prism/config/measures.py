@@ -10,7 +10,7 @@ from prism.expectations import guess
 
 PLACE: Final = "population.measures"
 ATTENTION: Final = ("followers", "reshares")
-"""What people get: followers, and reshares of their posts since the run began."""
+"""The attention that people get: followers, and reshares of their posts since the run began."""
 NUMBERS: Final = ("float", "int")
 GROUPS: Final = ("text", "bool")
 OF_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -145,7 +145,7 @@ class Network:
         """The number of the first post that has not been taken in."""
         self._sigma = quality_sigma
         self.reshares_received: Ints | None = None
-        """How often each person's posts were reshared, of those posts themselves; None if nobody asks."""
+        """The reshares so far of each person's posts; None if nobody asks."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
 

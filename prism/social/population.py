@@ -124,10 +124,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
         if profiles
         else SyntheticPeople(graph.size, seed, config, drawn)
     )
-    alike = None
-    if (by := config.graph.homophily.by) is not None:
-        on_step(f"joining people with the same {by}")
-        graph, alike = _alike(config, graph, personas, seed)
+    graph, alike = _alike(config, graph, personas, seed, on_step)
     return Population(
         personas=personas,
         graph=graph,
@@ -139,16 +136,23 @@ def build_population(  # noqa: PLR0913  # each kind of input once
 
 
 def _alike(
-    config: PopulationConfig, graph: FollowGraph, personas: Sequence[Persona], seed: int
-) -> tuple[FollowGraph, Homophily]:
-    """Return a generated graph with the configured share of ties between equals.
+    config: PopulationConfig,
+    graph: FollowGraph,
+    personas: Sequence[Persona],
+    seed: int,
+    on_step: Callable[[str], None],
+) -> tuple[FollowGraph, Homophily | None]:
+    """Return a graph with the configured share of ties between equals; itself if ties depend on no attribute.
 
     Raises:
         ConfigError: people have no such attribute.
     """
     by, share = config.graph.homophily.by, config.graph.homophily.share
+    if by is None:
+        return graph, None
+    on_step(f"joining people with the same {by}")
     values = People(personas).column(f"agent.{by}")
-    if by is None or share is None or values is None:
+    if share is None or values is None:
         raise ConfigError("configuration", "expected an attribute that everybody has, and a share", key=HOMOPHILY)
     return wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
 

@@ -8,7 +8,8 @@ from prism.config import load_config
 from prism.errors import ConfigError
 
 GRAPH = (
-    "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, rewiring"
+    "kind, path, directed, columns, separator, header, degree, exponent, following_exponent, blocks, mixing, "
+    "rewiring, homophily"
 )
 TOP = "simulation, population, feed, statechart, oracle, llm, economy, domain, interventions, run, metrics"
 FEED = (
