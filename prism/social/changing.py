@@ -140,7 +140,7 @@ class ChangingAttributes:
 
     def prepare(self) -> None:
         """Write the changes of the chart as a kernel, and compile it if the others are."""
-        if self._kernel is None and self.rows:
+        if self.rows:
             fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE))
             lines = [line for each in self.rows for line in self._branch(each, fields)]
             head = ["def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
@@ -159,7 +159,6 @@ class ChangingAttributes:
         """
         if not (numbers >= 0).any():
             return []
-        self.prepare()
         changed = np.empty(len(agents), dtype=np.int64)
         tables = self._state.t
         count = self._kernel(tables, tick, agents, numbers, self._given, self._following, changed)

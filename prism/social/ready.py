@@ -42,5 +42,6 @@ def make_ready(person_ticks: int) -> None:
     post_kernel.see(state.t, nobody, 0, np.zeros((0, POST_COLUMNS + 4), dtype=np.int64), np.zeros((0, 6)))
     numbers = np.zeros((1, choice_kernel.SEEN_COLUMNS))
     choice_kernel.choose(state.t.key, numbers[0], due, numbers[0], numbers[:0], due[None], numbers, numbers[0], due)
+    post_kernel.change_lists(state.t, nobody, nobody, nobody)
     some, room = np.frombuffer(b"-", dtype=np.uint8), np.zeros(8, dtype=np.uint8)
     answer_kernel.write_answers(nobody, nobody, some, some, nobody, some, nobody, room)

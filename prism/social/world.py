@@ -172,6 +172,7 @@ class SocialWorld(World):
 
     def prepare(self) -> None:
         """Take over the kernels as they are now: machine code, or plain Python."""
+        self.changing.prepare()
         self.network.use(self.config.feed, self.config.population.relevance)
 
     def _tell_kernels(self) -> None:
