@@ -111,9 +111,7 @@ class EngineActor:
         self.tick = 0
         """Ticks committed so far: the number of the next tick."""
         self._recorder = recorder or Unrecorded()
-        self._world = world
-        self._codec = codec
-        self._agents = agents
+        self._world, self._codec, self._agents = world, codec, agents
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
         self.open_questions = OpenQuestions(codec, oracle, reference, answer_now)
