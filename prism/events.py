@@ -64,12 +64,14 @@ class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
     Args:
         kind: `follow`, `unfollow` or `mute`.
         whom: the other person.
+        post: the post in view, whose author it is, or the author of its root.
     """
 
     tick: int
     agent: int
     kind: str
     whom: int
+    post: int
 
 
 class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):

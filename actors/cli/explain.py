@@ -12,7 +12,14 @@ import anyio
 import click
 import msgspec
 
-from actors.cli.explain_view import cascade_lines, explanation_lines, path_lines, quarter_lines, what_if_lines
+from actors.cli.explain_view import (
+    cascade_lines,
+    explanation_lines,
+    path_lines,
+    quarter_lines,
+    tie_lines,
+    what_if_lines,
+)
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
@@ -22,6 +29,7 @@ from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
 from actors.results.explained_post import explain_post
 from actors.results.explained_quarter import explain_quarter
+from actors.results.explained_tie import explain_tie
 from actors.results.what_if import what_if
 from actors.runtime.simulation import Simulation
 
@@ -34,6 +42,7 @@ SHOWN_AFTER_S = 2.0
 @PACKED_RUN
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
+@click.option("--whom", metavar="B", help="Show each change of the agent's tie to this person, and why.")
 @click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
 @click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
 @click.option("--post", type=click.IntRange(min=0), metavar="P", help="Show the whole tree of this post, and why.")
@@ -54,6 +63,7 @@ def explain(  # noqa: PLR0913  # one for each option
     *,
     agent: str | None,
     tick: int | None,
+    whom: str | None,
     first: int | None,
     last: int | None,
     post: int | None,
@@ -69,6 +79,7 @@ def explain(  # noqa: PLR0913  # one for each option
       prism explain runs/default-001 --agent 17             its path, a line for each turn
       prism explain runs/default-001 --agent 17 --tick 98   one turn: guards, question, answer
       prism explain runs/default-001 --agent 17 --tick 98 --what-if answer=scrolling
+      prism explain runs/default-001 --agent 17 --whom 40   each change of this tie, and why
       prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
       prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
 
@@ -78,23 +89,46 @@ def explain(  # noqa: PLR0913  # one for each option
     _refuse_misfits(agent, tick, post, quarter, (first, last))
     if change is None and (ticks is not None or ask):
         raise click.UsageError("--ticks and --ask go with --what-if")
-    if agent is None or tick is not None:  # all but the path of an agent, which the journal has
+    _refuse_tie(agent, whom, (tick, first, last))
+    if agent is None or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     show = partial(_show, as_json=as_json)
     if change is not None:
         if agent is None or tick is None:
             raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
         show(partial(what_if, path, agent, tick, _answer(change), ticks, ask=ask), what_if_lines)
-    elif post is not None:
-        show(partial(explain_post, path, post), cascade_lines)
-    elif quarter is not None:
-        show(partial(explain_quarter, path, quarter), quarter_lines)
-    elif tick is not None:
-        show(partial(explain_turn, path, str(agent), tick), explanation_lines)
+    elif agent is None or (tick, whom) != (None, None):
+        show(*_explained(path, str(agent), tick=tick, whom=whom, post=post, quarter=quarter))
     else:
         with nullcontext() if as_json else step_shown("reading the journal"):
             found = explain_path(path, str(agent), first, last)
         _print(found, path_lines(found), as_json=as_json)
+
+
+def _explained(
+    path: Path, agent: str, *, tick: int | None, whom: str | None, post: int | None, quarter: int | None
+) -> tuple[Any, Any]:
+    """Return the function that works out what the options name, and the one that yields its lines."""
+    if whom is not None:
+        return partial(explain_tie, path, agent, whom), tie_lines
+    if post is not None:
+        return partial(explain_post, path, post), cascade_lines
+    if quarter is not None:
+        return partial(explain_quarter, path, quarter), quarter_lines
+    return partial(explain_turn, path, agent, int(tick or 0)), explanation_lines
+
+
+def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ...]) -> None:
+    """Refuse options that do not go with the other person of a tie.
+
+    Args:
+        ticks: the tick, and the first and the last of a path.
+
+    Raises:
+        UsageError: saying what goes together.
+    """
+    if whom is not None and (agent is None or any(each is not None for each in ticks)):
+        raise click.UsageError("--whom goes with --agent, without --tick, --first and --last")
 
 
 def _refuse_misfits(

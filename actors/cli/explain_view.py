@@ -16,12 +16,14 @@ from actors.results.explanation import (
     Counted,
     ExplainedAnswer,
     ExplainedCascade,
+    ExplainedChange,
     ExplainedPost,
     ExplainedProposal,
     ExplainedQuarter,
     ExplainedQuestion,
     ExplainedRow,
     ExplainedSharing,
+    ExplainedTie,
     ExplainedTurn,
     Explanation,
     ModelReply,
@@ -112,8 +114,25 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
             told.add(question.id)
             yield from question_lines(question)
     yield from _labelled("did", _done(turn))
+    for change in turn.changes:
+        yield from _change_lines(change)
     for event in turn.events:
         yield from _labelled("followed", event_words(event))
+
+
+def _change_lines(change: ExplainedChange) -> Iterator[str]:
+    """Yield an attribute that a row sets, with what its expressions read."""
+    given = f" if {change.when}" if change.when else ""
+    yield from _labelled("set", f"{change.name} = {change.to}{given}")
+    if not change.holds:
+        why = "the condition does not hold" if change.values else "no post is in view"
+    elif change.found is None:
+        why = "the expression has no value"
+    else:
+        why = f"the expression is {compact(change.found)}"
+    values = ", ".join(f"{name} {compact(value)}" for name, value in change.values.items())
+    stays = "stays" if change.after == change.before else f"{compact(change.before)} ->"
+    yield from _wrapped(f"{'':{_LABEL}}", f"{stays} {compact(change.after)}: {why}{f'; {values}' if values else ''}")
 
 
 def question_lines(question: ExplainedQuestion) -> Iterator[str]:
@@ -171,6 +190,24 @@ def cascade_lines(found: ExplainedCascade) -> Iterator[str]:
         waiting.extend(below.get(post.post, [])[::-1])
     yield ""
     yield "--agent A --tick T explains a turn in full"
+
+
+@_harmless
+def tie_lines(found: ExplainedTie) -> Iterator[str]:
+    """Yield each change of a tie, with the turn that decided on it."""
+    other = called(found.whom, found.whom_name)
+    begins = "follows" if found.follows_at_start else "does not follow"
+    yield f"{called(found.agent, found.name)} {begins} {other} at the start"
+    yield from (f"note: {printable(note)}" for note in found.notes)
+    for change in found.changes:
+        yield ""
+        seen = "" if change.post is None else f", with post {change.post} in view"
+        yield f"tick {change.tick:,}: {change.kind}{seen}"
+        yield from _wrapped("  ", _cause_words(change.cause))
+    yield ""
+    yield f"{counted(len(found.changes), 'change')} of this tie in {found.ticks:,} ticks"
+    if found.changes:
+        yield "--agent A --tick T explains a turn in full"
 
 
 def _post_lines(post: ExplainedPost, *, is_asked: bool) -> Iterator[str]:
@@ -431,6 +468,10 @@ def event_words(event: Mapping[str, Any]) -> str:
     """Return what took place in words."""
     if event["kind"] == "feed":
         return f"was shown a feed of {counted(len(event['posts']), 'post')}"
+    if event["kind"] == "set":
+        return f"{event['name']} becomes {compact(event['value'])}"
+    if "whom" in event:
+        return f"{event['kind']} agent {event['whom']}, with post {event['post']} in view"
     of = "" if event["parent"] is None else f" of {event['parent']}"
     return f"{event['kind']} {event['post']}{of}"
 

@@ -16,7 +16,7 @@ from actors.results.retrace import OpenRun
 from actors.runs.questions import decoded, messages_of
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.domain import Domain
-from prism.events import FeedShown, PostEvent
+from prism.events import AttributeSet, Event, FeedShown, TieChanged
 from prism.quoting import shown
 
 QUESTION = "question"
@@ -24,8 +24,8 @@ QUESTION = "question"
 NEAREST = 2
 """The turns on each side of a tick that a message names."""
 
-_TAGS = (2, 3, 7, 8)
-"""Updates, questions, and what took place on a feed."""
+_TAGS = (2, 3, 7, 8, 9, 10)
+"""Updates, questions, and what took place on a feed and in people."""
 _pack = msgspec.msgpack.Encoder().encode
 
 
@@ -99,10 +99,14 @@ def add_message(turns: list[PathTurn], message: Any) -> None:
         turns[-1] = msgspec.structs.replace(turns[-1], events=(*turns[-1].events, event_of(message)))
 
 
-def event_of(message: PostEvent | FeedShown) -> dict[str, Any]:
+def event_of(message: Event) -> dict[str, Any]:
     """Return what took place as JSON values."""
     if isinstance(message, FeedShown):
         return {"kind": "feed", "posts": list(message.posts)}
+    if isinstance(message, TieChanged):
+        return {"kind": message.kind, "whom": message.whom, "post": message.post}
+    if isinstance(message, AttributeSet):
+        return {"kind": "set", "name": message.name, "value": message.value}
     return {"kind": message.kind, "post": message.post, "parent": message.parent, "topics": list(message.topics)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run
 from actors.runs.questions import decoded, messages_of
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED, Update
-from prism.events import PostEvent
+from prism.events import PostEvent, TieChanged
 
 TURNS_KEPT = 32
 """The turns of an agent before an engagement among which the one that decided on it is looked for."""
@@ -161,7 +161,9 @@ def _resting_states(simulation: Simulation) -> frozenset[str]:
     return frozenset(str(state) for state, role in roles.items() if role != "attend")
 
 
-def cause_of(event: PostEvent, turns: list[TracedTurn], resting: frozenset[str]) -> Cause:
+def cause_of(
+    event: PostEvent | TieChanged, turns: Sequence[TracedTurn], resting: frozenset[str] = frozenset()
+) -> Cause:
     """Return the turn that decided on an event: the latest about its post in which there was something to decide.
 
     Of an original post it is the turn with which its author left a state in which nothing was under way.
@@ -170,7 +172,7 @@ def cause_of(event: PostEvent, turns: list[TracedTurn], resting: frozenset[str])
         turns: the author's latest turns; the last one is that in which the event took place.
         resting: the states in which nothing is under way.
     """
-    about = event.post if event.kind == LIKE else event.parent
+    about = event.parent if isinstance(event, PostEvent) and event.kind != LIKE else event.post
     for each in reversed(turns):
         is_decided = len(each.outcomes) > 1 or each.question is not None
         is_about = about is not None and getattr(each.trigger.context, "id", None) == about

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from actors.results.agent_path import QUESTION, event_of, name_of
 from actors.results.explained_sharing import SHARED, SURROGATE, sharing_of
 from actors.results.explanation import (
     ExplainedAnswer,
+    ExplainedChange,
     ExplainedQuestion,
     ExplainedRow,
     ExplainedTurn,
@@ -26,6 +27,7 @@ from actors.results.requests import Requests, requests_of
 from actors.results.retrace import OpenRun, Trace, TracedTurn
 from prism.agents import MOVED, Question, Source, Update
 from prism.config import PricesConfig
+from prism.events import AttributeSet
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
 from prism.statechart import ENABLED, Choice, Guard, RowOutcome
@@ -183,7 +185,7 @@ def _turn(traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTu
         tick=trigger.tick,
         agent=trigger.agent,
         name=name_of(traced.domain, trigger.agent),
-        profile=plain(getattr(traced.agent, "persona", {})),
+        profile=traced.profile,
         trigger=trigger.name,
         context=None if trigger.context is None else _fields(plain(trigger.context)),
         state=traced.state,
@@ -203,7 +205,26 @@ def _turn(traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTu
         source=str(update.source),
         reason=update.reason,
         effect=plain(update.effect),
+        changes=tuple(_changes(traced, update)),
     )
+
+
+def _changes(traced: TracedTurn, update: Update[Any]) -> Iterator[ExplainedChange]:
+    """Yield what the row that was taken has set."""
+    became = {each.name: each.value for each in traced.events if isinstance(each, AttributeSet)}
+    if update.source not in MOVED:
+        return
+    for each in traced.changes.get(str(update.to_state), ()):
+        yield ExplainedChange(
+            name=each.name,
+            to=each.to,
+            when=each.when,
+            values=plain(each.values),
+            holds=each.holds,
+            found=plain(each.found),
+            before=each.before,
+            after=became.get(each.name, each.before),
+        )
 
 
 def _fields(context: Any) -> dict[str, Any]:

@@ -20,7 +20,9 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
         reason: why a decision is a fallback, or why nothing came of it; empty otherwise.
         options: the states that the oracle was asked to choose from; empty for any other turn.
         effect: the effect that the turn had on the world, as JSON values; None for none.
-        events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each.
+        events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie
+            `{"kind": "unfollow", "whom": 40, "post": 12}`, and of an attribute
+            `{"kind": "set", "name": "opinion", "value": 0.5}`.
     """
 
     tick: int
@@ -224,6 +226,28 @@ class ExplainedQuestion(msgspec.Struct, frozen=True, kw_only=True):
     sharing: ExplainedSharing | None = None
 
 
+class ExplainedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one of the agent's attributes by the row that was taken.
+
+    Args:
+        name: the attribute.
+        to: the expression of its new value; `when`: its condition, empty for none.
+        values: `{field: value}` of the fields that both read; empty where they need a post in view, and none was.
+        holds: whether the value is worked out: the condition holds, and what is read is there.
+        found: what the expression comes to, before it is kept in its range; None if it has no value or does not hold.
+        before, after: the attribute's value in this tick, and from the next one on.
+    """
+
+    name: str
+    to: str
+    when: str
+    values: dict[str, Any]
+    holds: bool
+    found: Any
+    before: Any
+    after: Any
+
+
 class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One turn of an agent, worked out again and equal to the journal.
 
@@ -242,6 +266,7 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
         source: what moved it, a `prism.agents.Source`; `question` if it asked.
         reason: why a decision is a fallback, or why nothing came of it.
         effect: the effect on the world, as JSON values.
+        changes: the attributes that the row sets.
         events: what took place because of it.
     """
 
@@ -260,6 +285,7 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     reason: str = ""
     effect: Any = None
+    changes: tuple[ExplainedChange, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
 
 
@@ -304,6 +330,43 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, Any] = {}
     asked: int | None = None
     options: tuple[str, ...] = ()
+
+
+class ExplainedTieChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of a tie.
+
+    Args:
+        tick: when it was made. That of a person holds from the next tick on, that of an intervention from this one on.
+        kind: `follow`, `unfollow` or `mute`.
+        post: the post in view; None for an intervention.
+        cause: the turn that decided on it; None for an intervention.
+    """
+
+    tick: int
+    kind: str
+    post: int | None = None
+    cause: Cause | None = None
+
+
+class ExplainedTie(msgspec.Struct, frozen=True, kw_only=True):
+    """The tie from one person to another.
+
+    Args:
+        agent, name: the number and name of the person whose tie it is; `whom`, `whom_name`: those of the other.
+        ticks: the whole ticks of the run so far.
+        follows_at_start: whether the one followed the other at the start.
+        changes: what people and interventions have changed, in order.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    agent: int
+    name: str
+    whom: int
+    whom_name: str
+    ticks: int
+    follows_at_start: bool
+    changes: tuple[ExplainedTieChange, ...]
+    notes: tuple[str, ...] = ()
 
 
 class ExplainedLike(msgspec.Struct, frozen=True, kw_only=True):

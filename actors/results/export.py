@@ -133,7 +133,8 @@ def write_tables(
     Args:
         draft: a directory for rows that wait until all of a run is read.
     """
-    attributes = attribute_columns(run.config for run in runs if run.domain == "social")
+    is_wanted = "agents" in wanted
+    attributes = attribute_columns(run.config for run in runs if run.domain == "social" and is_wanted)
     rounds = [RoundsTable(run) for run in runs]
     shapes = {name: TABLES[name] for name in wanted}
     if "agents" in shapes:

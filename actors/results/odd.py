@@ -26,6 +26,7 @@ from prism.config import Config
 from prism.config.describe import settings
 from prism.drawing.outline import Outline
 from prism.errors import PrismError
+from prism.social.effects import ON_TIES
 
 CONCEPTS: Final = (
     "Basic principles",
@@ -130,6 +131,8 @@ class _Model:
         if ticks:
             yield f"A choice that is put to the oracle takes effect {_ticks(ticks)} later; the agent waits meanwhile."
         yield self._texts.scheduling
+        if self._run.chart is not None and _changes_people(self._run.chart):
+            yield "What agents change of their ties and attributes holds from the next tick on: all at the same time."
         if self._run.chart is None:
             yield f"The chart of the agents cannot be read: {self._run.chart_problem}"
             return
@@ -282,6 +285,11 @@ def _states(chart: Outline) -> Grid:
     return Grid("The states of an agent", ("state", "meaning", "role in the world", "ends", "effect then"), tuple(rows))
 
 
+def _changes_people(chart: Outline) -> bool:
+    """Return whether agents change ties or attributes."""
+    return bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
+
+
 def _rows(chart: Outline) -> Grid:
     rows = tuple(
         (
@@ -290,12 +298,15 @@ def _rows(chart: Outline) -> Grid:
             row.when or "always",
             row.target or "as the oracle decides",
             {True: "the oracle", False: "a rule", None: "a rule; the oracle, if several rows hold"}[row.oracle],
+            "; ".join([*([row.effect] if row.effect else []), *map(str, row.sets)]),
         )
         for path in chart.definition.walk()
         for row in path[-1].rows
     )
-    columns = ("in the state", "on the trigger", "when", "to the state", "decided by")
-    return Grid("The rows of the chart, in their order", columns, rows)
+    columns = ("in the state", "on the trigger", "when", "to the state", "decided by", "what it does at once")
+    with_own = any(row[-1] for row in rows)
+    shown = rows if with_own else tuple(row[:-1] for row in rows)
+    return Grid("The rows of the chart, in their order", columns if with_own else columns[:-1], shown)
 
 
 def _conditions(chart: Outline | None) -> str:

@@ -1,19 +1,22 @@
-"""The agents of a run and the ties between them as tables."""
+"""The agents of a run as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+from actors.factory.charts import look_at_chart
+from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.movements import FinalStates
-from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.results.recorded_run import RecordedRun
 from actors.results.rows import Rows
 from actors.results.schema import Column, Kind, Value
 from prism.config import Config
-from prism.events import Intervened
+from prism.config.attributes import AttributeConfig
+from prism.errors import PrismError
 from prism.social.persona import Persona
 from prism.social.population import Population
 
@@ -42,42 +45,72 @@ class People(Protocol):
         """The people on a feed; None in another domain."""
 
 
-def attribute_columns(configs: Iterable[Config]) -> dict[str, Column]:
-    """Return `{attribute: its column}` for all attributes that some of these configurations declare.
+def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Column]:
+    """Return `{(attribute, whether at the end): its column}` for the attributes that these configurations declare.
+
+    Those of the start come first, and then those of the end of the attributes that a chart sets.
 
     An attribute whose type differs among them is a text. Two names that differ in case alone get two columns that a
     database can tell apart.
     """
-    found: dict[str, Column] = {}
+    found: dict[tuple[str, bool], Column] = {}
     taken: set[str] = set()
-    for config in configs:
-        for name, declared in config.population.attributes.items():
-            kind = _KINDS[declared.type]
-            if name in found:
-                if found[name].kind is not kind:
-                    found[name] = msgspec.structs.replace(found[name], kind=Kind.TEXT)
+    configs = [*configs]
+    declarations = [(False, config.population.attributes) for config in configs]
+    declarations += [(True, _set_by_charts(config)) for config in configs]
+    for is_end, attributes in declarations:
+        for name, declared in attributes.items():
+            kind, key = _KINDS[declared.type], (name, is_end)
+            if key in found:
+                if found[key].kind is not kind:
+                    found[key] = msgspec.structs.replace(found[key], kind=Kind.TEXT)
                 continue
-            column = f"attribute_{name}"
+            column = f"attribute_{name}_end" if is_end else f"attribute_{name}"
             while column.lower() in taken:
                 column += "_"
             taken.add(column.lower())
-            found[name] = Column(name=column, kind=kind, about=declared.description or "attribute of people")
+            about = declared.description or "attribute of people"
+            found[key] = Column(name=column, kind=kind, about=f"{about}, after the last tick" if is_end else about)
     return found
+
+
+def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
+    """Return the attributes that the chart of a configuration sets; none if it is not to be had.
+
+    The agents of the run are then not to be had either, and the error is told when they are made.
+    """
+    try:
+        names = {change.field.name for change in look_at_chart(config).behaviour.all_changes}
+    except PrismError:
+        return {}
+    return {name: each for name, each in config.population.attributes.items() if f"agent.{name}" in names}
 
 
 class AgentRows:
     """The rows of `agents`.
 
     Args:
-        attributes: `{attribute: its column}` of the table.
+        attributes: `{(attribute, whether at the end): its column}` of the table.
     """
 
-    def __init__(self, rows: Rows, attributes: Mapping[str, Column]) -> None:
+    def __init__(self, rows: Rows, attributes: Mapping[tuple[str, bool], Column]) -> None:
         self._rows = rows
         self._attributes = attributes
 
-    def add(self, run: RecordedRun, people: People, states: FinalStates, made: Made) -> None:
-        """Add the agents of a run."""
+    def add(
+        self,
+        run: RecordedRun,
+        people: People,
+        states: FinalStates,
+        made: Made,
+        changed: tuple[TieTables, AttributeChanges],
+    ) -> None:
+        """Add the agents of a run.
+
+        Args:
+            changed: what people have changed, all of it taken.
+        """
+        ties, attributes = changed
         population = people.population
         followers = [] if population is None else population.graph.follower_counts().tolist()
         strengths = run.config.economy.strengths if run.domain == "economy" else ()
@@ -92,7 +125,7 @@ class AgentRows:
             )
             strength = strengths[agent] if agent < len(strengths) else None
             if population is None:
-                self._rows.add(*start, *repeat(None, 18), strength)
+                self._rows.add(*start, *repeat(None, 20), strength)
                 continue
             persona = population.personas[agent]
             self._rows.add(
@@ -100,15 +133,19 @@ class AgentRows:
                 population.graph.names[agent],
                 *_persona(persona),
                 followers[agent],
-                len(population.graph.following(agent)),
+                following := len(population.graph.following(agent)),
+                followers[agent] + ties.followers[agent],
+                following + ties.following[agent],
                 *(made[kind].get(agent, 0) for kind in _MADE),
                 strength,
-                *self._own(persona),
+                *self._own(agent, persona, attributes.latest),
             )
 
-    def _own(self, persona: Persona) -> Iterator[Value]:
-        for name, column in self._attributes.items():
+    def _own(self, agent: int, persona: Persona, latest: Mapping[tuple[int, str], Value]) -> Iterator[Value]:
+        for (name, is_end), column in self._attributes.items():
             value = persona.attributes.get(name)
+            if is_end:
+                value = latest.get((agent, name), value)
             if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
                 value = str(value).lower() if isinstance(value, bool) else str(value)
             yield float(value) if column.kind is Kind.NUMBER and isinstance(value, int) else value
@@ -129,47 +166,3 @@ def _persona(persona: Persona) -> Iterator[Value]:
         yield getattr(persona.traits, name)
     for name in _NUMBERS:
         yield getattr(persona, name)
-
-
-class Edges:
-    """The rows of `edges`: the ties at the start, and those that interventions made and ended."""
-
-    def __init__(self, name: str, rows: Rows) -> None:
-        self._name = name
-        self._rows = rows
-        self._changes: list[tuple[int, bool, tuple[Any, Any]]] = []
-
-    def take(self, tick: RecordedTick) -> None:
-        """Take over the ties that interventions change in a tick."""
-        for message in tick.others:
-            if isinstance(message, Intervened):
-                for key, follows in (("follow", True), ("unfollow", False)):
-                    for tie in message.content.get(key) or ():
-                        self._changes.append((tick.tick, follows, (tie[0], tie[1])))
-
-    def finish(self, population: Population) -> None:
-        """Add all ties of a run."""
-        ended: dict[tuple[int, int], int] = {}
-        """`{tie: the tick that ended it}`, of the ties of the start."""
-        later: dict[tuple[int, int], list[list[int | None]]] = {}
-        """`{tie: its later times, each from its first tick until its end}`."""
-        graph = population.graph
-        for tick, follows, (one, other) in self._changes:
-            tie = population.number(one), population.number(other)
-            times = later.setdefault(tie, [])
-            begins = graph.follows(*tie) and tie not in ended
-            is_there = begins if not times else times[-1][1] is None
-            if follows and not is_there:
-                times.append([tick, None])
-            elif not follows and is_there and times:
-                times[-1][1] = tick
-            elif not follows and is_there:
-                ended[tie] = tick
-        for person in range(graph.size):
-            following = graph.following(person).tolist()
-            count = len(following)
-            until = [ended.get((person, other)) for other in following] if ended else [None] * count
-            self._rows.extend(([self._name] * count, [person] * count, following, [0] * count, until))
-        for (one, other), times in sorted(later.items()):
-            for begun, end in times:
-                self._rows.add(self._name, one, other, begun, end)

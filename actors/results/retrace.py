@@ -9,9 +9,9 @@ has plain mailboxes and pays nothing for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 from anyio import to_thread
@@ -26,6 +26,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import Header, answers_of
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recovery import Recovered, recover
+from actors.results.plain import plain
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.manifest import Manifest
@@ -36,10 +37,12 @@ from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
 from prism.divergence import NO_REFERENCE
 from prism.domain import Domain, reference_of
-from prism.events import FeedShown, PostEvent
+from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Archetypes, Place
 from prism.sharing.table import words_of
+from prism.social.persona import Persona
+from prism.social.read_changes import ReadChange
 from prism.statechart import Choice, Oracle, RowOutcome, Transition
 
 _messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
@@ -127,12 +130,32 @@ class TracedTurn:
         self.outcomes = outcomes
         self.chosen = chosen
         self.question = question
-        self.asker = None if question is None else domain.asker(question)
+        self.asker = None if question is None else _fixed(domain.asker(question))
         self.reference = NO_REFERENCE if question is None else reference_of(domain)(question)
         self.values = [_values_of(each.row.guard, agent, trigger.context) for each in outcomes]
+        self.changes = domain.changes(trigger.agent, trigger.tick, trigger.name) if isinstance(domain, Changes) else {}
+        """`{state after: the changes of attributes that a row to it makes}`."""
+        self.profile = plain(getattr(agent, "persona", {}))
+        """The persona, as it is now."""
         self.answer: Update[Any] | Question[Any] | None = None
         self.expected: bytes | None = None
-        self.events: list[PostEvent | FeedShown] = []
+        self.events: list[Event] = []
+
+
+@runtime_checkable
+class Changes(Protocol):
+    """A domain whose agents change their attributes."""
+
+    def changes(self, agent_id: int, tick: int, trigger: str) -> Mapping[str, tuple[ReadChange, ...]]:
+        """Return the changes of an agent's attributes that a turn would make now, by the state after it."""
+
+
+def _fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
+    """Return an agent whose persona stays as it is now: that of people who change tells their present attributes."""
+    persona = getattr(agent, "persona", None)
+    if isinstance(persona, Persona) and not isinstance(persona.attributes, dict):
+        agent.persona = msgspec.structs.replace(persona, attributes=dict(persona.attributes))  # type: ignore[attr-defined]
+    return agent
 
 
 class PlacedQuestion(NamedTuple):
@@ -204,7 +227,7 @@ class Trace:
         payload = answers_of(frame[HEAD.size :])
         for raw, message in zip(_messages(payload), codec.array(payload), strict=True):
             agent = getattr(message, "agent", -1)
-            if isinstance(message, PostEvent | FeedShown):
+            if isinstance(message, Event):
                 if agent in latest:
                     latest[agent].events.append(message)
                 continue

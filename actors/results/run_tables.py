@@ -12,9 +12,10 @@ import msgspec
 from actors.core.errors import UntrustedCodeError
 from actors.factory.charts import look_at_chart
 from actors.factory.domains import look_at_domain
+from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.judgement_table import add_judgements
 from actors.results.movements import FinalStates, Transitions
-from actors.results.people import AgentRows, Edges
+from actors.results.people import AgentRows
 from actors.results.post_tables import Feeds, PostTables
 from actors.results.quarters import Quarters
 from actors.results.question_table import Questions
@@ -30,6 +31,9 @@ from prism.errors import ConfigError, InputError
 from prism.social.population import Population
 from prism.social.post import PostView
 
+Attributes = Mapping[tuple[str, bool], Column]
+"""`{(attribute, whether at the end): its column}`."""
+
 
 class RunTables:
     """The tables of one run.
@@ -40,7 +44,7 @@ class RunTables:
     """
 
     def __init__(
-        self, run: RecordedRun, tables: Tables, draft: Path, attributes: Mapping[str, Column], rounds: RoundsTable
+        self, run: RecordedRun, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable
     ) -> None:
         self._run = run
         self._tables = tables
@@ -49,7 +53,9 @@ class RunTables:
         self._attributes = attributes
         self._takers: list[Callable[[RecordedTick], None]] = []
         self._states = FinalStates()
-        self._edges: Edges | None = None
+        self._ties = TieTables(run, tables.if_wanted("ties"), tables.if_wanted("edges"))
+        changes = tables.if_wanted("attribute_changes")
+        self._changes = AttributeChanges(run, changes, lambda: self._domain.population)
         self._questions: Questions | None = None
         self._quarters: Quarters | None = None
         self._posts: PostTables | None = None
@@ -81,9 +87,8 @@ class RunTables:
             self._takers.append(self._posts.take)
         if (rows := tables.if_wanted("feeds")) is not None:
             self._takers.append(Feeds(run.name, rows).take)
-        if run.domain == "social" and (rows := tables.if_wanted("edges")) is not None:
-            self._edges = Edges(run.name, rows)
-            self._takers.append(self._edges.take)
+        if run.domain == "social":
+            self._takers += [self._ties.take, self._changes.take]
         if (rows := tables.if_wanted("questions")) is not None:
             self._questions = Questions(run, rows, self._domain.probabilities)
             self._takers.append(self._questions.take)
@@ -102,13 +107,20 @@ class RunTables:
         self._add_judgements()
         if self._quarters is not None:
             self._quarters.finish(self._rounds.read())
-        if (rows := tables.if_wanted("agents")) is not None:
-            made = {} if self._posts is None else self._posts.made
-            AgentRows(rows, self._attributes).add(run, self._domain, self._states, made)
-        if self._edges is not None and (population := self._domain.population) is not None:
-            self._edges.finish(population)
+        self._add_people()
         if (rows := tables.if_wanted("runs")) is not None:
             rows.add(*_run_row(run))
+
+    def _add_people(self) -> None:
+        """Add the agents, and the ties between people."""
+        rows = self._tables.if_wanted("agents")
+        population = self._domain.population if rows is not None or "edges" in self._tables else None
+        if population is not None:
+            self._ties.finish(population)
+        if rows is not None:
+            made = {} if self._posts is None else self._posts.made
+            changed = self._ties, self._changes
+            AgentRows(rows, self._attributes).add(self._run, self._domain, self._states, made, changed)
 
     def _add_judgements(self) -> None:
         rows = self._tables.if_wanted("judgements") if _has(self._run, "judgements") else None
@@ -133,7 +145,7 @@ class _Domain:
             ConfigError: an input file of the run is not there any more, or the code of its domain.
         """
         if self._built is None:
-            hint = "; --tables without agents, edges, questions and judgements needs no input files"
+            hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
             try:
                 self._built = look_at_domain(self._run.config).domain
             except InputError as error:
@@ -183,6 +195,8 @@ def _has(run: RecordedRun, table: str) -> bool:
     """Return whether a run has a table, though it may have no rows. Others begin with their first row, if any."""
     if table in ("posts", "engagements", "edges"):
         return run.domain == "social"
+    if table in ("ties", "attribute_changes"):
+        return False  # by its first row
     if table == "feeds":
         return run.domain == "social" and run.config.run.record_feeds
     if table == "judgements":

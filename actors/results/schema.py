@@ -85,6 +85,7 @@ AGENT: Final = _column("agent", INTEGER, "the agent's number", key="agents.agent
 NO_SHARING: Final = "no judgements were shared: set oracle.sharing.by"
 NO_FEED: Final = "no posts on a feed in this domain"
 NO_ECONOMY: Final = "no economy"
+NO_CHANGES: Final = "nobody has changed any"
 
 _RUNS = (
     _column("run", NAME, "name of its directory; the path as it was given, if two of the exported runs share the name"),
@@ -133,6 +134,8 @@ _AGENTS = (
     _column("activity", NUMBER, "probability that the person is online in a round, 0 to 1"),
     _column("followers", INTEGER, "people who follow the person, at the start"),
     _column("following", INTEGER, "people whom the person follows, at the start"),
+    _column("followers_end", INTEGER, "people who follow the person, after the last tick"),
+    _column("following_end", INTEGER, "people whom the person follows, after the last tick"),
     _column("posts", INTEGER, "original posts"),
     _column("replies", INTEGER, "replies written"),
     _column("reshares", INTEGER, "reshares made"),
@@ -184,8 +187,28 @@ _EDGES = (
     RUN,
     _column("follower", INTEGER, "who follows", key="agents.agent"),
     _column("followee", INTEGER, "who is followed", key="agents.agent"),
-    _column("from_tick", INTEGER, "tick from which on: 0, or that of an intervention", "ticks"),
-    _column("until_tick", INTEGER, "tick in which an intervention ended it", "ticks"),
+    _column("from_tick", INTEGER, "first tick in which it holds: 0 for a tie of the start", "ticks"),
+    _column("until_tick", INTEGER, "first tick in which it holds no more; empty if it still holds", "ticks"),
+)
+_TIES = (
+    RUN,
+    TICK,
+    AT,
+    AGENT,
+    _column("kind", NAME, "follow, unfollow or mute. It holds from the next tick on"),
+    _column("whom", INTEGER, "the other person", key="agents.agent"),
+    _column("post", INTEGER, "post in view", key="posts.post"),
+)
+_ATTRIBUTE_CHANGES = (
+    RUN,
+    TICK,
+    AT,
+    AGENT,
+    _column("name", NAME, "the attribute"),
+    _column("number", NUMBER, "its value from the next tick on; of a truth value 1 or 0; empty for a text"),
+    _column("text", TEXT, "its value from the next tick on, if it is a text"),
+    _column("number_before", NUMBER, "its value before, in the same way"),
+    _column("text_before", TEXT, "its value before, if it is a text"),
 )
 _FEEDS = (
     RUN,
@@ -297,7 +320,8 @@ _ALL: Final = (
         about="an agent: a person, a nation, or whatever a domain of one's own has",
         columns=_AGENTS,
         primary=("run", "agent"),
-        varies="`attribute_NAME` for each attribute that the configuration declares, of its type",
+        varies="`attribute_NAME` for each attribute that the configuration declares, of its type, at the start; and "
+        "`attribute_NAME_end` for each that the chart sets, after the last tick",
     ),
     Table(
         name="transitions",
@@ -308,7 +332,24 @@ _ALL: Final = (
         name="posts", about="a post, in the order of making", columns=_POSTS, primary=("run", "post"), absent=NO_FEED
     ),
     Table(name="engagements", about="a like, reply or reshare that took place", columns=_ENGAGEMENTS, absent=NO_FEED),
-    Table(name="edges", about="one person who follows another; friends have two", columns=_EDGES, absent=NO_FEED),
+    Table(
+        name="edges",
+        about="a time for which one person follows another, from the start or by a change; friends have two",
+        columns=_EDGES,
+        absent=NO_FEED,
+    ),
+    Table(
+        name="ties",
+        about="a tie that a person has changed, in the order of the changes; interventions are only in `edges`",
+        columns=_TIES,
+        absent=NO_CHANGES,
+    ),
+    Table(
+        name="attribute_changes",
+        about="an attribute of a person that has changed, in the order of the changes",
+        columns=_ATTRIBUTE_CHANGES,
+        absent=NO_CHANGES,
+    ),
     Table(
         name="feeds",
         about="a post in a feed that was shown",

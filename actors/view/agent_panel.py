@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -15,14 +15,15 @@ from actors.view.record import Record, decode_frame
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config
-from prism.events import FeedShown, PostEvent
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.llm.question_id import question_id
+from prism.social.effects import ON_TIES
 from prism.social.population import Population
 from prism.social.post import PostView
 
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
-MOVES_MAX, QUESTIONS_MAX, POSTS_MAX = 60, 12, 30
+MOVES_MAX, QUESTIONS_MAX, POSTS_MAX, CHANGES_MAX = 60, 12, 30, 30
 """The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
 
@@ -71,7 +72,9 @@ class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
         since: the first tick that was searched; what came before it is left out.
         moves, questions, posts: the latest of each; `moves_in_all` and the like: how many there are since then.
         feed: the posts of the latest feed that was recorded; None without one.
-        person: name and value of what is known of the person; `follows`: some of the people it follows.
+        person: name and value of what is known of the person, its attributes as they are after the tick.
+        follows: some of the people it follows after the tick; `follows_count`, `followers_count`: all of them.
+        changes: its latest changes of ties and attributes since the start; `changes_in_all`: how many there are.
     """
 
     agent: int
@@ -91,6 +94,8 @@ class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
     follows: list[int]
     follows_count: int = 0
     followers_count: int = 0
+    changes: list[TieChanged | AttributeSet]
+    changes_in_all: int
 
 
 def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPanel:
@@ -118,6 +123,9 @@ def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPane
             feed = message
     config = None if run.opened is None else run.opened.config
     population = None if run.opened is None else run.opened.network.population
+    changed = _changed(run, record, agent, tick)
+    following, followers = _ties(population, changed, agent)
+    own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
     return AgentPanel(
         agent=agent,
         tick=tick,
@@ -132,11 +140,70 @@ def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPane
         feed_tick=None if feed is None else feed.tick,
         posts=posts[-POSTS_MAX:],
         posts_in_all=len(posts),
-        person=_person(config, population, agent),
-        follows=[] if population is None else population.graph.following(agent)[:FOLLOWED_SHOWN].tolist(),
-        follows_count=0 if population is None else len(population.graph.following(agent)),
-        followers_count=0 if population is None else len(population.graph.followers(agent)),
+        person=_person(config, population, agent, own),
+        follows=following[:FOLLOWED_SHOWN],
+        follows_count=len(following),
+        followers_count=followers,
+        changes=own[-CHANGES_MAX:],
+        changes_in_all=len(own),
     )
+
+
+Changed = TieChanged | AttributeSet | Intervened
+_CHANGED: Final = (6, 9, 10)
+"""The tags of interventions, ties and attributes that have changed."""
+
+
+def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Changed]:
+    """Return what concerns an agent's ties and attributes from the start on, if any can change: in order."""
+    opened = run.opened
+    if opened is None or opened.config.simulation.domain != "social":
+        return []
+    chart = opened.chart
+    may = chart is None or bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
+    if not may and not opened.config.interventions:
+        return []
+    found: list[Changed] = []
+    for frame in record.frames(0, last):
+        for encoded in map(bytes, _raw(frame.payload)[1]):
+            if encoded[1] not in _CHANGED:
+                continue
+            message = decoded(encoded)
+            if isinstance(message, Changed) and _concerns(message, agent):
+                found.append(message)
+    return found
+
+
+def _concerns(message: Changed, agent: int) -> bool:
+    """Return whether a change may be of an agent's ties or attributes."""
+    if isinstance(message, Intervened):
+        return True
+    return message.agent == agent or (isinstance(message, TieChanged) and message.whom == agent)
+
+
+def _ties(population: Population | None, changed: Sequence[Changed], agent: int) -> tuple[list[int], int]:
+    """Return whom an agent follows after these changes, and how many people follow it."""
+    if population is None:
+        return [], 0
+    following = {*population.graph.following(agent).tolist()}
+    followers = {*population.graph.followers(agent).tolist()}
+    for one, other, follows in _tie_changes(population, changed):
+        if one == agent:
+            (following.add if follows else following.discard)(other)
+        if other == agent:
+            (followers.add if follows else followers.discard)(one)
+    return sorted(following), len(followers)
+
+
+def _tie_changes(population: Population, changed: Sequence[Changed]) -> Iterator[tuple[int, int, bool]]:
+    """Yield who follows whom from then on, or does no more."""
+    for each in changed:
+        if isinstance(each, TieChanged) and each.kind != "mute":
+            yield each.agent, each.whom, each.kind == "follow"
+        elif isinstance(each, Intervened):
+            for kind in ("follow", "unfollow"):
+                for one, other in each.content.get(kind) or ():
+                    yield population.number(one), population.number(other), kind == "follow"
 
 
 def _messages(record: Record, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
@@ -235,18 +302,21 @@ def _name(config: Config | None, population: Population | None, agent: int) -> s
     return ""
 
 
-def _person(config: Config | None, population: Population | None, agent: int) -> list[tuple[str, Any]]:
-    """Return what is known of a person or a nation, by name."""
+def _person(
+    config: Config | None, population: Population | None, agent: int, changed: Sequence[Changed]
+) -> list[tuple[str, Any]]:
+    """Return what is known of a person or a nation after these changes, by name."""
     if population is None:
         if config is not None and config.simulation.domain == "economy":
             return [("economic strength (units of account)", config.economy.strengths[agent])]
         return []
     persona = population.personas[agent]
+    became = {each.name: each.value for each in changed if isinstance(each, AttributeSet)}
     return [
         ("interests", ", ".join(persona.interests)),
         ("personality", persona.personality),
         ("chance of a session in a round", persona.activity),
         ("ignores a post up to the relevance", persona.low_threshold),
         ("acts on a post from the relevance", persona.high_threshold),
-        *persona.attributes.items(),
+        *{**persona.attributes, **became}.items(),
     ]

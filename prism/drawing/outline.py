@@ -52,8 +52,11 @@ class Arrow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """The triggers, with a question mark for the oracle, and the count."""
-        names = dict.fromkeys(f"{row.trigger}{BY_ORACLE if row.oracle or not row.target else ''}" for row in self.rows)
+        """The triggers, with a question mark for the oracle and what the rows set and do at once, and the count."""
+        mark = BY_ORACLE
+        names = dict.fromkeys(
+            f"{row.trigger}{mark if row.oracle or not row.target else ''}{_done(row)}" for row in self.rows
+        )
         shown = ", ".join(names)
         return shown if self.count is None else f"{shown} ({self.count:,})"
 
@@ -70,6 +73,19 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     definition: ChartDefinition
     arrows: tuple[Arrow, ...]
     activity: Activity | None = None
+
+    @property
+    def effects(self) -> frozenset[str]:
+        """The effects of its states and rows."""
+        states = [path[-1] for path in self.definition.walk()]
+        rows = [row for state in states for row in state.rows]
+        return frozenset({state.effect for state in states} | {row.effect for row in rows}) - {""}
+
+    @property
+    def attributes_set(self) -> frozenset[str]:
+        """The attributes that its rows set."""
+        rows = (row for path in self.definition.walk() for row in path[-1].rows)
+        return frozenset(each.name for row in rows for each in row.sets)
 
     def styles(self) -> dict[str, Style]:
         """Return `{innermost state: its looks}`: the same as in every other picture."""
@@ -120,6 +136,12 @@ def _row(row: Transition[Any]) -> RowDefinition:
         oracle=row.oracle,
         label=row.label,
     )
+
+
+def _done(row: RowDefinition) -> str:
+    """Return what a row does at once, in a word or two; empty for nothing."""
+    done = [f"set {each.name}" for each in row.sets] + ([row.effect] if row.effect else [])
+    return f" [{', '.join(done)}]" if done else ""
 
 
 def _arrows(definition: ChartDefinition, activity: Activity | None) -> list[Arrow]:

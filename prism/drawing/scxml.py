@@ -49,6 +49,7 @@ def _add_row(parent: ET.Element, row: RowDefinition) -> None:
         "data-oracle": "" if row.oracle is None else str(row.oracle).lower(),
         "data-label": row.label,
         "data-effect": row.effect,
+        "data-set": "; ".join(map(str, row.sets)),
     }
     _set(element, stated)
     _add_actions(element, row.do)

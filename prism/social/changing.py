@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism import kernels
-from prism.columns import Column, Columns, Ints, pack_array
+from prism.columns import Column, Columns, Ints, pack, pack_array
 from prism.config.attributes import AttributeConfig, Value
 from prism.errors import ConfigError
 from prism.events import AttributeSet
@@ -83,6 +83,8 @@ class ChangingAttributes:
         self._following: NDArray[np.float64] = self._first_values()
         state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
+        self.count = 0
+        """Changes of attributes so far."""
         self._kernel: Any = None
         self._given: NDArray[np.float64] = np.zeros((1, 1))
 
@@ -165,6 +167,7 @@ class ChangingAttributes:
         self._changed = np.concatenate((self._changed, changed[:count]))
         names = [*self.fields]
         rows, places = np.nonzero(self._following[changed[:count]] != tables.attributes[changed[:count]])
+        self.count += len(rows)
         return [
             AttributeSet(tick, person, names[place], self._value(names[place], value))
             for person, place, value in zip(
@@ -234,6 +237,8 @@ class ChangingAttributes:
         """Yield the values of the attributes that change."""
         for name in self._changing:
             yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
+        if self.count:
+            yield from pack("attribute_changes", [self.count])
 
     def _texts_of(self, name: str) -> Callable[[NDArray[Any]], NDArray[Any]]:
         if self.fields[name].kind != "text":
@@ -248,6 +253,8 @@ class ChangingAttributes:
                 values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
                 self._table[:, self.places[name]] = self._numbers_of(values)
         self._following = self._table.copy()
+        if "attribute_changes" in columns.unread:
+            self.count = columns.value("attribute_changes", int)
 
 
 class LiveAttributes(Mapping[str, Value]):

@@ -23,6 +23,7 @@ from prism.social.intentions import Intentions
 from prism.social.persona import Persona
 from prism.social.population import Population
 from prism.social.post import AuthorView, PostView
+from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
 from prism.social.turns import SocialTurns
@@ -78,6 +79,7 @@ class SocialDomain:
         if self.world.changing.of_authors:
             self.context_type = AuthorView
         self._is_ready = False
+        self._reader: ChangeReader | None = None
         self._person_type = _person_type(self.behaviour.states)
         self._told = {
             name: declared.label(name) for name, declared in config.population.attributes.items() if declared.prompt
@@ -149,6 +151,16 @@ class SocialDomain:
             person, options = self.asker(question), [self.behaviour.states(option) for option in question.options]
             known = self._embedded.distribution(person, person.state, question.trigger, options, view)
         return Reference(relevance, known)
+
+    def changes(self, agent_id: int, tick: int, trigger: str) -> dict[str, tuple[ReadChange, ...]]:
+        """Return the changes of a person's attributes that a turn would make now, by the state after it."""
+        if not self.world.changing.rows:
+            return {}
+        if self._reader is None:
+            self._reader = ChangeReader(self.behaviour, self.config.population.attributes)
+        person = self.agent(agent_id)
+        person.tick = tick
+        return self._reader.read(trigger, person, self.world.view(agent_id, tick))
 
     @property
     def fields(self) -> QuestionFields:

@@ -265,7 +265,7 @@ class Network:
             who, what = event[WHO], event[WHAT]
             if what > FEED:
                 self.pending.append((who, event[POST], what))
-                self.events.append(TieChanged(tick, who, _TIES[what], event[POST]))
+                self.events.append(TieChanged(tick, who, _TIES[what], event[POST], event[ABOVE]))
             elif what != FEED:
                 self.events.append(self._event(tick, event))
             elif with_feeds:

@@ -577,7 +577,7 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
     if whom != person and is_so == (effect == UNFOLLOW):
         t.counts.done[effect] += 1
-        note(t, person, effect, whom, NO_POST, 0)
+        note(t, person, effect, whom, t.posts[post, ID], 0)
 
 
 @kernel

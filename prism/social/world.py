@@ -276,6 +276,12 @@ class SocialWorld(World):
         """Return a trigger for one person, with the post in view if it carries one."""
         return self.triggers_of(np.array([agent]), tick, [name])[0]
 
+    def view(self, agent: int, tick: int) -> PostView | None:
+        """Return what a person sees of the post in view; None if there is none, or it is forgotten."""
+        if self.people[agent, CURRENT] < self.network.living.first:
+            return None
+        return self.network.views(np.array([agent]), tick)[0]
+
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
         """Return `trigger` of each of these people."""
         has = np.array([name in self._with_view for name in names], dtype=np.bool_)
@@ -414,6 +420,7 @@ class SocialWorld(World):
         cascades = self.network.cascades.totals()
         return {
             **self.network.counts,
+            **self._changed(),
             **self.realised.counts(),
             **cascades,
             **size_totals(cascades["cascade_sizes"]),
@@ -432,8 +439,30 @@ class SocialWorld(World):
         return moment.measured(self.config.population.measures)
 
     def measures(self) -> list[Measure]:
-        """Return the number of posts by kind, and of likes."""
-        return self.network.measures()
+        """Return the number of posts by kind, of likes, and of what people have changed, if their chart changes any."""
+        changed = self._changed()
+        attributes = changed.pop("attribute_changes", None)
+        ties = [
+            Measure(
+                name="prism_tie_changes_total",
+                help="Ties that people have changed, by what they did.",
+                kind="counter",
+                labels={"kind": name.removesuffix("s")},
+                value=count,
+            )
+            for name, count in changed.items()
+        ]
+        if attributes is None:
+            return [*self.network.measures(), *ties]
+        about = "Changes of people's attributes by themselves."
+        counter = Measure(name="prism_attribute_changes_total", help=about, kind="counter", value=attributes)
+        return [*self.network.measures(), *ties, counter]
+
+    def _changed(self) -> dict[str, int]:
+        """Return `{what: how often so far}` of what people change, as far as their chart has changes of its kind."""
+        effects = {effect.removesuffix("_root") for rows in self.behaviour.effects.values() for effect in rows.values()}
+        ties = {name: n for name, n in self.network.tie_counts.items() if name.removesuffix("s") in effects}
+        return ties | ({"attribute_changes": self.changing.count} if self.changing.rows else {})
 
     def highlights(self) -> list[str]:
         """Return the largest cascade, and the latest originals with the most engagements."""

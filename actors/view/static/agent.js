@@ -63,6 +63,7 @@ export function agentPanel(session) {
       section(`What it did (${count(found.moves_in_all)})`, [latest(session, found.moves, found.moves_in_all), history(session, found)], true),
       section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),
       found.posts.length ? section(`What it posted and liked (${count(found.posts_in_all)})`, [latest(session, found.posts, found.posts_in_all), posts(found, person)]) : null,
+      found.changes.length ? section(`What it changed (${count(found.changes_in_all)})`, [latest(session, found.changes, found.changes_in_all), changes(found, person)]) : null,
       found.feed ? section(`Its feed of tick ${count(found.feed_tick)} (${found.feed.length})`, feed(found, person)) : null,
       shown.known || shown.ties ? section("Who it is", [shown.known, shown.ties]) : null,
     );
@@ -191,6 +192,12 @@ function posts(found, person) {
   const did = { publish: "✎ posted", like: "♥ liked a post of", reply: "↩ answered", reshare: "⇄ reshared" };
   // the server sends each as a list: its kind, tick, agent, what was done, post, parent, topics
   return el("ul", {}, found.posts.slice().reverse().map(([, tick, , kind, post, parent, topics]) => el("li", {}, `tick ${count(tick)}: ${did[kind] ?? kind} `, kind === "publish" ? topics.join(", ") : person(author(kind === "like" ? post : parent)))));
+}
+
+function changes(found, person) {
+  const did = { follow: "follows", unfollow: "no longer follows", mute: "mutes" };
+  // the server sends each as a list: a tie as 9, tick, agent, what was done, whom, post; an attribute as 10, tick, agent, name, value
+  return el("ul", {}, found.changes.slice().reverse().map(([kind, tick, , what, value]) => el("li", {}, `tick ${count(tick)}: `, kind === 9 ? [`${did[what] ?? what} `, person(value)] : `${words(what)} becomes ${text(value)}`)));
 }
 
 const feed = (found, person) => (found.feed.length ? el("ol", {}, found.feed.map((post) => el("li", {}, "a post of ", person(author(post))))) : note("There was nothing to show."));

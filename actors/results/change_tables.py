@@ -1,0 +1,126 @@
+"""The ties and attributes that people change as tables: each change, the times of ties, and what is so at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.results.rows import Rows
+from actors.results.schema import Value
+from prism.events import AttributeSet, Intervened, TieChanged
+from prism.social.population import Population
+
+Tie = tuple[int, int]
+"""Who follows, and who is followed."""
+
+
+class TieTables:
+    """The rows of `ties` and `edges`: the ties at the start, and those that people and interventions make and end.
+
+    A change of a person holds from the next tick on, and that of an intervention from its tick on.
+
+    Args:
+        ties, edges: the rows; None for a table that is not wanted.
+    """
+
+    def __init__(self, run: RecordedRun, ties: Rows | None, edges: Rows | None) -> None:
+        self.followers, self.following = Counter[int](), Counter[int]()
+        """`{agent: how many more at the end than at the start}`, once `finish` is done."""
+        self._run = run
+        self._ties = ties
+        self._edges = edges
+        self._changes: list[tuple[int, bool, Any, Any, bool]] = []
+        """From when on, whether it is followed, who and whom, and whether these are named as a configuration does."""
+
+    def take(self, tick: RecordedTick) -> None:
+        """Take over the ties that change in a tick."""
+        for message in tick.others:
+            if isinstance(message, TieChanged):
+                if self._ties is not None:
+                    of = message.agent, message.kind, message.whom, message.post
+                    self._ties.add(self._run.name, tick.tick, tick.time, *of)
+                if message.kind != "mute":
+                    follows = message.kind == "follow"
+                    self._changes.append((tick.tick + 1, follows, message.agent, message.whom, False))
+            elif isinstance(message, Intervened):
+                for key, follows in (("follow", True), ("unfollow", False)):
+                    for one, other in message.content.get(key) or ():
+                        self._changes.append((tick.tick, follows, one, other, True))
+
+    def finish(self, population: Population) -> None:
+        """Add all times of ties, and count those of the end."""
+        ended: dict[Tie, int] = {}
+        """`{tie: the tick that ended it}`, of the ties of the start."""
+        later: dict[Tie, list[list[int | None]]] = {}
+        """`{tie: its later times, each from its first tick until its end}`."""
+        graph = population.graph
+        for tick, follows, one, other, is_named in self._changes:
+            tie = (population.number(one), population.number(other)) if is_named else (one, other)
+            times = later.setdefault(tie, [])
+            begins = graph.follows(*tie) and tie not in ended
+            is_there = begins if not times else times[-1][1] is None
+            if follows == is_there:
+                continue
+            if follows:
+                times.append([tick, None])
+            elif times:
+                times[-1][1] = tick
+            else:
+                ended[tie] = tick
+            self.following[tie[0]] += 1 if follows else -1
+            self.followers[tie[1]] += 1 if follows else -1
+        if self._edges is not None:
+            self._add_edges(self._edges, population, ended, later)
+
+    def _add_edges(
+        self, rows: Rows, population: Population, ended: dict[Tie, int], later: dict[Tie, list[list[int | None]]]
+    ) -> None:
+        name = self._run.name
+        for person in range(population.graph.size):
+            following = population.graph.following(person).tolist()
+            count = len(following)
+            until = [ended.get((person, other)) for other in following] if ended else [None] * count
+            rows.extend(([name] * count, [person] * count, following, [0] * count, until))
+        for (one, other), times in sorted(later.items()):
+            for begun, end in times:
+                rows.add(name, one, other, begun, end)
+
+
+class AttributeChanges:
+    """The rows of `attribute_changes`, and the values at the end.
+
+    Args:
+        rows: the rows; None if they are not wanted.
+        people: returns the people; it is first called for the first change.
+    """
+
+    def __init__(self, run: RecordedRun, rows: Rows | None, people: Callable[[], Population | None]) -> None:
+        self.latest: dict[tuple[int, str], Value] = {}
+        """`{(agent, attribute): its value}` of those that have changed."""
+        self._run = run
+        self._rows = rows
+        self._people = people
+
+    def take(self, tick: RecordedTick) -> None:
+        """Add the changes of a tick."""
+        for message in tick.others:
+            if isinstance(message, AttributeSet):
+                key = message.agent, message.name
+                if self._rows is not None:
+                    before = self.latest[key] if key in self.latest else self._drawn(*key)
+                    start = self._run.name, tick.tick, tick.time, message.agent, message.name
+                    self._rows.add(*start, *_number_and_text(message.value), *_number_and_text(before))
+                self.latest[key] = message.value
+
+    def _drawn(self, agent: int, name: str) -> Value:
+        population = self._people()
+        return None if population is None else population.personas[agent].attributes.get(name)
+
+
+def _number_and_text(value: Value) -> tuple[float | None, str | None]:
+    """Return a value as a number or as a text, and None for the other."""
+    if value is None or isinstance(value, str):
+        return None, value
+    return float(value), None

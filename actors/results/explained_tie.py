@@ -1,0 +1,107 @@
+"""The tie from one person to another: each change of it, and which turn decided on it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.agent_path import chosen_agent
+from actors.results.explained_post import ROUNDS_BEFORE, TURNS_KEPT, cause_of
+from actors.results.explanation import Cause, ExplainedTie, ExplainedTieChange
+from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
+from actors.runs.questions import decoded, messages_of
+from prism.events import Intervened, TieChanged
+from prism.social.population import Population
+
+_INTERVENED, _TIE = 6, 9
+"""The tags of an intervention, and of a tie that a person has changed."""
+
+
+async def explain_tie(
+    path: Path, agent: int | str, whom: int | str, on_begin: OnBegin = lambda _: None
+) -> ExplainedTie:
+    """Return each change of the tie from one person to another, with the turn that decided on it.
+
+    The person is traced from before the first change to the last one, which takes as long as a replay of these ticks
+    from the nearest checkpoint.
+
+    Args:
+        agent, whom: the two people, by number or name.
+
+    Raises:
+        RunDirectoryError: there is no such run or agent, or the run has no people.
+        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+    """
+    run = await to_thread.run_sync(open_run, path)
+    (number, name), (other, other_name) = chosen_agent(run, agent), chosen_agent(run, whom)
+    population = getattr(run.domain, "population", None)
+    if not isinstance(population, Population):
+        raise RunDirectoryError(f"{path}: has no people on a feed, so there are no ties between them")
+    found = await to_thread.run_sync(_changes_of, run, population, number, other)
+    causes = await _causes(run, [each for each in found if isinstance(each, TieChanged)], on_begin)
+    return ExplainedTie(
+        agent=number,
+        name=name,
+        whom=other,
+        whom_name=other_name,
+        ticks=run.ticks,
+        follows_at_start=bool(population.graph.follows(number, other)),
+        changes=tuple(
+            ExplainedTieChange(tick=each.tick, kind=each.kind, post=each.post, cause=causes.get((each.tick, each.kind)))
+            if isinstance(each, TieChanged)
+            else each
+            for each in found
+        ),
+        notes=run.notes,
+    )
+
+
+def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list[TieChanged | ExplainedTieChange]:
+    """Return the changes of a tie: those of interventions as they are shown. It reads the whole journal, and blocks."""
+    disk = RealDisk(run.directory.path)
+    _, offset = read_header(disk)
+    found: list[TieChanged | ExplainedTieChange] = []
+    for _, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
+        for encoded in messages:
+            if encoded[1] not in (_INTERVENED, _TIE):
+                continue
+            message = decoded(encoded)
+            if isinstance(message, TieChanged) and (message.agent, message.whom) == (agent, whom):
+                found.append(message)
+            elif isinstance(message, Intervened):
+                found += _from_outside(message, people, (agent, whom))
+    return found
+
+
+def _from_outside(done: Intervened, people: Population, tie: tuple[int, int]) -> Iterator[ExplainedTieChange]:
+    """Yield what an intervention does to a tie."""
+    for kind in ("follow", "unfollow"):
+        if any((people.number(one), people.number(other)) == tie for one, other in done.content.get(kind) or ()):
+            yield ExplainedTieChange(tick=done.tick, kind=kind)
+
+
+async def _causes(run: OpenRun, changes: list[TieChanged], on_begin: OnBegin) -> dict[tuple[int, str], Cause]:
+    """Return `{(tick, kind): the turn that decided on the change}`."""
+    if not changes:
+        return {}
+    first = max(0, changes[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
+    trace = Trace({changes[0].agent}, first, changes[-1].tick)
+    latest: deque[TracedTurn] = deque(maxlen=TURNS_KEPT)
+    causes: dict[tuple[int, str], Cause] = {}
+
+    def commit(*_: object) -> None:
+        for turn in trace.turns:
+            latest.append(turn)
+            for event in turn.events:
+                if isinstance(event, TieChanged) and event in changes:
+                    causes[event.tick, event.kind] = cause_of(event, latest)
+        trace.turns.clear()
+
+    await retrace(run, trace, changes[-1].tick + 1, on_begin, commit)
+    return causes

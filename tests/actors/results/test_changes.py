@@ -1,0 +1,308 @@
+"""People who change, as users see it: tables, explanations and totals, compared with the world as it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Mapping
+from math import ceil, floor
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from actors.results.explain import explain_everybody, explain_path, explain_turn
+from actors.results.explained_tie import explain_tie
+from actors.results.retrace import Trace, open_run, retrace
+from actors.runtime.simulation import Simulation
+from tests.actors.results.changing_runs import CHART, SETTINGS, changing_run
+from tests.actors.results.explained_runs import SMALL, make_run
+from tests.actors.results.exports import Read, Row, exported
+from tests.command import prism_alone
+
+pytestmark = pytest.mark.long
+TICKS, PEOPLE = 48, 40
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run, made once. Tests only read it."""
+    follows = [{"tick": 20, "follow": [[0, 1], [2, 3]]}, {"tick": 30, "unfollow": [[0, 1]]}]
+    return changing_run(tmp_path_factory.mktemp("changes"), interventions=follows)
+
+
+@pytest.fixture(scope="module")
+def tables(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Return its tables."""
+    return exported("parquet", tmp_path_factory.mktemp("tables") / "out", run)[1]
+
+
+def world_after(run: Path, ticks: int) -> Simulation:
+    """Return the simulation after so many ticks of a run, which are done again."""
+
+    async def again() -> Simulation:
+        opened = await anyio.to_thread.run_sync(open_run, run)
+        return await retrace(opened, Trace(frozenset(), 0, 0), ticks)
+
+    return anyio.run(again)
+
+
+def ties_of(simulation: Simulation) -> set[tuple[int, int]]:
+    world: Any = simulation.domain.world
+    lists = world.network.state.t.ties.followees
+    ends = zip(lists.starts, lists.ends, strict=True)
+    return {(one, int(other)) for one, (start, end) in enumerate(ends) for other in lists.values[start:end]}
+
+
+def value_of(row: Row, when: str = "") -> float | str:
+    """Return the value of a row of `attribute_changes`."""
+    text: str | None = row[f"text{when}"]
+    number: float | None = row[f"number{when}"]
+    return number if text is None else text  # type: ignore[return-value]  # one of them is there
+
+
+def attributes_at(tables: Read, tick: int) -> dict[tuple[int, str], float | str]:
+    """Return everybody's attributes as they are in a tick."""
+    names = SETTINGS["population"]["attributes"]
+    now = {(row["agent"], name): row[f"attribute_{name}"] for row in tables["agents"] for name in names}
+    for row in tables["attribute_changes"]:
+        if row["tick"] < tick:
+            assert now[row["agent"], row["name"]] == value_of(row, "_before")
+            now[row["agent"], row["name"]] = value_of(row)
+    return now
+
+
+@pytest.mark.parametrize("ticks", [1, 12, 25, TICKS])
+def test_ties_and_attributes_at_any_tick_are_those_of_the_world(run: Path, tables: Read, ticks: int) -> None:
+    simulation = world_after(run, ticks)
+    held = [
+        (row["follower"], row["followee"])
+        for row in tables["edges"]
+        if row["from_tick"] <= ticks and (row["until_tick"] is None or ticks < row["until_tick"])
+    ]
+    assert len(held) == len({*held})
+    # An intervention of the tick that comes next has not been carried out yet: there is none in these ticks.
+    assert {*held} == ties_of(simulation)
+    people = [simulation.domain.agent(number) for number in range(PEOPLE)]
+    for (agent, name), value in attributes_at(tables, ticks).items():
+        assert people[agent].persona.attributes[name] == value  # type: ignore[attr-defined]
+
+
+def test_the_agents_have_their_ties_and_attributes_of_start_and_end(run: Path, tables: Read) -> None:
+    ends, starts = ties_of(world_after(run, TICKS)), [row for row in tables["edges"] if row["from_tick"] == 0]
+    now = attributes_at(tables, TICKS)
+    changed = 0
+    for row in tables["agents"]:
+        agent = row["agent"]
+        assert row["following"] == sum(each["follower"] == agent for each in starts)
+        assert row["following_end"] == sum(one == agent for one, _ in ends)
+        assert row["followers_end"] == sum(other == agent for _, other in ends)
+        changed += row["following"] != row["following_end"]
+        for name in ("opinion", "seen", "pause", "camp"):
+            assert row[f"attribute_{name}_end"] == now[agent, name]
+    assert changed > 10
+
+
+def test_each_tie_that_changes_has_the_post_that_was_in_view(tables: Read) -> None:
+    posts = {row["post"]: row for row in tables["posts"]}
+    kinds = Counter(row["kind"] for row in tables["ties"])
+    assert min(kinds[each] for each in ("follow", "unfollow", "mute")) > 3, kinds
+    for row in tables["ties"]:
+        seen = posts[row["post"]]
+        assert row["whom"] == (posts[seen["root"]]["author"] if row["kind"] == "follow" else seen["author"])
+        assert seen["tick"] <= row["tick"]
+
+
+def test_tables_without_changes_say_so(tmp_path: Path) -> None:
+    done, read = exported("csv", tmp_path / "out", make_run(tmp_path, SMALL))
+    assert done.left_out["ties"] == done.left_out["attribute_changes"] == "nobody has changed any"
+    assert all(row["following"] == row["following_end"] for row in read["agents"])
+
+
+def test_changes_are_in_the_table_without_input_files_of_people(run: Path, tables: Read, tmp_path: Path) -> None:
+    read = exported("sqlite", tmp_path / "out", run, names=("ties",))[1]
+    assert [{**row, "time": None} for row in read["ties"]] == [{**row, "time": None} for row in tables["ties"]]
+
+
+# Explanations
+
+
+def test_an_explanation_has_the_attributes_as_they_were_then(run: Path, tables: Read) -> None:
+    compared = 0
+    for tick in (9, 20, 33):
+        now = attributes_at(tables, tick)
+        for turn in anyio.run(explain_everybody, run, tick, tick):
+            for name, value in turn.profile["attributes"].items():
+                assert value == now[turn.agent, name]
+                compared += value != attributes_at(tables, TICKS)[turn.agent, name]
+            for row in turn.rows:
+                for name, value in row.values.items():
+                    if name == "agent.opinion":
+                        assert value == now[turn.agent, "opinion"]
+    assert compared > 10, "they have changed since"
+
+
+def test_an_explained_change_is_what_its_expressions_come_to(run: Path, tables: Read) -> None:
+    told: dict[tuple[int, int, str], Any] = {}
+    held = Counter[bool]()
+    for turn in anyio.run(explain_everybody, run, 5, 40):
+        for change in turn.changes:
+            held[change.holds] += 1
+            if not change.holds:
+                assert change.after == change.before
+                continue
+            assert change.after == settled(change.name, change.found)
+            if change.after != change.before:
+                told[turn.tick, turn.agent, change.name] = change.after
+            if change.name == "opinion":
+                own, other = change.values["agent.opinion"], change.values["author.opinion"]
+                assert own == change.before
+                assert change.found == own + 0.4 * (other - own) + 0.01 * change.values["draw.normal"]
+    assert min(held[True], held[False]) > 20
+    rows = [row for row in tables["attribute_changes"] if 5 <= row["tick"] <= 40]
+    assert told == {(row["tick"], row["agent"], row["name"]): value_of(row) for row in rows}
+
+
+def settled(name: str, found: Any) -> Any:
+    """Return a value as an attribute takes it."""
+    declared: Mapping[str, Any] = SETTINGS["population"]["attributes"][name]
+    if declared["type"] == "text":
+        return found
+    kept = min(max(found, declared["min"]), declared["max"])
+    return floor(kept + 0.5) if declared["type"] == "int" else kept
+
+
+def test_one_command_says_why_somebody_has_ceased_to_follow_another(run: Path, tables: Read) -> None:
+    rows = sorted(tables["ties"], key=lambda row: row["kind"] != "unfollow")
+    pairs = dict.fromkeys((row["agent"], row["whom"]) for row in rows)
+    seen = Counter[str]()
+    for agent, whom in [*pairs][:15]:
+        found = anyio.run(explain_tie, run, agent, whom)
+        expected = [row for row in tables["ties"] if (row["agent"], row["whom"]) == (agent, whom)]
+        own = [each for each in found.changes if each.cause is not None]
+        assert [(each.tick, each.kind, each.post) for each in own] == [
+            (row["tick"], row["kind"], row["post"]) for row in expected
+        ]
+        for change in own:
+            cause = change.cause
+            assert cause is not None
+            assert cause.trigger == "decides"
+            if change.kind == "unfollow":
+                assert cause.guard == "abs(author.opinion - agent.opinion) > 1 and post.followed"
+                assert abs(cause.values["author.opinion"] - cause.values["agent.opinion"]) > 1
+                assert cause.values["agent.opinion"] == attributes_at(tables, cause.tick)[agent, "opinion"]
+            seen[change.kind] += 1
+    assert seen["unfollow"] > 3
+    row = next(row for row in tables["ties"] if row["kind"] == "unfollow")
+    shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--whom", str(row["whom"]))
+    assert shown.code == 0
+    assert f"tick {row['tick']}: unfollow, with post {row['post']} in view" in shown.out
+    assert "judging -> leaving on decides, by rule because" in shown.out
+    assert "agent.opinion -" in shown.out or "agent.opinion 0" in shown.out
+
+
+def test_ties_that_interventions_change_are_told_as_such(run: Path) -> None:
+    found = anyio.run(explain_tie, run, 0, 1)
+    outside = [(each.tick, each.kind) for each in found.changes if each.cause is None]
+    assert outside == [(20, "follow"), (30, "unfollow")]
+    told = json.loads(prism_alone("explain", str(run), "--agent", "0", "--whom", "1", "--json").out)
+    assert told["follows_at_start"] == found.follows_at_start
+    assert "from outside" in prism_alone("explain", str(run), "--agent", "0", "--whom", "1").out
+    refused = prism_alone("explain", str(run), "--whom", "1", "--post", "4")
+    assert refused.code == 2
+    assert "--whom goes with --agent" in refused.err
+
+
+def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
+    row = next(row for row in tables["ties"] if row["kind"] == "follow")
+    path = explain_path(run, row["agent"], 0)
+    events = [(turn.tick, event) for turn in path.turns for event in turn.events]
+    assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"]}) in events
+    changes = sum(event["kind"] == "set" for _, event in events)
+    assert changes == sum(each["agent"] == row["agent"] for each in tables["attribute_changes"])
+    shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--first", str(row["tick"])).out
+    assert f"follow agent {row['whom']}" in " ".join(shown.split())
+    turn = anyio.run(explain_turn, run, row["agent"], row["tick"])
+    assert any(event["kind"] == "follow" for each in turn.turns for event in each.events)
+
+
+# Totals
+
+
+def test_totals_count_what_the_tables_have(run: Path, tables: Read) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    kinds = Counter(row["kind"] for row in tables["ties"])
+    assert [summary[name] for name in ("follows", "unfollows", "mutes")] == [
+        kinds[name] for name in ("follow", "unfollow", "mute")
+    ]
+    assert summary["attribute_changes"] == len(tables["attribute_changes"])
+    with (run / "rounds.csv").open() as file:
+        rounds = [*csv.DictReader(file)]
+    assert int(rounds[1]["attribute_changes"]) == sum(row["tick"] < 24 for row in tables["attribute_changes"])
+    measures = {each.name: each.value for each in world_after(run, TICKS).domain.world.measures() if not each.labels}
+    assert measures["prism_attribute_changes_total"] == summary["attribute_changes"]
+
+
+def test_a_run_that_goes_on_after_a_stop_counts_on(run: Path, tmp_path: Path) -> None:
+    resumed = changing_run(
+        tmp_path, run={"checkpoint_every_ticks": 8}, simulation={**SETTINGS["simulation"], "rounds": 2}
+    )
+    assert prism_alone("resume", str(resumed), "--set", "simulation.rounds=4", "--quiet").code == 0
+    whole = changing_run(tmp_path, "whole")
+    counts = [json.loads((each / "summary.json").read_text()) for each in (resumed, whole)]
+    names = ("follows", "unfollows", "mutes", "attribute_changes", "digest")
+    assert [counts[0].get(name) for name in names] == [counts[1].get(name) for name in names]
+
+
+def test_a_run_whose_chart_changes_nothing_counts_no_changes(tmp_path: Path) -> None:
+    summary = json.loads((make_run(tmp_path, SMALL) / "summary.json").read_text())
+    assert not {"follows", "unfollows", "mutes", "attribute_changes"} & summary.keys()
+
+
+# Forks and delays
+
+
+def test_a_fork_may_have_another_chart_and_interventions_on_ties(run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        CHART.replace("seen: agent.seen + 1.4", "camp: author.camp").replace("effect: mute", "effect: like")
+    )
+    past = {"tick": 20, "follow": [[0, 1], [2, 3]]}
+    done = json.dumps([past, {"tick": 30, "follow": [[4, 5]]}, {"tick": 31, "unfollow": [[4, 5]]}])
+    out = tmp_path / "fork"
+    settings = ("--set", f"statechart.file={other}", "--set", f"interventions={done}")
+    ended = prism_alone("fork", str(run), "--at", "24", *settings, "--quiet", "--out", str(out))
+    assert ended.code == 0, ended.err
+    read, before = exported("parquet", tmp_path / "out", out)[1], exported("parquet", tmp_path / "before", run)[1]
+    kept = [row for row in before["ties"] if row["tick"] < 24]
+    assert [{**row, "run": ""} for row in read["ties"][: len(kept)]] == [{**row, "run": ""} for row in kept]
+    later = [row for row in read["ties"] if row["tick"] >= 24]
+    assert {row["kind"] for row in later} == {"follow", "unfollow"}
+    assert {row["name"] for row in read["attribute_changes"] if row["tick"] >= 24} == {"opinion", "camp", "pause"}
+    held = [(row["follower"], row["followee"]) for row in read["edges"] if row["until_tick"] is None]
+    assert {*held} == ties_of(world_after(out, TICKS))
+    assert prism_alone("replay", str(out)).code == 0
+    assert prism_alone("verify", str(out)).code == 0
+
+
+def test_a_delay_is_the_present_value_of_an_attribute(run: Path, tables: Read) -> None:
+    stays = dict[int, int]()
+    compared = Counter[int]()
+    for row in tables["transitions"]:
+        if row["to_state"] == "sharing":
+            stays[row["agent"]] = row["tick"]
+        elif row["from_state"] == "sharing" and row["trigger"] == "done":
+            begun = stays.pop(row["agent"])
+            pause = attributes_at(tables, begun)[row["agent"], "pause"]
+            assert isinstance(pause, float)
+            assert row["tick"] - begun == max(1, ceil(pause))
+            compared[row["tick"] - begun] += 1
+    assert len(compared) > 1
+    assert compared.total() > 10
