@@ -1,4 +1,4 @@
-"""The configurations that come with PRISM with their data files, and the template of a domain of one's own."""
+"""The configurations that come with PRISM with their data files and charts, and the template of a domain of one's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ TEMPLATE_CONFIG = "config.yaml"
 TEMPLATE_PACKAGE = "junction"
 """The name of the package in the template; a copy of the template has another."""
 _BASE = re.compile(r"^base: *(\S+)", re.MULTILINE)
-_DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?)\b")
+_DATA = re.compile(rf"\b{FOLDER}/([\w./-]+\.(?:csv|tsv|txt|json|graphml)(?:\.gz)?|rules/[\w-]+\.yaml)\b")
+"""The data files and the charts that a configuration names."""
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     def files(self, directory: Path) -> dict[Path, bytes]:
         """Return the files of a directory that has all it needs to run: `{path: content}`, the one to run first.
 
-        Data files are beside the configuration there, and it names them so.
+        Data files and charts are beside the configuration there, and it names them so.
         """
         target = directory / FILE_NAME
         text = self.text().replace(f"{FOLDER}/{self.path.name}", target.as_posix())

@@ -48,14 +48,25 @@ def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(
         path.write_bytes(content)
     written = with_inputs_beside(load(Path("study/prism.yaml")), Path("study"))
     original = load(ROOT / FOLDER / f"{name}.yaml")
-    data = {path for path in files if path.suffix == ".csv"}
-    assert {Path(str(written.economy.initial.path))} - {Path("None")} == data
-    if data:
-        assert build_domain(written).inputs.keys() == {str(path) for path in data}
+    named = {Path(str(name)) for name in (written.economy.initial.path, written.statechart.file)} - {Path("None")}
+    beside = {*files} - {Path("study/prism.yaml")}
+    assert named <= beside
+    if named:
+        assert build_domain(written).inputs.keys() == {str(path) for path in named}
         assert list(build_domain(written).inputs.values()) == list(build_domain(original).inputs.values())
     else:
         assert written == original
+        assert not beside
     assert f"{FOLDER}/" not in Path("study/prism.yaml").read_text()
+
+
+def test_an_example_has_every_chart_that_its_comment_names(elsewhere: Path) -> None:
+    files = examples()["opinions"].files(Path("study"))
+    charts = {path.relative_to("study").as_posix(): content for path, content in files.items() if path.parts[1] == "rules"}
+    assert len(charts) == 5
+    for name, content in charts.items():
+        assert content == (ROOT / FOLDER / name).read_bytes()
+        assert name in files[Path("study/prism.yaml")].decode()
 
 
 def test_shipped_data_is_found_by_its_name_from_anywhere(elsewhere: Path) -> None:

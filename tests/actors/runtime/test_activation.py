@@ -49,6 +49,13 @@ SHIPPED = {
     "ollama.yaml": ["simulation.rounds=1", "oracle.backend=choice", "oracle.tape=off"],
     "economy.yaml": ["simulation.ticks=12"],
     "higgs.yaml": ["simulation.ticks=4", "population.activity.mean=0.05"],
+    "opinions.yaml": [
+        "simulation.rounds=2",
+        "simulation.ticks_per_round=24",
+        "population.graph.degree=20",
+        "feed.size=20",
+    ],
+    "contagion.yaml": ["simulation.rounds=10"],
     "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""

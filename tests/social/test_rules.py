@@ -1,0 +1,236 @@
+"""The classical rules that come with PRISM, `configs/rules`: what is known of them holds for the charts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from actors.factory.charts import load_chart
+from actors.factory.config_file import read_config
+from actors.runtime.simulation import Simulation
+from prism.social.domain import SocialDomain
+from prism.social.graph import FollowGraph
+from prism.social.population import build_population
+from tests.paths import ROOT
+from tests.tiers import Size
+
+pytestmark = pytest.mark.usefixtures("logged")
+
+Floats = NDArray[np.float64]
+PRECISION = 1e-12
+"""The rounding of sums of numbers up to 1 in another order."""
+
+
+class Rounds:
+    """A run of a shipped configuration by a rule, and what people's attributes are before it and after each round.
+
+    Args:
+        rule: the name of a chart in `configs/rules`.
+        names: the attributes.
+        settings: those that differ.
+    """
+
+    def __init__(self, rule: str, *names: str, config: str = "opinions", **settings: object) -> None:
+        given = {key.replace("__", "."): value for key, value in settings.items()}
+        chart = {"statechart.file": str(ROOT / "configs" / "rules" / f"{rule}.yaml"), "run.activation": "compiled"}
+        self.config = read_config(ROOT / "configs" / f"{config}.yaml", {**chart, **given}, environment={})
+        self.graph: FollowGraph
+        self._names = names
+        self._kept: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+
+    async def run(self) -> Rounds:
+        """Return this after the run."""
+        people = build_population(self.config.population, self.config.simulation.seed)
+        self.graph = people.graph
+        simulation = Simulation(self.config, SocialDomain(self.config, people, load_chart(self.config).behaviour))
+        world: Any = simulation.domain.world
+
+        def keep() -> None:
+            for name in self._names:
+                self._kept[name].append(world.changing.column(f"agent.{name}"))
+
+        async def look() -> None:
+            if simulation.engine.tick % self.config.simulation.ticks_per_round == 0:
+                keep()
+
+        keep()
+        await simulation.run(between=look)
+        self.drawn = [each.attributes for each in people.personas]
+        return self
+
+    def __getitem__(self, name: str) -> list[NDArray[Any]]:
+        """The values of everybody, before the run and after each round."""
+        return self._kept[name]
+
+    def weights(self, *, with_self: bool) -> Floats:
+        """Return W: equal weights of those whom each person follows, and perhaps of the person."""
+        size = self.graph.size
+        weights = np.eye(size) * with_self
+        for person in range(size):
+            weights[person, self.graph.following(person)] = 1.0
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+def everybody(people: int, **settings: object) -> dict[str, object]:
+    """Return the settings of people who all follow, and read, each other."""
+    return reading(people - 1, population__size=people, population__graph__degree=people - 1, **settings)
+
+
+def reading(posts: int, **settings: object) -> dict[str, object]:
+    """Return the settings of people who read so many posts in a round."""
+    return {"feed__size": posts, "simulation__ticks_per_round": posts + 4, **settings}
+
+
+def groups(opinions: Floats, *, least: float = 0.0) -> list[Floats]:
+    """Return opinions in groups of which each has so large a share of the people; 0.02 and more lie between groups."""
+    ordered = np.sort(opinions)
+    found = np.split(ordered, np.flatnonzero(np.diff(ordered) >= 0.02) + 1)
+    return [group for group in found if len(group) >= least * len(ordered)]
+
+
+# DeGroot (1974)
+
+RING = {"population__size": 10, "population__graph__degree": 4}
+STARS = {"population__size": 12, "population__graph__kind": "barabasi_albert", "population__graph__degree": 4}
+
+
+def islands(number: int, people: int) -> dict[str, object]:
+    """Return the settings of so many groups of so many people, who follow all of their group and nobody else."""
+    graph = {"kind": "stochastic_block", "blocks": number, "degree": people - 1, "mixing": 0}
+    return {"population__size": number * people, **{f"population__graph__{key}": value for key, value in graph.items()}}
+
+
+@pytest.mark.parametrize("graph", [RING, STARS, islands(3, 4)], ids=["ring", "stars", "islands"])
+async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights(graph: dict[str, object]) -> None:
+    run = await Rounds("degroot", "opinion", **reading(11, **graph, simulation__rounds=3)).run()
+    weights = run.weights(with_self=True)
+    assert len(run["opinion"]) == 4
+    for before, after in pairwise(run["opinion"]):
+        np.testing.assert_allclose(after, weights @ before, atol=PRECISION)
+
+
+async def test_degroot_ends_in_one_opinion_and_keeps_the_mean_if_the_matrix_is_doubly_stochastic() -> None:
+    run = await Rounds("degroot", "opinion", **reading(4, **RING, simulation__rounds=16)).run()
+    assert np.ptp(run["opinion"][0]) > 0.5
+    assert np.ptp(run["opinion"][-1]) < 0.01
+    np.testing.assert_allclose([each.mean() for each in run["opinion"]], run["opinion"][0].mean(), atol=PRECISION)
+
+
+async def test_degroot_ends_in_the_mean_by_ties_if_they_are_mutual_and_unequal() -> None:
+    run = await Rounds("degroot", "opinion", **reading(11, **STARS, simulation__rounds=18)).run()
+    first, ties = run["opinion"][0], np.diff(run.graph.arrays()[0]) + 1
+    consensus = (ties * first).sum() / ties.sum()
+    assert abs(consensus - first.mean()) > 0.01, "another one than the mean"
+    np.testing.assert_allclose(run["opinion"][-1], consensus, atol=0.003)
+
+
+# Hegselmann & Krause (2002)
+
+
+async def test_each_round_of_hegselmann_and_krause_is_the_mean_of_all_who_are_near() -> None:
+    run = await Rounds("hegselmann-krause", "opinion", **everybody(15, simulation__rounds=4)).run()
+    for before, after in pairwise(run["opinion"]):
+        near = np.abs(before[:, None] - before) <= 0.2
+        np.testing.assert_allclose(after, (near @ before) / near.sum(axis=1), atol=PRECISION)
+
+
+@pytest.mark.parametrize(("bound", "ends_in_one"), [(0.35, True), (0.1, False)])
+async def test_hegselmann_and_krause_end_in_one_opinion_above_a_bound(
+    bound: float, ends_in_one: bool, size: Size
+) -> None:
+    people, seeds = size(41, everyday=21), size(4, everyday=1)
+    for seed in range(seeds):
+        settings = {"simulation__seed": seed, "population__attributes__bound__default": bound}
+        settings |= everybody(people, simulation__rounds=size(9, everyday=5))
+        run = await Rounds("hegselmann-krause", "opinion", **settings).run()
+        found = groups(run["opinion"][-1])
+        assert (len(found) == 1) == ends_in_one
+        assert all(high[0] - low[-1] > bound for low, high in pairwise(found)), "nobody is near another group"
+
+
+# Deffuant et al. (2000)
+
+
+async def test_who_reads_moves_half_of_the_way_to_an_author_who_is_near() -> None:
+    """Two people who read each other meet as in the textbook."""
+    settings = reading(1, **islands(10, 2), simulation__rounds=1, population__attributes__bound__default=0.4)
+    run = await Rounds("deffuant", "opinion", **settings).run()
+    before, after = run["opinion"]
+    partner = np.array([run.graph.following(person)[0] for person in range(20)])
+    near = np.abs(before - before[partner]) < 0.4
+    assert 0 < near.sum() < 20
+    np.testing.assert_allclose(after, np.where(near, (before + before[partner]) / 2, before), atol=PRECISION)
+
+
+@pytest.mark.parametrize("bound", [0.6, 0.2, 0.1])
+async def test_a_bound_d_of_deffuant_ends_in_about_1_in_2_d_large_groups(bound: float, size: Size) -> None:
+    people, seeds, rounds = size(41, everyday=15), size(6, everyday=1), size(5, everyday=8)
+    settings = everybody(people, simulation__rounds=rounds, population__attributes__bound__default=bound)
+    counts = []
+    for seed in range(1, seeds + 1):
+        run = await Rounds("deffuant", "opinion", **settings, simulation__seed=seed).run()
+        found = groups(run["opinion"][-1], least=0.05)
+        counts.append(len(found))
+        assert all(high[0] - low[-1] >= bound for low, high in pairwise(found)), "nobody is near another group"
+    assert abs(float(np.mean(counts)) - 1 / (2 * bound)) <= (1.0 if seeds > 1 else 2.0)
+    assert (max(counts) == 1) == (bound > 0.5)
+
+
+# Friedkin & Johnsen (1990)
+
+
+async def test_stubborn_people_of_friedkin_and_johnsen_settle_at_the_fixed_point_without_a_consensus() -> None:
+    rounds, most = 15, 0.6
+    settings = {"population__attributes__susceptibility__max": most, "simulation__rounds": rounds}
+    run = await Rounds("friedkin-johnsen", "opinion", **reading(4, **RING, **settings)).run()
+    weights, first = run.weights(with_self=False), run["opinion"][0]
+    free = np.array([each["susceptibility"] for each in run.drawn])
+    for before, after in pairwise(run["opinion"]):
+        np.testing.assert_allclose(after, free * (weights @ before) + (1 - free) * first, atol=PRECISION)
+    fixed = np.linalg.solve(np.eye(10) - free[:, None] * weights, (1 - free) * first)
+    # Rows of S W sum to 0.6 at most, so each round brings everybody nearer to the fixed point by that factor or more.
+    assert np.abs(run["opinion"][-1] - fixed).max() <= most**rounds
+    assert np.ptp(fixed) > 0.2
+
+
+# The voter model (Clifford & Sudbury 1973; Holley & Liggett 1975)
+
+
+async def test_islands_of_voters_end_in_one_camp_which_wins_with_its_first_share(size: Size) -> None:
+    number, people = size(100, everyday=12), 4
+    settings = reading(people - 1, **islands(number, people), simulation__rounds=12)
+    run = await Rounds("voter", "camp", **settings).run()
+    firsts = [min(person, int(run.graph.following(person).min())) for person in range(run.graph.size)]
+    island = np.unique(firsts, return_inverse=True)[1]
+    assert np.bincount(island).tolist() == [people] * number
+    before, after = (np.bincount(island, weights=run["camp"][at] == "red") / people for at in (0, -1))
+    assert np.isin(after, (0.0, 1.0)).mean() >= 0.99
+    # Given the first shares, the islands that red wins are a sum of independent draws: 3.3 standard deviations hold 99.9%.
+    spread = sqrt(float((before * (1 - before)).sum()))
+    assert spread > 0.5
+    assert abs(float(after.sum() - before.sum())) <= 3.3 * spread
+
+
+# Complex contagion (Centola & Macy 2007)
+
+
+@pytest.mark.parametrize(
+    ("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)]
+)
+async def test_what_needs_two_people_to_convince_one_spreads_on_a_ring_and_not_on_a_random_graph(
+    rewiring: int, needed: int, spreads: bool, size: Size
+) -> None:
+    people, rounds = (200, 120) if size.is_full else (80, 20)
+    settings = {"simulation__rounds": rounds, "population__size": people, "population__graph__degree": 4}
+    settings |= {"population__graph__rewiring": rewiring, "population__attributes__needed__default": needed}
+    run = await Rounds("contagion", "adopted", config="contagion", **settings).run()
+    adopted = [int(each.sum()) for each in run["adopted"]]
+    if spreads:
+        assert adopted[-1] > (0.95 * people if size.is_full else 0.2 * people)
+    else:
+        assert adopted[-1] < 0.1 * people
