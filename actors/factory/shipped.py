@@ -1,4 +1,4 @@
-"""The configurations that come with PRISM with their data files and charts, and the template of a domain of one's own."""
+"""The configurations that come with PRISM with their data and charts, and the template of a domain of one's own."""
 
 from __future__ import annotations
 

@@ -158,6 +158,13 @@ def report_own_chart(studio: Studio) -> None:
     studio.shoot("report-own-chart", _own_chart(studio), part="#statechart-0-0 svg", height=1100)
 
 
+def report_opinions(studio: Studio) -> None:
+    """Opinions over time, of bounded confidence with three bounds."""
+    config, key = ROOT / "configs" / "opinions.yaml", "population__attributes__bound__default"
+    runs = [studio.run(f"bound-{bound}", config, **{key: bound}) for bound in (0.1, 0.2, 0.4)]
+    studio.shoot("report-opinions", studio.report("opinions", *runs), part="#measures")
+
+
 def report_phone(studio: Studio) -> None:
     """The top of a report on a phone, dark."""
     studio.shoot("report-phone", studio.report("one", _social(studio)), width=NARROW, height=1400, scheme="dark")
@@ -210,6 +217,7 @@ SCENES: dict[str, Callable[[Studio], None]] = {
         report_cascades,
         report_economy,
         report_own_chart,
+        report_opinions,
         who_decided,
         report_phone,
         report_experiment,

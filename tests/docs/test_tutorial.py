@@ -15,6 +15,7 @@ from tests.paths import ROOT
 
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 BEHAVIOUR = ROOT / "docs" / "tutorial-behaviour.md"
+OPINIONS = ROOT / "docs" / "tutorial-opinions.md"
 
 Shell = Callable[[str], str]
 """Runs commands in the directory of a study, and returns what they print."""
@@ -99,6 +100,14 @@ def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: She
 
 @pytest.mark.slow
 @pytest.mark.process
+@pytest.mark.timeout(900)
+def test_the_tutorial_of_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
+    assert follow(blocks(OPINIONS), study, shell)[1] == 6
+    assert "bimodality" in (study / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     _, excerpt, *page = [block for block in blocks(README) if block.info in {"sh", "text"}]
@@ -114,7 +123,7 @@ def test_a_line_that_is_not_printed_is_noticed() -> None:
     assert missing("d\n...\na\n", printed) == ["a"]
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, BEHAVIOUR])
+@pytest.mark.parametrize("page", [TUTORIAL, BEHAVIOUR, OPINIONS])
 def test_every_block_of_a_tutorial_is_a_file_a_command_or_output(page: Path) -> None:
     kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(page)}
     assert kinds <= {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}

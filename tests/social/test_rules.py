@@ -22,6 +22,8 @@ from tests.tiers import Size
 pytestmark = pytest.mark.usefixtures("logged")
 
 Floats = NDArray[np.float64]
+Settings = dict[str, object]
+"""Settings of a run by their dotted names, with `__` for a dot."""
 PRECISION = 1e-12
 """The rounding of sums of numbers up to 1 in another order."""
 
@@ -35,9 +37,10 @@ class Rounds:
         settings: those that differ.
     """
 
-    def __init__(self, rule: str, *names: str, config: str = "opinions", **settings: object) -> None:
+    def __init__(self, rule: str, *names: str, **settings: object) -> None:
         given = {key.replace("__", "."): value for key, value in settings.items()}
         chart = {"statechart.file": str(ROOT / "configs" / "rules" / f"{rule}.yaml"), "run.activation": "compiled"}
+        config = "contagion" if rule == "contagion" else "opinions"
         self.config = read_config(ROOT / "configs" / f"{config}.yaml", {**chart, **given}, environment={})
         self.graph: FollowGraph
         self._names = names
@@ -73,15 +76,16 @@ class Rounds:
         weights = np.eye(size) * with_self
         for person in range(size):
             weights[person, self.graph.following(person)] = 1.0
-        return weights / weights.sum(axis=1, keepdims=True)
+        shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+        return shares
 
 
-def everybody(people: int, **settings: object) -> dict[str, object]:
+def everybody(people: int, **settings: object) -> Settings:
     """Return the settings of people who all follow, and read, each other."""
     return reading(people - 1, population__size=people, population__graph__degree=people - 1, **settings)
 
 
-def reading(posts: int, **settings: object) -> dict[str, object]:
+def reading(posts: int, **settings: object) -> Settings:
     """Return the settings of people who read so many posts in a round."""
     return {"feed__size": posts, "simulation__ticks_per_round": posts + 4, **settings}
 
@@ -93,20 +97,20 @@ def groups(opinions: Floats, *, least: float = 0.0) -> list[Floats]:
     return [group for group in found if len(group) >= least * len(ordered)]
 
 
-# DeGroot (1974)
+# DeGroot, of 1974: consensus
 
-RING = {"population__size": 10, "population__graph__degree": 4}
-STARS = {"population__size": 12, "population__graph__kind": "barabasi_albert", "population__graph__degree": 4}
+RING: Settings = {"population__size": 10, "population__graph__degree": 4}
+STARS: Settings = {"population__size": 12, "population__graph__kind": "barabasi_albert", "population__graph__degree": 4}
 
 
-def islands(number: int, people: int) -> dict[str, object]:
+def islands(number: int, people: int) -> Settings:
     """Return the settings of so many groups of so many people, who follow all of their group and nobody else."""
     graph = {"kind": "stochastic_block", "blocks": number, "degree": people - 1, "mixing": 0}
     return {"population__size": number * people, **{f"population__graph__{key}": value for key, value in graph.items()}}
 
 
 @pytest.mark.parametrize("graph", [RING, STARS, islands(3, 4)], ids=["ring", "stars", "islands"])
-async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights(graph: dict[str, object]) -> None:
+async def test_each_round_of_degroot_is_a_product_with_the_matrix_of_weights(graph: Settings) -> None:
     run = await Rounds("degroot", "opinion", **reading(11, **graph, simulation__rounds=3)).run()
     weights = run.weights(with_self=True)
     assert len(run["opinion"]) == 4
@@ -129,7 +133,7 @@ async def test_degroot_ends_in_the_mean_by_ties_if_they_are_mutual_and_unequal()
     np.testing.assert_allclose(run["opinion"][-1], consensus, atol=0.003)
 
 
-# Hegselmann & Krause (2002)
+# Hegselmann and Krause, of 2002: bounded confidence, all at once
 
 
 async def test_each_round_of_hegselmann_and_krause_is_the_mean_of_all_who_are_near() -> None:
@@ -145,7 +149,7 @@ async def test_hegselmann_and_krause_end_in_one_opinion_above_a_bound(
 ) -> None:
     people, seeds = size(41, everyday=21), size(4, everyday=1)
     for seed in range(seeds):
-        settings = {"simulation__seed": seed, "population__attributes__bound__default": bound}
+        settings: Settings = {"simulation__seed": seed, "population__attributes__bound__default": bound}
         settings |= everybody(people, simulation__rounds=size(9, everyday=5))
         run = await Rounds("hegselmann-krause", "opinion", **settings).run()
         found = groups(run["opinion"][-1])
@@ -153,7 +157,7 @@ async def test_hegselmann_and_krause_end_in_one_opinion_above_a_bound(
         assert all(high[0] - low[-1] > bound for low, high in pairwise(found)), "nobody is near another group"
 
 
-# Deffuant et al. (2000)
+# Deffuant and others, of 2000: bounded confidence, one at a time
 
 
 async def test_who_reads_moves_half_of_the_way_to_an_author_who_is_near() -> None:
@@ -181,12 +185,12 @@ async def test_a_bound_d_of_deffuant_ends_in_about_1_in_2_d_large_groups(bound: 
     assert (max(counts) == 1) == (bound > 0.5)
 
 
-# Friedkin & Johnsen (1990)
+# Friedkin and Johnsen, of 1990: stubborn people
 
 
 async def test_stubborn_people_of_friedkin_and_johnsen_settle_at_the_fixed_point_without_a_consensus() -> None:
     rounds, most = 15, 0.6
-    settings = {"population__attributes__susceptibility__max": most, "simulation__rounds": rounds}
+    settings: Settings = {"population__attributes__susceptibility__max": most, "simulation__rounds": rounds}
     run = await Rounds("friedkin-johnsen", "opinion", **reading(4, **RING, **settings)).run()
     weights, first = run.weights(with_self=False), run["opinion"][0]
     free = np.array([each["susceptibility"] for each in run.drawn])
@@ -198,7 +202,7 @@ async def test_stubborn_people_of_friedkin_and_johnsen_settle_at_the_fixed_point
     assert np.ptp(fixed) > 0.2
 
 
-# The voter model (Clifford & Sudbury 1973; Holley & Liggett 1975)
+# The voter model of Clifford and Sudbury, 1973, and Holley and Liggett, 1975
 
 
 async def test_islands_of_voters_end_in_one_camp_which_wins_with_its_first_share(size: Size) -> None:
@@ -210,25 +214,23 @@ async def test_islands_of_voters_end_in_one_camp_which_wins_with_its_first_share
     assert np.bincount(island).tolist() == [people] * number
     before, after = (np.bincount(island, weights=run["camp"][at] == "red") / people for at in (0, -1))
     assert np.isin(after, (0.0, 1.0)).mean() >= 0.99
-    # Given the first shares, the islands that red wins are a sum of independent draws: 3.3 standard deviations hold 99.9%.
+    # The islands that red wins are a sum of independent draws, given the first shares: 99.9% are within 3.3 sd.
     spread = sqrt(float((before * (1 - before)).sum()))
     assert spread > 0.5
     assert abs(float(after.sum() - before.sum())) <= 3.3 * spread
 
 
-# Complex contagion (Centola & Macy 2007)
+# Complex contagion, by Centola and Macy, 2007
 
 
-@pytest.mark.parametrize(
-    ("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)]
-)
+@pytest.mark.parametrize(("rewiring", "needed", "spreads"), [(0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False)])
 async def test_what_needs_two_people_to_convince_one_spreads_on_a_ring_and_not_on_a_random_graph(
     rewiring: int, needed: int, spreads: bool, size: Size
 ) -> None:
     people, rounds = (200, 120) if size.is_full else (80, 20)
-    settings = {"simulation__rounds": rounds, "population__size": people, "population__graph__degree": 4}
+    settings: Settings = {"simulation__rounds": rounds, "population__size": people, "population__graph__degree": 4}
     settings |= {"population__graph__rewiring": rewiring, "population__attributes__needed__default": needed}
-    run = await Rounds("contagion", "adopted", config="contagion", **settings).run()
+    run = await Rounds("contagion", "adopted", **settings).run()
     adopted = [int(each.sum()) for each in run["adopted"]]
     if spreads:
         assert adopted[-1] > (0.95 * people if size.is_full else 0.2 * people)

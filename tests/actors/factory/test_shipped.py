@@ -62,7 +62,9 @@ def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(
 
 def test_an_example_has_every_chart_that_its_comment_names(elsewhere: Path) -> None:
     files = examples()["opinions"].files(Path("study"))
-    charts = {path.relative_to("study").as_posix(): content for path, content in files.items() if path.parts[1] == "rules"}
+    charts = {
+        path.relative_to("study").as_posix(): content for path, content in files.items() if path.parts[1] == "rules"
+    }
     assert len(charts) == 5
     for name, content in charts.items():
         assert content == (ROOT / FOLDER / name).read_bytes()
