@@ -139,7 +139,9 @@ def test_a_run_whose_people_are_in_a_missing_file_has_its_other_tables(prism: Pr
     assert ended.code == 3
     assert ended.err.startswith(f"prism: run: {kept.relative_to(tmp_path / 'run')}: is missing: ")
     assert "; bring along the whole directory of the run, or one file of it, which `prism pack` makes" in ended.err
-    assert ended.err.endswith("; --tables without agents, edges, attribute_changes, questions and judgements needs no input files\n")
+    assert ended.err.endswith(
+        "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files\n"
+    )
     assert prism("export", "run", "--to", "csv", "--tables", "runs,rounds,transitions,posts,engagements").code == 0
 
 
