@@ -6,6 +6,8 @@ defined, such as a correlation with a number that is the same for all, it is 0.
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,8 @@ from prism.columns import Ints, places_in_lists
 from prism.social.tables import Lists
 
 Floats = NDArray[np.float64]
+ROUNDING: Final = 1e-12
+"""The share of the largest value up to which values are the same: sums in another order differ by less."""
 
 
 def ends_of(followers: Lists) -> tuple[Ints, Ints]:
@@ -126,5 +130,5 @@ def bimodality(values: Floats) -> float:
 
 
 def is_constant(values: Floats) -> bool:
-    """Return whether all values are the same, or there are none."""
-    return not len(values) or bool((values == values[0]).all())
+    """Return whether all values are the same but for rounding, as after a consensus, or there are none."""
+    return not len(values) or bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
