@@ -100,7 +100,7 @@ def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: She
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_tutorial_of_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert follow(blocks(OPINIONS), study, shell)[1] == 6
     assert "bimodality" in (study / "report.html").read_text(encoding="utf-8")
