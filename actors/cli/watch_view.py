@@ -142,7 +142,11 @@ def _world(now: Scrape) -> str:
     """Return the numbers of a feed or of an economy in a line; empty for other worlds."""
     if posts := now.by("prism_posts_total", "kind"):
         counts = ", ".join(f"{count:,.0f} {kind}" for kind, count in posts.items())
-        return f"posts: {counts}; {now.value('prism_likes_total'):,.0f} likes"
+        told = [f"{now.value('prism_likes_total'):,.0f} likes"]
+        told += [f"{count:,.0f} {kind}s" for kind, count in now.by("prism_tie_changes_total", "kind").items()]
+        if now.has("prism_attribute_changes_total"):
+            told.append(f"{now.value('prism_attribute_changes_total'):,.0f} attribute changes")
+        return f"posts: {counts}; {', '.join(told)}"
     names = [name for name, labels in now.samples if name.startswith(ECONOMY) and not labels]
     return ", ".join(f"{name.removeprefix(ECONOMY).replace('_', ' ')} {now.value(name):,.2f}" for name in names)
 

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from actors.core.frames import HEAD
+from actors.core.messages import Message
 from actors.persistence.journal import answers_of
 from actors.results.agent_path import add_message, name_of
 from actors.results.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
 from actors.runs.questions import decoded
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Update
-from prism.events import PostEvent
+from prism.events import AttributeSet, PostEvent, TieChanged
 
 LARGEST = 10
 """The agents and posts that are listed."""
@@ -79,9 +80,18 @@ class Differences:
             elif isinstance(message, PostEvent):
                 acts.setdefault(agent, []).append(message.kind)  # ids count an author's posts, and so shift
                 self._count(message, future)
+            elif (change := self._change(message, future)) is not None:
+                acts.setdefault(agent, []).append(change)
             if agent == self._agent:
                 add_message(self._paths[future], message)
         return records, acts
+
+    def _change(self, message: Message, future: int) -> tuple[Any, ...] | None:
+        """Return a change of a tie or an attribute, and count ties; None for any other message."""
+        if isinstance(message, TieChanged):
+            self._events[future][message.kind] += 1
+            return message.kind, message.whom
+        return (message.name, message.value) if isinstance(message, AttributeSet) else None
 
     def _count(self, event: PostEvent, future: int) -> None:
         self._events[future][event.kind] += 1

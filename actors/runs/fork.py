@@ -39,7 +39,7 @@ from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.manifest import OWN_PACKAGE, Fork, manifest_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.resume import read_resolved
-from actors.runs.rounds_csv import ROUNDS, read_rows, starts_of, write_rows
+from actors.runs.rounds_csv import ROUNDS, read_rows, round_of, starts_of, write_rows
 from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -135,7 +135,7 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
     child.write_config(inputs.config)
     with child.writing():
         await _write_past(branch, future, inputs.hashes)
-        notes = _copy_rounds(parent, child, tick, config.simulation.ticks_per_round)
+        notes = _copy_rounds(branch, future)
     _write_manifest(branch, past, inputs.hashes)  # last: a directory without a manifest is no run
     return notes
 
@@ -265,13 +265,17 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         source.close()
 
 
-def _copy_rounds(parent: RunDirectory, child: RunDirectory, tick: int, ticks_per_round: int) -> list[str]:
-    """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap."""
+def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:
+    """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap.
+
+    A future with another chart may count more, of which there was nothing in the past.
+    """
+    parent, tick, ticks_per_round = branch.parent, branch.tick, branch.config.simulation.ticks_per_round
     rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)
     starts = starts_of((fork.tick for fork in parent.manifest().forks), ticks_per_round)
     problem = rows.problem(tick // ticks_per_round, starts)
     if problem:
         return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]
     if rows.rows:
-        write_rows(RealDisk(child.path), rows)
+        write_rows(RealDisk(branch.child.path), rows.with_columns(round_of(future)))
     return []

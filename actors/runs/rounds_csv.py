@@ -27,8 +27,11 @@ ENGINE_COLUMNS: Final = frozenset(
     {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
 )
 """The columns that every domain has; the others are the world's."""
-PEOPLE_COLUMNS: Final[tuple[str, ...]] = ("posts", "likes", "replies", "reshares")
-"""The columns of what people did on a feed."""
+PEOPLE_COLUMNS: Final[tuple[str, ...]] = (
+    *("posts", "likes", "replies", "reshares"),
+    *("follows", "unfollows", "mutes", "attribute_changes"),
+)
+"""The columns of what people did on a feed; the latter only where their chart changes ties or attributes."""
 
 RoundsTable = dict[str, list[float]]
 """`{column: its value in each round}`."""
@@ -67,9 +70,13 @@ def header_line(simulation: Simulation) -> str:
     return ",".join(round_of(simulation))
 
 
-def row_line(simulation: Simulation) -> str:
-    """Return the row of the round that has just ended, as it stands in the file."""
-    return ",".join(map(str, round_of(simulation).values()))
+def row_line(simulation: Simulation, header: str) -> str:
+    """Return the row of the round that has just ended, as it stands in a file with these columns.
+
+    A column of which the run has no number is 0: in a fork it is of the past, or of what only comes later.
+    """
+    numbers = round_of(simulation)
+    return ",".join(str(numbers.get(name, 0)) for name in header.split(","))
 
 
 class RoundsWriter:
@@ -85,15 +92,16 @@ class RoundsWriter:
         self._simulation = simulation
         self._ticks_per_round = simulation.config.simulation.ticks_per_round
         self._store = store
+        self._header = rows.partition(b"\n")[0].decode("ascii") if rows else header_line(simulation)
         if rows:
             self._store.continue_lines(ROUNDS, rows)
         else:
-            self._store.append_line(ROUNDS, header_line(simulation))
+            self._store.append_line(ROUNDS, self._header)
 
     def after_tick(self, tick: int) -> None:
         """Append a row if `tick` is the last tick of a round."""
         if tick % self._ticks_per_round == 0:
-            self._store.append_line(ROUNDS, row_line(self._simulation))
+            self._store.append_line(ROUNDS, row_line(self._simulation, self._header))
 
 
 class RoundsCollector:
@@ -152,6 +160,13 @@ class Rows(NamedTuple):
     def content(self) -> bytes:
         """The file with these rows and nothing else."""
         return b"".join((self.header, *self.rows))
+
+    def with_columns(self, names: Iterable[str]) -> Rows:
+        """Return the rows with further columns of zeros: of these columns, those that they do not have."""
+        added = [name.encode() for name in names if name.encode() not in self.header.strip().split(b",")]
+        header = b",".join([self.header.rstrip(b"\n"), *added]) + b"\n"
+        zeros = b",0" * len(added) + b"\n"
+        return self._replace(header=header, rows=tuple(row.rstrip(b"\n") + zeros for row in self.rows))
 
     def is_as_written(self, position: Position, ticks_per_round: int) -> bool:
         """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""

@@ -81,7 +81,24 @@ class Shown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
     agent: int
 
 
-_decode = msgspec.msgpack.Decoder(tuple[int, list[Moved | Asked | Made | Intervention | Shown]]).decode
+class Tied(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
+    """The part of a changed tie that is needed here."""
+
+    tick: int
+    agent: int
+
+
+class Set(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
+    """The part of a changed attribute that is needed here."""
+
+    tick: int
+    agent: int
+
+
+Partial = Moved | Asked | Made | Intervention | Shown | Tied | Set
+"""What is needed of a message."""
+
+_decode = msgspec.msgpack.Decoder(tuple[int, list[Partial]]).decode
 
 
 class Course(NamedTuple):
@@ -322,7 +339,7 @@ class Record:
                 self._spacing *= 2
 
 
-def decode_frame(frame: TickFrame) -> list[Moved | Asked | Made | Intervention | Shown]:
+def decode_frame(frame: TickFrame) -> list[Partial]:
     """Return what is needed of the messages of a tick, in their order.
 
     Raises:

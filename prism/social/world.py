@@ -459,10 +459,14 @@ class SocialWorld(World):
         return [*self.network.measures(), *ties, counter]
 
     def _changed(self) -> dict[str, int]:
-        """Return `{what: how often so far}` of what people change, as far as their chart has changes of its kind."""
+        """Return `{what: how often so far}` of what people change: the kinds that their chart has, or that of the past.
+
+        A fork may have another chart than its past.
+        """
         effects = {effect.removesuffix("_root") for rows in self.behaviour.effects.values() for effect in rows.values()}
-        ties = {name: n for name, n in self.network.tie_counts.items() if name.removesuffix("s") in effects}
-        return ties | ({"attribute_changes": self.changing.count} if self.changing.rows else {})
+        ties = {name: n for name, n in self.network.tie_counts.items() if n or name.removesuffix("s") in effects}
+        count = self.changing.count
+        return ties | ({"attribute_changes": count} if count or self.changing.rows else {})
 
     def highlights(self) -> list[str]:
         """Return the largest cascade, and the latest originals with the most engagements."""

@@ -24,11 +24,12 @@ def test_the_page_names_the_records_and_fields_of_this_version() -> None:
 @pytest.mark.slow
 @pytest.mark.process
 def test_the_commands_of_the_page_run(shell: Shell, study: Path) -> None:
-    made, path, turn, post, other = (block.text for block in blocks(PAGE) if block.info == "sh")
+    made, path, turn, tie, post, other = (block.text for block in blocks(PAGE) if block.info == "sh")
     shell(made)
     asked = re.findall(r"^ +(\d+)  decides .* asks the oracle$", shell(path), re.MULTILINE)
     assert re.search(r"--tick (\d+)", turn)[1] in asked, "the page explains a question; take another tick"  # type: ignore[index]
     assert ": decides in evaluating, since " in shell(turn)
+    assert " of this tie in 72 ticks" in shell(tie)
     assert "engaging_reshare instead of engaging_like" in shell(other)
     largest = json.loads((study / "runs" / "small" / "summary.json").read_text())["largest_cascade"]
     assert f"--post {largest['root_post']}\n" in post, "the page shows the largest cascade"

@@ -10,10 +10,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from prism.config.attributes import AttributeConfig
 from prism.drawing import Activity, dot, mermaid, outline, scxml, svg
 from prism.economy.chart import ECONOMY_CHART
 from prism.palette import PEOPLE, state_styles
-from prism.social.chart import SOCIAL_BEHAVIOUR, social_definition
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_definition
+from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Statechart, Transition, flatten, read_chart
 from tests.statechart.test_flatten import vocabulary
 
@@ -42,6 +44,35 @@ states:
   b:
 """
 
+CHANGES = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        role: browse
+        transitions:
+          - trigger: sees_post
+            target: judging
+            set: {opinion: {to: author.opinion, when: post.followed}, seen: agent.seen + 1}
+          - {trigger: timeout, target: away}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading, effect: mute}
+          - {trigger: decides, target: leaving}
+      leaving: {effect: unfollow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+
 
 def test_scxml_has_every_state_and_every_row_in_its_place() -> None:
     root = ET.fromstring(scxml(SOCIAL))
@@ -56,6 +87,19 @@ def test_scxml_has_every_state_and_every_row_in_its_place() -> None:
         "engaging_reply",
         "engaging_reshare",
     ]
+
+
+def test_drawings_show_what_rows_set_and_do() -> None:
+    chart = read_chart(CHANGES, "chart.yaml")
+    declared = {"opinion": AttributeConfig(type="float", min=-1, max=1), "seen": AttributeConfig(type="int", default=0)}
+    drawn = outline(social_behaviour(chart, social_vocabulary(declared)))
+    row = next(each for each in ET.fromstring(scxml(drawn)).iter(f"{SCXML}transition") if each.get("data-set"))
+    assert row.get("data-set") == "opinion = author.opinion if post.followed; seen = agent.seen + 1"
+    assert "set opinion, set seen" in mermaid(drawn)
+    assert "then unfollow" in mermaid(drawn)
+    assert "mute" in mermaid(drawn)
+    assert drawn.attributes_set == {"opinion", "seen"}
+    assert drawn.effects == {"unfollow", "mute", "post"}
 
 
 def test_mermaid_nests_states_and_marks_what_the_oracle_decides() -> None:

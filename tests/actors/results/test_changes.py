@@ -17,9 +17,12 @@ from actors.results.explain import explain_everybody, explain_path, explain_turn
 from actors.results.explained_tie import explain_tie
 from actors.results.retrace import Trace, open_run, retrace
 from actors.runtime.simulation import Simulation
+from actors.testing import ModelServer
+from actors.view import agent_panel
 from tests.actors.results.changing_runs import CHART, SETTINGS, changing_run
 from tests.actors.results.explained_runs import SMALL, make_run
 from tests.actors.results.exports import Read, Row, exported
+from tests.actors.view.asking import Asked
 from tests.command import prism_alone
 
 pytestmark = pytest.mark.long
@@ -266,6 +269,35 @@ def test_a_run_whose_chart_changes_nothing_counts_no_changes(tmp_path: Path) -> 
     assert not {"follows", "unfollows", "mutes", "attribute_changes"} & summary.keys()
 
 
+def test_the_page_shows_an_agent_as_it_is_at_the_tick(run: Path, tables: Read) -> None:
+    asked = Asked(run, run.name)
+    drawing = asked.read(run.name).opened
+    assert drawing is not None
+    drawing.network._draw()
+    agent = next(row["agent"] for row in tables["ties"] if row["kind"] == "unfollow")
+    for tick in (3, 22, 40):
+        panel = asked.json(f"runs/{run.name}/agent?agent={agent}&tick={tick}")
+        now, ties = attributes_at(tables, tick + 1), ties_of(world_after(run, tick + 1))
+        shown = dict(panel["person"])
+        assert {name: shown[name] for name in ("opinion", "seen", "pause", "camp")} == {
+            name: now[agent, name] for name in ("opinion", "seen", "pause", "camp")
+        }
+        assert panel["follows_count"] == sum(one == agent for one, _ in ties)
+        assert panel["followers_count"] == sum(other == agent for _, other in ties)
+        changed = [row for name in ("ties", "attribute_changes") for row in tables[name] if row["agent"] == agent]
+        assert panel["changes_in_all"] == sum(row["tick"] <= tick for row in changed)
+    page = (Path(agent_panel.__file__).parent / "static" / "agent.js").read_text()
+    assert "found.changes_in_all" in page
+
+
+def test_the_protocol_says_what_people_change(run: Path, tmp_path: Path) -> None:
+    ended = prism_alone("report", str(run), "--out", str(tmp_path / "report.html"))
+    assert ended.code == 0, ended.err
+    text = (tmp_path / "report.html").read_text()
+    assert "holds from the next tick on" in text
+    assert "seen = agent.seen + 1.4" in text
+
+
 # Forks and delays
 
 
@@ -289,7 +321,25 @@ def test_a_fork_may_have_another_chart_and_interventions_on_ties(run: Path, tmp_
     held = [(row["follower"], row["followee"]) for row in read["edges"] if row["until_tick"] is None]
     assert {*held} == ties_of(world_after(out, TICKS))
     assert prism_alone("replay", str(out)).code == 0
-    assert prism_alone("verify", str(out)).code == 0
+    verified = prism_alone("verify", str(out))
+    assert verified.code == 0, verified.out
+
+
+def test_a_fork_counts_what_only_its_own_chart_changes(tmp_path: Path) -> None:
+    plain_chart = CHART.replace("effect: mute", "effect: like").replace("effect: unfollow", "effect: like")
+    parent = changing_run(tmp_path, chart=plain_chart)
+    own, out = tmp_path / "own.yaml", tmp_path / "fork"
+    own.write_text(CHART)
+    ended = prism_alone("fork", str(parent), "--at", "24", "--set", f"statechart.file={own}", "-q", "--out", str(out))
+    assert ended.code == 0, ended.err
+    with (out / "rounds.csv").open() as file:
+        rounds = [*csv.DictReader(file)]
+    summary = json.loads((out / "summary.json").read_text())
+    assert [int(row["mutes"]) for row in rounds[:2]] == [0, 0]
+    assert int(rounds[-1]["mutes"]) == summary["mutes"] > 0
+    assert int(rounds[-1]["follows"]) == summary["follows"] > int(rounds[1]["follows"]) > 0
+    verified = prism_alone("verify", str(out))
+    assert verified.code == 0, verified.out
 
 
 def test_a_delay_is_the_present_value_of_an_attribute(run: Path, tables: Read) -> None:
@@ -306,3 +356,21 @@ def test_a_delay_is_the_present_value_of_an_attribute(run: Path, tables: Read) -
             compared[row["tick"] - begun] += 1
     assert len(compared) > 1
     assert compared.total() > 10
+
+
+@pytest.mark.network
+def test_the_text_that_a_model_read_has_the_attributes_of_that_time(tmp_path: Path) -> None:
+    """The tape has the reply to a text only if the explanation has every letter of it as it was sent."""
+    asking = CHART.replace(
+        "- {trigger: decides, target: leaving, when:", "- {trigger: decides, target: leaving, oracle: true, when:"
+    )
+    with ModelServer() as server:
+        live: dict[str, Any] = {"oracle": {"backend": "ollama", "tape": "record"}, "llm": {"host": server.url}}
+        run = changing_run(tmp_path, chart=asking, **live)
+    tables, compared = exported("parquet", tmp_path / "out", run)[1], 0
+    for turn in anyio.run(explain_everybody, run, 9, 30):
+        if turn.question is not None and not turn.is_decision and turn.question.answer is not None:
+            assert all(request.reply is not None for request in turn.question.requests)
+            now = attributes_at(tables, turn.tick)[turn.agent, "opinion"]
+            compared += now != attributes_at(tables, TICKS)[turn.agent, "opinion"]
+    assert compared > 3
