@@ -63,8 +63,8 @@ def contents(run: Path) -> dict[str, bytes]:
 
 def give_other_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the code give other results."""
-    before: Callable[..., Any] = feed_kernel.score_of
-    monkeypatch.setattr(feed_kernel, "score_of", lambda *given: -before(*given))
+    before: Callable[..., Any] = feed_kernel.comes_first
+    monkeypatch.setattr(feed_kernel, "comes_first", lambda *given: not before(*given))
 
 
 @pytest.mark.parametrize(
