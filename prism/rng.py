@@ -88,6 +88,7 @@ class Draw(IntEnum):
     BOOTSTRAP = 1008
     SHADOW = 1009
     AUDIT = 1010
+    SURVEY = 1011
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -55,7 +55,7 @@ def export_command(
     except LookupError as error:
         raise click.BadParameter(str(error), param_hint="'--tables'") from None
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
-    with _ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
+    with ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
         done = export(paths, form, where, names, on_progress, replaces=force)
     for note in done.notes:
         say(note)
@@ -74,7 +74,7 @@ def _lines(done: Exported) -> list[str]:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def ended_by_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing half-written stays."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, _end) for number in numbers}

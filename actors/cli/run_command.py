@@ -160,7 +160,7 @@ def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) ->
 
 
 @contextmanager
-def _logging_trouble() -> Iterator[None]:
+def logging_trouble() -> Iterator[None]:
     """Return a context in which warnings of ticks that are done again go to standard error.
 
     Without it structlog would print every event to standard output. What the first run said at INFO is not said again,
@@ -190,7 +190,7 @@ async def with_progress(
     """
     simulations: list[Simulation] = []
     displays: list[anyio.CancelScope] = []
-    with _logging_trouble(), ungrouped():
+    with logging_trouble(), ungrouped():
         async with anyio.create_task_group() as tasks:
 
             async def show(scope: anyio.CancelScope) -> None:

@@ -54,7 +54,7 @@ def read_config(
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
-    placed = _load(_read(file), str(file), variables, overrides, file.parent)
+    placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
     wrong = [*_archetype_errors(placed), *_missing_inputs(placed, config)]
     if wrong:
@@ -82,7 +82,7 @@ def with_interventions(config: Config, path: Path, tick: int) -> Config:
     Raises:
         ConfigError: the file cannot be read, or an intervention is wrong or happens earlier.
     """
-    return load_interventions(config, _read(path, "expected a YAML file with interventions"), str(path), tick)
+    return load_interventions(config, read_text(path, "expected a YAML file with interventions"), str(path), tick)
 
 
 def _load(
@@ -137,11 +137,14 @@ def _missing_inputs(placed: PlacedConfig, config: Config) -> Iterator[InputError
             yield InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
 
 
-def _read(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
+def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
     """Return the text of a file, as far as a configuration may be long; no more of it is read.
 
     Args:
         hint: what to do if there is no such file.
+
+    Raises:
+        ConfigError: there is none, or it is no text.
     """
     try:
         data = _read_bytes(path, CONFIG_BYTES_MAX)

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import structlog
@@ -33,6 +33,13 @@ LOADING = "loading"
 """The reason of a failure: the server has not loaded the model yet."""
 LOADING_EVERY_S = 2.0
 """The time between two checks of a server that is loading the model at the start."""
+
+
+class MakesOracle(Protocol):
+    """A domain, or what else makes an oracle of a model."""
+
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
+        """Return the oracle that asks this model, or without a model the embedded one."""
 
 
 class OpenOracle(NamedTuple):
@@ -118,7 +125,7 @@ def ignore_wait(_: str) -> None:
 @asynccontextmanager
 async def open_oracle(
     config: Config,
-    domain: Domain,
+    domain: MakesOracle,
     directory: Path | None,
     oracle: Oracle[Any] | None = None,
     on_wait: Callable[[str], None] = ignore_wait,

@@ -92,9 +92,9 @@ def export(
     """
     wanted = chosen_tables(names)
     runs = [RecordedRun(path, name) for path, name in zip(paths, _names(paths), strict=True)]
-    _refuse_inside(paths, out)
+    refuse_inside(paths, out)
     with new_directory(out, _WRITTEN, replaces=replaces) as draft:
-        files = _files(form, draft)
+        files = files_of(form, draft)
         try:
             rows = write_tables(runs, wanted, files, draft, on_progress)
             if not rows:
@@ -114,7 +114,7 @@ def _without_tables(paths: Sequence[Path], wanted: Iterable[str]) -> str:
     return f"{', '.join(map(str, paths))}: {'; '.join(reasons)}"
 
 
-def _refuse_inside(paths: Sequence[Path], out: Path) -> None:
+def refuse_inside(paths: Sequence[Path], out: Path) -> None:
     """Refuse to write among the files of a run."""
     inside = next((path for path in paths if path.resolve() in out.resolve().parents), None)
     if inside is not None:
@@ -169,7 +169,8 @@ def _names(paths: Sequence[Path]) -> list[str]:
     return [name if names.count(name) == 1 else shown_path(path) for name, path in zip(names, paths, strict=True)]
 
 
-def _files(form: str, directory: Path) -> TableFiles:
+def files_of(form: str, directory: Path) -> TableFiles:
+    """Return the files of a format, in a directory that holds nothing else."""
     if form == "csv":
         return CsvFiles(directory)
     if form == "sqlite":

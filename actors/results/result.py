@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,9 @@ from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from actors.runs.summary import Summary
 from prism.config import Config
+
+if TYPE_CHECKING:
+    from actors.results.ask import Survey
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +90,27 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             return rounds_frame(self.rounds, made)
         problem = f"a run in memory keeps no journal, so it has no table {name}"
         raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
+
+    def ask(self, questions: str | os.PathLike[str], **options: Any) -> Survey:
+        """Put a questionnaire to people of the run, and return it with its answers: `rows()` and `outcome()`.
+
+        It has an event loop of its own: in a notebook, `await asyncio.to_thread(result.ask, "opinions.yaml")`.
+
+        Args:
+            questions: the file.
+            options: `at`, `tick`, `agents`, `repeat`, `out` and `overrides`, as of `actors.results.ask.Survey`.
+
+        Raises:
+            RunDirectoryError: the run is in memory, or there is no such round, tick or person.
+            ConfigError: the questionnaire is wrong, or a question needs a model.
+            OracleUnavailableError: the model cannot be asked, or stayed away.
+        """
+        if self.path is None:
+            problem = "a run in memory keeps no journal, so nobody can be asked"
+            raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
+        from actors.results.ask import ask_people  # noqa: PLC0415  # few results are asked
+
+        return ask_people(self.path, Path(questions), **options)
 
     @property
     def _numbers(self) -> RunNumbers:

@@ -386,7 +386,8 @@ async def do_again(  # noqa: PLR0913  # each thing that it needs once
         RunDirectoryError: there is no tick between the two.
     """
     start = recovered.checkpoint
-    parts = [part for part in parts_of(run.directory, run.config, until) if part.until > _tick_of(start)]
+    found = await to_thread.run_sync(parts_of, run.directory, run.config, until)
+    parts = [part for part in found if part.until > _tick_of(start)]
     config = run.config if capped else _uncapped(run.config)
     if not capped:
         configs = (config if part.config is run.config else _uncapped(part.config) for part in parts)

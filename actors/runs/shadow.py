@@ -8,8 +8,9 @@ it has come out as recorded. The run itself stays as it is.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -50,8 +51,9 @@ _OUTCOMES = {"": ANSWERED, "breaker_open": AWAY, "spent": SPENT}
 
 _ASKED = ("oracle.", "llm.")
 """The settings that say who is asked, and how."""
-_OWN = ("oracle.tape", "oracle.tape_path")
-"""Those of them that the command sets."""
+_KEPT = f"an answer is kept in {SHADOW_TAPE}"
+_OWN = {"oracle.tape": _KEPT, "oracle.tape_path": _KEPT}
+"""Those of them that the command sets, with the reason."""
 
 
 class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,10 +229,7 @@ def _asked(directory: RunDirectory, overrides: Sequence[str]) -> Config:
         RunDirectoryError: the run has ticks to go, or a setting is not one of the oracle.
         ConfigError: a setting is wrong.
     """
-    for key in (override.partition("=")[0].strip() for override in overrides):
-        if not key.startswith(_ASKED) or key in _OWN:
-            whose = f"an answer is kept in {SHADOW_TAPE}" if key in _OWN else "the turns are those of the recorded run"
-            raise RunDirectoryError(f"{directory.path}: {key} cannot be set here: {whose}")
+    refuse_other_settings(directory.path, overrides, _OWN, "the turns are those of the recorded run")
     config = read_resolved(directory.path / CONFIG, overrides)
     listed = list_run(directory.path)
     if listed.ticks < listed.length:
@@ -242,6 +241,20 @@ def _asked(directory: RunDirectory, overrides: Sequence[str]) -> Config:
     if oracle.backend != "choice":
         oracle = msgspec.structs.replace(oracle, tape="record", tape_path=str(directory.path / SHADOW_TAPE))
     return msgspec.structs.replace(config, oracle=oracle)
+
+
+def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str) -> None:
+    """Refuse settings that do not say which oracle a recorded run is put to.
+
+    Args:
+        own: `{setting of an oracle that the command makes: the reason}`; why: the reason for settings of the run.
+
+    Raises:
+        RunDirectoryError: naming the first of them.
+    """
+    for key in (override.partition("=")[0].strip() for override in overrides):
+        if not key.startswith(_ASKED) or key in own:
+            raise RunDirectoryError(f"{path}: {key} cannot be set here: {own.get(key, why)}")
 
 
 def read_shadow(directory: RunDirectory, digest: str) -> ShadowSummary | None:

@@ -6,7 +6,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
 from prism.statechart.oracle import (
     ATTEMPT,
+    NEXT_STATE,
     UNTRUSTED,
     Answer,
     Asker,
@@ -54,8 +55,6 @@ T = TypeVar("T")
 
 WRITING_TOKENS = 256
 """The most tokens of an answer with a text, unless `llm.num_predict` allows more."""
-
-_KEY = "next_state"
 
 _UNREADABLE = frozenset({"invalid_response", "not_an_option", "refused"})
 """The reasons of failures that leave an unreadable answer on a tape, under the name of the asker who got it."""
@@ -114,6 +113,35 @@ class ModelOracle(Oracle[S]):
         if self._tape is not None:
             unreadable = reason in _UNREADABLE
             await self._tape.forget(self.asker_name(agent, trigger, context), answers=unreadable)
+
+    @contextmanager
+    def _counting_failures(self) -> Iterator[None]:
+        begun_s = perf_counter()
+        try:
+            yield
+        except LLMFailureException as error:
+            self.counters.count(error.reason, error.latency_s, error.usage)
+            raise
+        except anyio.get_cancelled_exc_class():
+            # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
+            self.counters.count("cancelled", perf_counter() - begun_s)
+            raise
+
+    @contextmanager
+    def _counted(self, request: ChatRequest) -> Iterator[CountedCall]:
+        """Provide the client for one chat, and count its answer: as unreadable unless the block reads it.
+
+        Args:
+            request: the request, but for its messages and its schema.
+        """
+        call = CountedCall(self._model, request)
+        outcome: Outcome = "invalid_response"
+        try:
+            yield call
+            outcome = "ok"
+        finally:
+            if call.said is not None:
+                self.counters.count(outcome, call.said.latency_s, call.said.usage)
 
     @abstractmethod
     def asker_name(self, agent: Any, trigger: str, context: Any) -> str:
@@ -236,19 +264,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return the prompt."""
         return self.prompt(agent, agent.state, trigger, options, context)
 
-    @contextmanager
-    def _counting_failures(self) -> Iterator[None]:
-        begun_s = perf_counter()
-        try:
-            yield
-        except LLMFailureException as error:
-            self.counters.count(error.reason, error.latency_s, error.usage)
-            raise
-        except anyio.get_cancelled_exc_class():
-            # At its deadline, or at the end of the run. The tokens that the server spent on it are not known.
-            self.counters.count("cancelled", perf_counter() - begun_s)
-            raise
-
     async def _chosen(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> Answer:
         """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
         found = await self._model.choose(self._choice(agent, prompt, options))
@@ -294,30 +309,25 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         weights = [found.probabilities[option.value] for option in options]
         return Answer(options[self.drawn(weights, agent.agent_id, agent.tick)], method=found.method)
 
-    @contextmanager
-    def _call(self, agent: Asker, max_tokens: int | None = None, number: int = 0) -> Iterator[_Call]:
-        """Provide the client for one question, and count its answer: as unreadable unless the block reads it.
+    def _call(
+        self, agent: Asker, max_tokens: int | None = None, number: int = 0
+    ) -> AbstractContextManager[CountedCall]:
+        """Return the client for one question.
 
         Args:
             number: of the answer, among several to one question.
         """
-        request = ChatRequest(
-            messages=(),
-            seed=self._request_seed(agent, number),
-            sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
-            max_tokens=max_tokens,
-            deadline_s=self._deadline_s,
-            asked_by=_asked_by(agent),
-            attempt=ATTEMPT.get(),
+        return self._counted(
+            ChatRequest(
+                messages=(),
+                seed=self._request_seed(agent, number),
+                sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
+                max_tokens=max_tokens,
+                deadline_s=self._deadline_s,
+                asked_by=_asked_by(agent),
+                attempt=ATTEMPT.get(),
+            )
         )
-        call = _Call(self._model, request)
-        outcome: Outcome = "invalid_response"
-        try:
-            yield call
-            outcome = "ok"
-        finally:
-            if call.said is not None:
-                self.counters.count(outcome, call.said.latency_s, call.said.usage)
 
     def _request_seed(self, agent: Asker, number: int) -> int:
         if self._config.temperature == 0.0:
@@ -325,7 +335,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED, number)
 
 
-class _Call:
+class CountedCall:
     """A chat client for one question: it asks the model as a run does, and keeps what it said.
 
     Args:
@@ -350,16 +360,19 @@ class _Call:
         return self.said.text
 
 
-def read_choice(text: str, options: Sequence[AgentState]) -> tuple[AgentState, str]:
+def read_choice(text: str, options: Sequence[S], key: str = NEXT_STATE) -> tuple[S, str]:
     """Return the option that a text names, in whatever wording, and the method: `REPAIRED` if the wording is loose.
+
+    Args:
+        key: where an object names it.
 
     Raises:
         OracleResponseError: it names no option, or more than one may be meant.
     """
-    return _read(text, options, lambda part: parse_oracle_response(part, options))
+    return _read(text, options, lambda part: parse_oracle_response(part, options, key), key)
 
 
-def _read(text: str, options: Sequence[AgentState], read: Callable[[str], T]) -> tuple[T, str]:
+def _read(text: str, options: Sequence[S], read: Callable[[str], T], key: str = NEXT_STATE) -> tuple[T, str]:
     """Return the answer in a text, and its method: `REPAIRED` if its wording is loose, otherwise empty.
 
     Args:
@@ -373,14 +386,14 @@ def _read(text: str, options: Sequence[AgentState], read: Callable[[str], T]) ->
     try:
         part, answer = read_answer(text, lambda part: (part, read(part)), (OracleResponseError,))
     except OracleResponseError:
-        mended = repaired(said, _KEY, names)
+        mended = repaired(said, key, names)
         if mended is None:
             raise
         return read(mended), REPAIRED
     scope = text if part == text else next(each for each in (said, unfinished) if part in each)
-    if contradicts(scope, part, _KEY, parse_oracle_response(part, options).value, names):
+    if contradicts(scope, part, key, parse_oracle_response(part, options, key).value, names):
         raise OracleResponseError(text, options, "more than one option is named")
-    is_exact = json.loads(part)[_KEY].strip() in names and (part == text or len(json_objects(scope)) == 1)
+    is_exact = json.loads(part)[key].strip() in names and (part == text or len(json_objects(scope)) == 1)
     return answer, "" if is_exact else REPAIRED
 
 

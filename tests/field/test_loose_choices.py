@@ -92,9 +92,8 @@ def own(names: Sequence[str]) -> list[StrEnum]:
 
 def parsed(text: str, options: Sequence[StrEnum]) -> StrEnum | None:
     """Return the option that the oracle reads in a text; None if it reads none."""
-    among: Any = options
     try:
-        return read_choice(text, among)[0]
+        return read_choice(text, options)[0]
     except OracleResponseError:
         return None
 

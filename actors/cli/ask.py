@@ -1,0 +1,116 @@
+"""`prism ask`: puts a questionnaire to people of a run, as they were at a moment of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import click
+import msgspec
+
+from actors.cli.ask_view import outcome_view
+from actors.cli.export import ended_by_signals
+from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.options import RUN, Directory, set_option, with_log_options
+from actors.cli.run_command import logging_trouble, with_progress
+from actors.cli.trust import TRUST, ask_to_run_code
+from actors.core.errors import ungrouped
+from actors.display.console import SafeConsole, echo
+from actors.display.progress import LINE_EVERY_S
+from actors.logs.output import say
+from actors.results.ask import Survey
+from actors.results.export import FORMATS
+
+SHOWN_AFTER_S = 2.0
+"""The time after which the progress of the re-execution is shown."""
+
+
+@click.command(cls=SectionedCommand, sections=LOG)
+@RUN
+@click.option(
+    "--questions",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The questionnaire, a YAML file: docs/ask.md.",
+)
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="ROUND",
+    help="Ask at the end of this round; 0 is the beginning.  [default: as FILE says, or the end of the run]",
+)
+@click.option("--tick", type=click.IntRange(min=0), metavar="TICK", help="Ask after this many ticks.")
+@click.option("--agents", metavar="A,...", default="", help="Ask these people: 0-99,120,Ada Novak.  [default: all]")
+@click.option("--repeat", type=click.IntRange(1, 100), metavar="N", help="Ask each question N times.")
+@click.option("--to", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Format of the table.")
+@click.option("--out", type=Directory(), metavar="DIR", help="Directory of the answers.  [default: NAME-answers here]")
+@set_option("oracle.backend=ollama")
+@TRUST
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON, and show no progress.")
+@with_log_options
+def ask(  # noqa: PLR0913  # one for each option
+    path: Path,
+    *,
+    questions: Path,
+    at: int | None,
+    tick: int | None,
+    agents: str,
+    repeat: int | None,
+    form: str,
+    out: Path | None,
+    overrides: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Put a questionnaire to people of a run, as they were at a moment of it.
+
+    RUN is the run's directory; none of its files changes. People answer with the persona and the attributes that they
+    had then, and with what they had lately seen and done in mind.
+
+    \b
+      prism ask runs/default-001 --questions opinions.yaml
+      prism ask runs/default-001 --questions opinions.yaml --at 4 --agents 0-99 --set oracle.backend=ollama
+
+    The oracle is that of the run, unless --set names another; its limits and caps count these calls alone. Without a
+    model, the expressions of the questionnaire answer. Answers stay after Ctrl-C, and the same command goes on with
+    them; --set oracle.tape=replay takes them from DIR again, without a server.
+    """
+    if at is not None and tick is not None:
+        raise click.UsageError("expected one of --at and --tick, got both")
+    ask_to_run_code(path, overrides)
+    where = out or Path(f"{path.resolve().name}-answers")
+    survey = Survey(path, questions, at=at, tick=tick, agents=agents, repeat=repeat, out=where, overrides=overrides)
+    anyio.run(partial(with_progress, survey.gather, quiet=as_json, after_s=SHOWN_AFTER_S))
+    try:
+        with ended_by_signals(), survey.kept(form):
+            anyio.run(_asked, survey, as_json)
+    except BaseException:
+        if survey.answers:
+            say(f"{survey.answers:,} of {survey.wanted:,} answers are in {where}; the same command goes on with them")
+        raise
+    found = survey.outcome()
+    if as_json:
+        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    SafeConsole().print(outcome_view(found))
+    for note in found.notes:
+        say(note)
+    echo(f"oracle: {found.oracle}; answers in {where}")
+
+
+async def _asked(survey: Survey, is_quiet: bool) -> None:  # anyio passes arguments by their place
+    """Ask, and say now and then how far it is."""
+
+    async def tell() -> None:
+        while True:
+            await anyio.sleep(LINE_EVERY_S)
+            say(f"asking: {survey.answers:,} of {survey.wanted:,} answers")
+
+    with logging_trouble(), ungrouped():
+        async with anyio.create_task_group() as tasks:
+            if not is_quiet:
+                tasks.start_soon(tell)
+            await survey.ask()
+            tasks.cancel_scope.cancel()

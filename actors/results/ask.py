@@ -1,0 +1,404 @@
+"""A questionnaire put to people at moments of a recorded run, without changing the run: the asking and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import anyio
+import anyio.lowlevel
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
+from actors.core.extras import not_installed
+from actors.core.files import read_regular, remove_abandoned, write_file
+from actors.factory.config_file import read_text
+from actors.factory.oracle_backends import TAPE, open_oracle
+from actors.oracle.call import Answer
+from actors.oracle.single_calls import SingleCalls
+from actors.results.export import files_of, refuse_inside
+from actors.results.people import attribute_columns
+from actors.results.respondents import checked_tick, chosen_people, people_of, respondents_at, tick_of
+from actors.results.retrace import OnBegin, open_run
+from actors.results.schema import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
+from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, RunDirectory
+from actors.runs.resume import read_resolved
+from actors.runs.shadow import refuse_other_settings
+from actors.runtime.simulation import limits_of
+from prism.agents import Question
+from prism.config import Config
+from prism.llm import LanguageModel
+from prism.statechart import Oracle
+from prism.survey import EmbeddedAnswers, Given, Interview, Item, ItemOutcome, Respondent, SurveyOracle, outcomes_of
+from prism.survey.questionnaire import read_questionnaire
+
+RECORD: Final = "ask.json"
+"""The file that says what was asked, and what the answers say, in the directory of the answers."""
+END: Final = "the end"
+"""The moment after the last tick of a run."""
+_OWN = {"oracle.tape_path": "answers are kept on the tape in the directory of --out"}
+_ANSWERS: Final = Table(
+    name="answers",
+    about="an answer of a person to a question of a questionnaire, or the reason why there is none",
+    columns=(
+        RUN,
+        Column(name="moment", kind=NAME, about="the moment, as the questionnaire calls it"),
+        TICK,
+        AGENT,
+        Column(name="name", kind=TEXT, about="name of the person"),
+        Column(name="question", kind=NAME, about="id of the question"),
+        Column(name="repeat", kind=INTEGER, about="how often the person was asked it at this moment by then"),
+        Column(name="answer", kind=TEXT, about="the option or the text"),
+        Column(name="number", kind=INTEGER, about="the number on a scale"),
+        Column(name="source", kind=NAME, about="oracle for an expression, llm for a model"),
+        Column(name="reason", kind=NAME, about="why there is no answer"),
+    ),
+    primary=("run", "moment", "agent", "question", "repeat"),
+)
+_Place = tuple[int, int, int, int]
+"""The number of the moment, the person's number, the number of the question, and the repeat."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked, and what the answers say.
+
+    Args:
+        asking: SHA-256 of the run, the questions, the moments and the people: the same for the same command.
+        oracle: who answered, in words.
+        moments: `{moment: whole ticks before it}`.
+        people: how many were asked; repeats: how often each.
+        wanted: answers that all would give; answered: those that there are; missing: `{reason: answers}`.
+        outcomes: of each question, in their order.
+        notes: what the outcomes lack, a sentence each.
+    """
+
+    run: str
+    asking: str
+    oracle: str
+    moments: dict[str, int]
+    people: int
+    repeats: int
+    wanted: int
+    answered: int = 0
+    missing: dict[str, int] = {}
+    outcomes: list[ItemOutcome] = []
+    notes: list[str] = []
+
+
+class _Surveying:
+    """The making of the oracle that puts a questionnaire to a model."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
+        """Return it."""
+        if model is None:
+            raise ValueError("expected a model: without one, answers are worked out by expressions")
+        config = self._config
+        return SurveyOracle(model, config.llm, config.simulation.seed, config.oracle.max_attempts)
+
+
+class Survey:
+    """A questionnaire for people of a run. First `gather`, then `ask` within `kept`.
+
+    Args:
+        path: the run's directory, of which nothing changes; questions: the file with the questionnaire.
+        at: the round after which it is asked, or tick: the whole ticks; by default as the file says, or the end.
+        agents: the people, such as `0-99,120,Ada Novak`; empty for all.
+        repeat: how often each question is asked; by default as the file says.
+        out: the directory of the answers; None for no files.
+        overrides: `a.b=value` each: settings of the oracle and the model.
+
+    Raises:
+        RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
+            oracle; or `out` is something else than the answers to the same questions.
+        ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
+        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `open_run`.
+    """
+
+    def __init__(  # noqa: PLR0913  # one for each option of the command
+        self,
+        path: Path,
+        questions: Path,
+        *,
+        at: int | None = None,
+        tick: int | None = None,
+        agents: str = "",
+        repeat: int | None = None,
+        out: Path | None = None,
+        overrides: Sequence[str] = (),
+    ) -> None:
+        read = read_questionnaire(
+            read_text(questions, "expected a YAML file with questions: docs/ask.md"), str(questions)
+        )
+        self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
+        self.path, self.out = path, out
+        RunDirectory(path).manifest()  # of what is no run, this says so
+        self._config = _asked(path, overrides, out)
+        self._run = open_run(path)
+        people_of(self._run)
+        self._numbers = chosen_people(self._run, agents)
+        self._moments = self._moments_at(at, tick)
+        self._embedded = None
+        self.oracle = "expressions of the questionnaire"
+        if self._config.oracle.backend == "choice":
+            simulation = self._config.simulation
+            self._embedded = EmbeddedAnswers(self._questionnaire, self._config.population.attributes, simulation.seed)
+        self._people: list[list[Respondent]] = []
+        """The people at each moment."""
+        self._answers: dict[_Place, tuple[int | str | None, str, str]] = {}
+        """`{place: (answer, source, reason)}` of those that came."""
+        if out is not None:
+            refuse_inside([path], out)
+            _refuse_other(out, self._asking())
+
+    @property
+    def wanted(self) -> int:
+        """The answers that all people give to all questions at all moments."""
+        return len(self._moments) * len(self._numbers) * len(self._questionnaire.items) * self._questionnaire.repeat
+
+    @property
+    def answers(self) -> int:
+        """The questions that have been put so far, with an answer or a reason why there is none."""
+        return len(self._answers)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The questions."""
+        return self._questionnaire.items
+
+    def _moments_at(self, at: int | None, tick: int | None) -> dict[str, int]:
+        """Return `{moment: whole ticks before it}`."""
+        if tick is not None:
+            return {f"tick {tick}": checked_tick(self._run, tick)}
+        rounds = self._questionnaire.at if at is None else {f"round {at}": at}
+        return {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.ticks}
+
+    def _asking(self) -> str:
+        items = [msgspec.to_builtins(item) for item in self._questionnaire.items]
+        header = self._run.header
+        parts = (header.config_sha256, header.seed, items, self._moments, self._numbers, self._questionnaire.repeat)
+        return sha256(msgspec.json.encode(parts)).hexdigest()
+
+    async def gather(self, on_begin: OnBegin = lambda _: None) -> None:
+        """Restore the people at each moment.
+
+        Raises:
+            DivergedError: a tick has another result than the journal.
+            JournalError: a file cannot be read.
+        """
+        work_out = None if self._embedded is None else self._embedded.of
+        for number, (moment, tick) in enumerate(self._moments.items()):
+            run = self._run if not number else await to_thread.run_sync(open_run, self.path)
+            self._people.append(await respondents_at(run, moment, tick, self._numbers, work_out, on_begin))
+
+    async def ask(self) -> None:
+        """Put every question to everybody, within the limits of the oracle. Answers that came stay after an error.
+
+        Raises:
+            OracleUnavailableError: the model cannot be asked, or stayed away.
+        """
+        if self._embedded is not None:
+            for place, person, item in self._places():
+                answer = person.answers[item.id, place[3]]
+                self._answers[place] = (answer, "oracle", "" if answer is not None else "no_value")
+            return
+        config = self._config
+        with ungrouped():
+            async with open_oracle(config, _Surveying(config), self.out) as opened, anyio.create_task_group() as tasks:
+                self.oracle = opened.description
+                calls = SingleCalls(opened.oracle, limits_of(config), config.llm.prices, tasks)
+                for place, person, item in self._places():
+                    await self._put(calls, place, Interview(person, item, place[3]))
+
+    async def _put(self, calls: SingleCalls, place: _Place, asked: Interview) -> None:
+        """Put one question to one person."""
+        item = asked.item
+        options = tuple(item.states)
+        question = Question(asked.tick, asked.agent_id, item.id, options[0], options, place)
+
+        def note(answer: Answer) -> None:
+            said: int | str | None = None
+            if not answer.reason:
+                said = answer.content or answer.state
+            number = said if said is None or item.scale is None else int(said)
+            self._answers[place] = (number, "" if answer.reason else answer.source, answer.reason)
+
+        agent: Any = asked
+        await calls.ask(agent, question, note)
+        await anyio.lowlevel.checkpoint()
+
+    def _places(self) -> Iterator[tuple[_Place, Respondent, Item]]:
+        """Yield every asking: those whose prompts begin alike after each other, so that a server reads it once."""
+        for moment, people in enumerate(self._people):
+            for number, item in enumerate(self.items):
+                for repeat in range(1, self._questionnaire.repeat + 1):
+                    for person in people:
+                        yield (moment, person.number, number, repeat), person, item
+
+    def rows(self) -> dict[str, list[Value]]:
+        """Return the answers so far as columns: by moment, person, question and repeat, whatever came first."""
+        columns = self._table.columns
+        run, names = self.path.resolve().name, [*self._moments]
+        people = [{person.number: person for person in each} for each in self._people]
+        made: list[list[Value]] = [[] for _ in columns]
+        for (moment, agent, number, repeat), (answer, source, reason) in sorted(self._answers.items()):
+            person, item = people[moment][agent], self.items[number]
+            text = answer if isinstance(answer, str) else None
+            score = answer if isinstance(answer, int) else None
+            row = (run, names[moment], person.tick, agent, person.name, item.id, repeat, text, score, source or None)
+            for column, value in zip(made, (*row, reason or None, *self._own(person)), strict=True):
+                column.append(value)
+        return {column.name: values for column, values in zip(columns, made, strict=True)}
+
+    @property
+    def _table(self) -> Table:
+        return _ANSWERS.with_columns(attribute_columns([self._config]).values())
+
+    def _own(self, person: Respondent) -> Iterator[Value]:
+        for name, declared in self._config.population.attributes.items():
+            value = person.attributes[name]
+            yield float(value) if declared.type == "float" else value
+
+    def outcome(self) -> Asked:
+        """Return what the answers so far say."""
+        names = [*self._moments]
+        given = [
+            Given(agent, names[moment], self.items[number].id, repeat, answer)
+            for (moment, agent, number, repeat), (answer, _, _) in sorted(self._answers.items())
+        ]
+        try:
+            return self._asked(outcomes_of(self.items, names, given))
+        except ImportError:
+            note = not_installed("answers at several moments are compared with scipy", "experiments")
+            return self._asked(outcomes_of(self.items, names, given, compares=False), [note])
+
+    def _asked(self, outcomes: Sequence[ItemOutcome] = (), notes: Sequence[str] = ()) -> Asked:
+        missing: dict[str, int] = {}
+        for _, _, reason in self._answers.values():
+            if reason:
+                missing[reason] = missing.get(reason, 0) + 1
+        return Asked(
+            run=self.path.resolve().name,
+            asking=self._asking(),
+            oracle=self.oracle,
+            moments=self._moments,
+            people=len(self._numbers),
+            repeats=self._questionnaire.repeat,
+            wanted=self.wanted,
+            answered=len(self._answers) - sum(missing.values()),
+            missing=dict(sorted(missing.items())),
+            outcomes=[*outcomes],
+            notes=[*self._run.notes, *notes],
+        )
+
+    @contextmanager
+    def kept(self, form: str = "csv") -> Iterator[None]:
+        """Write the answers that come in the block, however it ends; without any, a new directory does not stay.
+
+        Args:
+            form: as of `prism export`.
+
+        Raises:
+            RunDirectoryError: the directory cannot be written, or pyarrow is not installed.
+            DiskFailedError: the disk is full.
+        """
+        is_new = self.out is not None and _made(self.out)
+        self._write_record(self._asked())
+        try:
+            yield
+        finally:
+            if self._answers:
+                self._write(form)
+            elif self.out is not None and is_new:
+                rmtree(self.out, ignore_errors=True)
+
+    def _write(self, form: str) -> None:
+        """Write the table and what it says, each file whole or not at all."""
+        if self.out is not None:
+            table = self._table
+            try:
+                remove_abandoned(self.out / table.name)
+                with TemporaryDirectory(prefix=".answers.", suffix=".tmp", dir=self.out) as draft:
+                    files = files_of(form, Path(draft))
+                    try:
+                        files.begin(table)
+                        files.write(table, [*self.rows().values()])
+                        files.close({"run": self.path.resolve().name, "asking": self._asking()})
+                    finally:
+                        files.discard()
+                    for made in Path(draft).iterdir():
+                        made.replace(self.out / made.name)
+            except OSError as error:
+                raise run_directory_error(error, f"{self.out}: cannot be written") from None
+            self._write_record(self.outcome())
+
+    def _write_record(self, asked: Asked) -> None:
+        if self.out is not None:
+            write_file(self.out / RECORD, msgspec.json.format(msgspec.json.encode(asked), indent=2) + b"\n")
+
+
+def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
+    """Return the settings of the oracle that is asked."""
+    refuse_other_settings(path, overrides, _OWN, "people are asked as they were in the recorded run")
+    is_set = any(override.partition("=")[0].strip() == "oracle.tape" for override in overrides)
+    place = "null" if out is None else msgspec.json.encode(str(out / TAPE)).decode()
+    config = read_resolved(path / CONFIG, [*overrides, f"oracle.tape_path={place}"] if is_set else overrides)
+    oracle = config.oracle.unshared
+    if oracle.backend != "choice":
+        mode = "off" if out is None else oracle.tape if is_set else "record"
+        tape = None if out is None or mode == "off" else str(out / TAPE)
+        oracle = msgspec.structs.replace(oracle, tape=mode, tape_path=tape)
+    return msgspec.structs.replace(config, oracle=oracle)
+
+
+def _made(out: Path) -> bool:
+    """Make the directory of the answers, and return whether it was not there."""
+    is_new = not out.exists()
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        raise run_directory_error(error, f"{out}: cannot be written") from None
+    return is_new
+
+
+def _refuse_other(out: Path, asking: str) -> None:
+    """Refuse a directory in which there is anything but the answers to the same questions."""
+    if not out.exists() and not out.is_symlink():
+        if not out.absolute().parent.is_dir():
+            raise RunDirectoryError(f"{out.parent}: no such directory")
+        return
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    try:
+        before = msgspec.json.decode(read_regular(out / RECORD, RECORD_BYTES_MAX), type=Asked)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        raise RunDirectoryError(
+            f"{out}: exists already, and has no answers of `prism ask`; name another --out"
+        ) from None
+    if before.asking != asking:
+        problem = f"has answers to other questions, or of other people or moments of {before.run}"
+        raise RunDirectoryError(f"{out}: {problem}; name another --out")
+
+
+def ask_people(path: Path, questions: Path, on_begin: OnBegin = lambda _: None, **options: Any) -> Survey:
+    """Put a questionnaire to people of a run, and return it with its answers. It has an event loop of its own.
+
+    Args:
+        options: as of `Survey`.
+
+    Raises:
+        PrismError: as of `Survey`, its `gather` and its `ask`.
+    """
+    survey = Survey(path, questions, **options)
+    anyio.run(survey.gather, on_begin)
+    with survey.kept():
+        anyio.run(survey.ask)
+    return survey

@@ -1,0 +1,21 @@
+"""Questions put to people of a run: the questionnaire, the people who are asked, and what their answers say."""
+
+from prism.survey.embedded import EmbeddedAnswers
+from prism.survey.oracle import Interview, SurveyOracle
+from prism.survey.outcome import Given, ItemOutcome, outcomes_of
+from prism.survey.questionnaire import Item, Questionnaire, read_questionnaire
+from prism.survey.respondent import Memory, Respondent
+
+__all__ = [
+    "EmbeddedAnswers",
+    "Given",
+    "Interview",
+    "Item",
+    "ItemOutcome",
+    "Memory",
+    "Questionnaire",
+    "Respondent",
+    "SurveyOracle",
+    "outcomes_of",
+    "read_questionnaire",
+]

@@ -1,0 +1,121 @@
+"""Answers without a model: the expressions of a questionnaire, worked out for each person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prism.config.attributes import AttributeConfig
+from prism.errors import ExpressionError
+from prism.expressions import Field, compiled, parse
+from prism.expressions.tree import ValueKind
+from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.rng import Draw, uniform
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart.writing import TEXT_CHARS, one_line
+from prism.survey.questionnaire import Item, Questionnaire
+
+_DRAWS = ("draw.uniform", "draw.normal")
+Answered = int | str | None
+
+
+class EmbeddedAnswers:
+    """The answers to the questions of a questionnaire, by their expressions.
+
+    `draw.uniform` and `draw.normal` are random numbers of the run's seed, the person, the question and the repeat.
+
+    Args:
+        questionnaire: its questions all have an answer.
+        attributes: people's own attributes, as declared; seed: the run's.
+
+    Raises:
+        ConfigError: a question has no expression, or one that does not give its kind of answer.
+    """
+
+    def __init__(self, questionnaire: Questionnaire, attributes: Mapping[str, AttributeConfig], seed: int) -> None:
+        words = social_vocabulary(attributes)
+        self._seed = seed
+        self._repeats = range(1, questionnaire.repeat + 1)
+        self._unit = 0.0
+        fields = {name: field for name, field in words.fields.items() if name.startswith("agent.") or name in _DRAWS}
+        readers = {name: words.readers[name] for name in fields}
+        readers["draw.uniform"] = lambda *_: self._unit
+        readers["draw.normal"] = lambda *_: normal_quantile(max(self._unit, LEAST_DRAW))
+        self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
+
+    def of(self, person: Any) -> dict[tuple[str, int], Answered]:
+        """Return `{(question, repeat): the answer}` of a person, who is a `SocialAgent`; None where there is none."""
+        found: dict[tuple[str, int], Answered] = {}
+        for item, answer in self._answers:
+            for repeat in self._repeats:
+                self._unit = uniform(self._seed, person.agent_id, 0, Draw.SURVEY, item.key(repeat))
+                found[item.id, repeat] = answer(person)
+        return found
+
+
+def _answer_of(
+    questionnaire: Questionnaire, item: Item, fields: Mapping[str, Field], readers: Mapping[str, Any]
+) -> Callable[[Any], Answered]:
+    """Return the function of a person that answers a question."""
+    if item.answer is None:
+        problem = "is missing: without a model a question is answered by an expression, such as agent.opinion * 3 + 4"
+        raise questionnaire.refusal(item, "answer", problem)
+    kinds: list[ValueKind] = ["text"] if item.open else ["number", *_conditions(item), *_texts(item)]
+    wrong = ""
+    for kind in kinds:
+        try:
+            expression = parse(item.answer, fields, kind=kind)
+        except ExpressionError as error:
+            wrong = wrong or str(error)
+            continue
+        read = compiled(expression, readers)
+        taken = _TAKEN[kind]
+        _refuse_other_texts(questionnaire, item, expression.root if kind == "text" else None)
+        return lambda person: taken(item, read(person, None))
+    raise questionnaire.refusal(item, "answer", wrong)
+
+
+def _conditions(item: Item) -> list[ValueKind]:
+    return ["bool"] if len(item.options) == 2 else []
+
+
+def _texts(item: Item) -> list[ValueKind]:
+    return ["text"] if item.options else []
+
+
+def _refuse_other_texts(questionnaire: Questionnaire, item: Item, root: Any) -> None:
+    """Refuse a text attribute whose declared values are not all among the options."""
+    values = getattr(getattr(root, "field", None), "values", ())
+    other = [value for value in values if value not in item.options]
+    if item.options and other:
+        raise questionnaire.refusal(item, "answer", f"may give {other[0]!r}, which is none of the options")
+
+
+def _by_number(item: Item, value: float) -> Answered:
+    """Return the nearest whole number on a scale, or the option with this number, from 1 on; None for no number."""
+    if math.isnan(value):
+        return None
+    low, high = (1, len(item.options)) if item.scale is None else item.scale
+    number = math.floor(min(max(value, low), high) + 0.5)
+    return number if item.scale is not None else item.options[number - 1]
+
+
+def _by_truth(item: Item, value: bool) -> Answered:  # the value that was worked out
+    """Return the first of two options if the condition holds, else the second."""
+    return item.options[0 if value else 1]
+
+
+def _by_text(item: Item, value: str) -> Answered:
+    """Return a text, on one line and cut; None for one that is none of the options."""
+    if item.options:
+        return value if value in item.options else None
+    return one_line(value, TEXT_CHARS) or None
+
+
+_TAKEN: Mapping[ValueKind, Callable[[Item, Any], Answered]] = {
+    "number": _by_number,
+    "bool": _by_truth,
+    "text": _by_text,
+}
+"""`{type of an expression: what its value answers}`."""

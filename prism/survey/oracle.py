@@ -1,0 +1,212 @@
+"""The oracle that puts a questionnaire to a language model, which answers as the people who are asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from prism.config.model import LLMConfig
+from prism.errors import OracleResponseError
+from prism.llm.json_object import read_answer
+from prism.llm.oracle import WRITING_TOKENS, ModelOracle, read_choice
+from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Undecided
+from prism.llm.tape import TapeMissError
+from prism.rng import Draw, integer, pick, uniform
+from prism.statechart.oracle import UNTRUSTED, Answer, options_schema
+from prism.statechart.writing import TEXT_CHARS, one_line
+from prism.survey.questionnaire import Item
+from prism.survey.respondent import Respondent
+
+KEY = "answer"
+"""The key under which a model answers."""
+LISTED_MAX = 20
+"""The most points of a scale of which a model is asked for probabilities."""
+
+_TASK = """Answer one question of a survey as the person who is described below, with what this person thinks now."""
+
+
+class Interview(msgspec.Struct, frozen=True):
+    """One asking of one question: the agent of an oracle's question.
+
+    Args:
+        repeat: how often the person was asked the same at this moment, this time included.
+    """
+
+    respondent: Respondent
+    item: Item
+    repeat: int
+
+    @property
+    def agent_id(self) -> int:
+        """The person's number."""
+        return self.respondent.number
+
+    @property
+    def tick(self) -> int:
+        """The whole ticks before the moment."""
+        return self.respondent.tick
+
+    @property
+    def name(self) -> str:
+        """The person's name."""
+        return self.respondent.name
+
+    @property
+    def state(self) -> Any:
+        """A member of the answers' enumeration, which says which they are."""
+        return next(iter(self.item.states))
+
+
+class SurveyOracle(ModelOracle[Any]):
+    """An oracle that asks a model for the answers of people: for probabilities, else for a choice; or for a text.
+
+    What is drawn depends on the run's seed, the person, the question and the repeat, and not on the moment: who is in
+    the same situation twice, and gets the same probabilities, answers the same.
+
+    Args:
+        model: the model; config: its settings.
+        seed: the run's seed.
+        attempts: how often an answer is asked for that cannot be read.
+    """
+
+    def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, attempts: int = 1) -> None:
+        super().__init__(model)
+        self._config = config
+        self._seed = seed
+        self._attempts = attempts
+
+    async def ask(self, agent: Interview, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
+        """Return the chosen answer. It raises as `answer`."""
+        return type(options[0])((await self.answer(agent, current_state, trigger, options, context)).state)
+
+    async def answer(
+        self,
+        agent: Interview,
+        current_state: Any,  # noqa: ARG002  # the interface's
+        trigger: str,
+        options: Any,
+        context: Any = None,
+    ) -> Answer:
+        """Return the chosen answer; of an open question its text, as content.
+
+        Raises:
+            LLMFailureException: the call failed.
+            OracleResponseError: the answer cannot be read, or a replayed tape has none.
+        """
+        with self._counting_failures():
+            for attempt in range(self._attempts):
+                try:
+                    return await self._answered(agent, options, attempt)
+                except TapeMissError as error:
+                    raise OracleResponseError("", [], f"not on the tape {error.path}") from None
+                except OracleResponseError as error:
+                    if attempt == self._attempts - 1:
+                        raise
+                    await self.before_retry(agent, trigger, context, error.reason)
+        raise AssertionError("the last attempt returns or raises")
+
+    def asker_name(self, agent: Interview, trigger: str, context: Any) -> str:  # noqa: ARG002  # the interface's
+        """Return the person, the tick, the question and the repeat."""
+        return f"agent {agent.agent_id} in tick {agent.tick}, question {agent.item.id}, asking {agent.repeat}"
+
+    async def _answered(self, agent: Interview, options: Any, attempt: int) -> Answer:
+        item = agent.item
+        is_open = not item.choices
+        if not is_open and len(options) <= LISTED_MAX:
+            found = await self._model.choose(self._choice(agent))
+            if isinstance(found, Distribution):
+                return self._drawn(agent, found, options)
+            if isinstance(found, Undecided):
+                self.counters.count("invalid_response", found.latency_s, found.usage)
+        with self._counted(self._request(agent, attempt, is_open=is_open)) as call:
+            prompt = prompt_of(agent)
+            if is_open:
+                said = await call.chat(prompt, schema=_TEXT_SCHEMA)
+                return Answer(options[0], read_answer(said, _text, (OracleResponseError,)))
+            said = await call.chat(prompt, schema=options_schema(options, KEY))
+            chosen, method = read_choice(said, options, KEY)
+        return Answer(chosen, method=method)
+
+    def _request(self, agent: Interview, attempt: int, *, is_open: bool) -> ChatRequest:
+        seed = self._config.seed
+        if self._config.temperature > 0.0:
+            key = agent.item.key(agent.repeat)
+            seed = integer(SEEDS, self._seed ^ seed, agent.agent_id, 0, Draw.SURVEY, key)
+        return ChatRequest(
+            messages=(),
+            seed=seed,
+            sample=agent.repeat,
+            max_tokens=max(self._config.num_predict, WRITING_TOKENS) if is_open else None,
+            asked_by=self.asker_name(agent, "", None),
+            attempt=attempt,
+        )
+
+    def _choice(self, agent: Interview) -> ChoiceRequest:
+        meanings = dict(zip(agent.item.choices[:: len(agent.item.choices) - 1], agent.item.labels, strict=False))
+        return ChoiceRequest(
+            state=agent.respondent.situation(),
+            instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
+            options={choice: meanings.get(choice) for choice in agent.item.choices},
+            asked_by=self.asker_name(agent, "", None),
+        )
+
+    def _drawn(self, agent: Interview, found: Distribution, options: Any) -> Answer:
+        """Return an answer drawn by its probability, with random numbers of the person, the question and the repeat."""
+        self.counters.count("ok", found.latency_s, found.usage)
+        weights = [found.probabilities[option.value] for option in options]
+        unit = uniform(self._seed, agent.agent_id, 0, Draw.SURVEY, agent.item.key(agent.repeat))
+        return Answer(options[pick(weights, unit)], method=found.method)
+
+
+def prompt_of(agent: Interview) -> str:
+    """Return the prompt of one asking: what is the same for all people first, then the person."""
+    return f"""{_TASK}
+
+{agent.item.text}
+
+{_form(agent.item)}
+
+Respond with JSON only:
+{{"{KEY}": "<answer>"}}
+
+{UNTRUSTED}
+
+{agent.respondent.situation()}
+"""
+
+
+def _form(item: Item) -> str:
+    """Return what a prompt says of the answers to choose from."""
+    if item.scale is not None:
+        low, high = [f"{end} ({label})" for end, label in zip(item.scale, item.labels, strict=True)] or item.scale
+        return f"The answer is a whole number from {low} to {high}."
+    if item.options:
+        return "\n".join(["The answer is one of these options:", *(f"- {option}" for option in item.options)])
+    return f"The answer is in the person's own words, on one line of at most {TEXT_CHARS} characters."
+
+
+_TEXT_SCHEMA = {
+    "type": "object",
+    "properties": {KEY: {"type": "string"}},
+    "required": [KEY],
+    "additionalProperties": False,
+}
+
+
+def _text(said: str) -> str:
+    """Return the text of an answer in JSON, on one line and cut.
+
+    Raises:
+        OracleResponseError: there is none.
+    """
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        found = None
+    text = found.get(KEY) if isinstance(found, dict) else None
+    line = one_line(text, TEXT_CHARS) if isinstance(text, str) else ""
+    if not line:
+        raise OracleResponseError(said, [], f"no text under {KEY}")
+    return line

@@ -1,0 +1,266 @@
+"""`prism ask` without a model: people of a real run answer as they were, and the run stays as it is."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.result import read_result
+from actors.runs.questions import decoded, messages_of
+from prism.events import AttributeSet
+from tests.actors.runs.test_shadow import ECONOMY
+from tests.command import Ended, prism_alone, run_prism
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.long
+
+CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        role: browse
+        after: {ticks: 5, trigger: timeout}
+        transitions:
+          - trigger: sees_post
+            target: judging
+            set: {opinion: "agent.opinion + 0.3 * (author.opinion - agent.opinion)"}
+          - {trigger: timeout, target: away}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: reading}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+TICKS, PEOPLE = 12, 30
+STUDY = f"""
+simulation: {{rounds: 6, ticks_per_round: {TICKS}, seed: 5}}
+statechart: {{file: chart.yaml}}
+population:
+  size: {PEOPLE}
+  posts_per_session: 0.8
+  activity: {{mean: 0.9, sigma: 0.1}}
+  attributes:
+    opinion: {{type: float, min: -1, max: 1}}
+    camp: {{type: text, values: [left, right]}}
+run: {{checkpoint_every_ticks: 25}}
+metrics: {{enabled: false}}
+"""
+QUESTIONS = """
+at: {before: 1, after: 6}
+repeat: 2
+questions:
+  - {id: exact, text: "In hundredths?", scale: [-50, 50], answer: 50 * agent.opinion}
+  - {id: noisy, text: "On the whole?", scale: [1, 7], labels: [bad, good], answer: 4 + 3 * agent.opinion + draw.normal}
+  - {id: side, text: "Which side?", options: [left, right], answer: agent.camp}
+  - {id: positive, text: "Is it good?", options: ["yes", "no"], answer: agent.opinion > 0}
+  - {id: third, text: "How good?", options: [bad, so so, good], answer: 2 + agent.opinion * 3}
+"""
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of people whose opinions change. Tests use copies of it."""
+    place = tmp_path_factory.mktemp("asked")
+    (place / "chart.yaml").write_text(CHART)
+    (place / "study.yaml").write_text(STUDY)
+    ended = prism_alone("run", str(place / "study.yaml"), "-q", "--out", str(place / "run"))
+    assert ended.code == 0, ended.err
+    return place / "run"
+
+
+@pytest.fixture
+def command(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return a function that runs the command line in a directory with a copy of the run and a questionnaire."""
+    shutil.copytree(made, tmp_path / "run")
+    (tmp_path / "asked.yaml").write_text(QUESTIONS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+def rows(path: str = "run-answers/answers.csv") -> list[dict[str, str]]:
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown(value: object) -> str:
+    """A value as a CSV file has it."""
+    return "" if value is None else str(value)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def opinions_after(run: Path, ticks: int, start: dict[int, float]) -> dict[int, float]:
+    """The opinions by the journal's own events, in plain Python."""
+    found = dict(start)
+    disk = RealDisk(run)
+    _, offset = read_header(disk)
+    for _, messages in zip(range(ticks), messages_of(disk, offset, 0), strict=False):
+        for encoded in messages:
+            if encoded[1] == AttributeSet.__struct_config__.tag and isinstance(said := decoded(encoded), AttributeSet):
+                found[said.agent] = float(said.value)
+    return found
+
+
+def test_people_answer_as_they_were_then_and_the_run_stays_as_it_is(command: Command) -> None:
+    before = files(Path("run"))
+    assert command("ask", "run", "--questions", "asked.yaml").code == 0
+    assert files(Path("run")) == before
+    given = rows()
+    assert len(given) == 2 * PEOPLE * 5 * 2
+    assert command("ask", "run", "--questions", "asked.yaml", "--at", "0", "--out", "start").code == 0
+    start = {int(row["agent"]): float(row["attribute_opinion"]) for row in rows("start/answers.csv")}
+    changed = 0
+    for moment, ticks in (("before", TICKS), ("after", 6 * TICKS)):
+        now = opinions_after(Path("run"), ticks, start)
+        exact = [row for row in given if (row["moment"], row["question"], row["repeat"]) == (moment, "exact", "1")]
+        assert [int(row["agent"]) for row in exact] == list(range(PEOPLE))
+        for row in exact:
+            opinion = now[int(row["agent"])]
+            assert float(row["attribute_opinion"]) == pytest.approx(opinion)
+            assert abs(int(row["number"]) - 50 * opinion) <= 0.5 + 1e-9
+            assert row["tick"] == str(ticks)
+        changed += now != start
+    assert changed == 2
+    assert command("replay", "run", "--quiet").out.strip() == read_result("run").digest
+
+
+def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(command: Command) -> None:
+    ended = command("ask", "run", "--questions", "asked.yaml")
+    given = rows()
+    by_place = {(row["moment"], row["agent"], row["question"], row["repeat"]): row for row in given}
+    differing = set()
+    for (moment, agent, question, repeat), row in by_place.items():
+        opinion = float(row["attribute_opinion"])
+        if question == "side":
+            assert row["answer"] == row["attribute_camp"]
+        if question == "positive":
+            assert row["answer"] == ("yes" if opinion > 0 else "no")
+        if question == "third":
+            assert row["answer"] == ["bad", "so so", "good"][min(max(round(2 + 3 * opinion), 1), 3) - 1]
+        if row["number"] != by_place[moment, agent, question, "1"]["number"]:
+            differing.add(question)
+        assert bool(row["number"]) == (not row["answer"]) == (question in {"exact", "noisy"})
+        assert (row["source"], row["reason"], repeat in "12") == ("oracle", "", True)
+    assert differing == {"noisy"}
+    assert "asked again, 100% gave the same answer" in ended.out
+    first = ended.out.replace("\n", " ")
+    assert first.startswith("exact: from before to after answers were ")
+    assert f"side: from before to after nobody of {PEOPLE} people changed the answer." in first
+
+
+@pytest.mark.process
+def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(command: Command) -> None:
+    expected = command("ask", "run", "--questions", "asked.yaml", "--json")
+    table = Path("run-answers/answers.csv").read_bytes()
+    for checkpoint in Path("run").glob("checkpoint-*"):
+        checkpoint.unlink()
+    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(ROOT)}
+    again = [sys.executable, "-m", "actors.cli", "ask", "run", "--questions", "asked.yaml", "--json", "--out", "again"]
+    ended = subprocess.run(again, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, expected.out)
+    assert Path("again/answers.csv").read_bytes() == table
+    assert command("ask", "run", "--questions", "asked.yaml", "--agents", "7,3-4", "--out", "few").code == 0
+    assert rows("few/answers.csv") == [row for row in rows() if row["agent"] in {"3", "4", "7"}]
+
+
+def test_the_table_is_the_same_in_a_database_and_in_memory(command: Command) -> None:
+    assert command("ask", "run", "--questions", "asked.yaml", "--to", "sqlite").code == 0
+    assert command("ask", "run", "--questions", "asked.yaml").code == 0
+    with sqlite3.connect("run-answers/tables.sqlite") as database:
+        stored = database.execute("SELECT moment, agent, question, repeat, number FROM answers").fetchall()
+    database.close()
+    names = ("moment", "agent", "question", "repeat", "number")
+    assert [tuple(shown(each) for each in row) for row in stored] == [
+        tuple(row[name] for name in names) for row in rows()
+    ]
+    survey = read_result("run").ask("asked.yaml")
+    columns = survey.rows()
+    assert [tuple(shown(each) for each in row) for row in zip(*(columns[name] for name in names), strict=True)] == [
+        tuple(row[name] for name in names) for row in rows()
+    ]
+    said: dict[str, Any] = json.loads(Path("run-answers/ask.json").read_text())
+    assert [msgspec.to_builtins(each) for each in survey.outcome().outcomes] == said["outcomes"]
+
+
+def test_a_run_that_is_unfinished_is_asked_up_to_its_last_tick(command: Command, tmp_path: Path) -> None:
+    journal = Path("run/journal.prism")
+    journal.write_bytes(journal.read_bytes()[:-200])
+    (tmp_path / "asked.yaml").write_text(QUESTIONS.replace("at: {before: 1, after: 6}", ""))
+    assert command("ask", "run", "--questions", "asked.yaml", "--tick", str(2 * TICKS), "--out", "early").code == 0
+    ended = command("ask", "run", "--questions", "asked.yaml", "--at", "6")
+    assert (ended.code, "there is no end of round 6; the run has 5 whole rounds" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["--at", "7"], 2, "there is no end of round 7; the run has 6 whole rounds"),
+        (["--tick", "999"], 2, "there is no moment after 999 ticks; the run has 72 ticks"),
+        (["--agents", "30"], 2, "there is no agent 30; the run has the agents 0 to 29"),
+        (["--agents", "7-3"], 2, "expected agents from the lower number on, got 7-3"),
+        (["--agents", "Nobody"], 2, "no agent is called 'Nobody'"),
+        (["--set", "feed.size=3"], 2, "feed.size cannot be set here: people are asked as they were"),
+        (["--set", "oracle.tape_path=x"], 2, "oracle.tape_path cannot be set here"),
+        (["--out", "run"], 2, "run: exists already, and has no answers of `prism ask`"),
+        (["--out", "run/answers"], 2, "run/answers: is inside the run run"),
+        (["--out", "a/b/c"], 2, "a/b: no such directory"),
+        (["--questions", "missing.yaml"], 3, "missing.yaml: no such file; expected a YAML file with questions"),
+        (["--at", "1", "--tick", "3"], 2, "expected one of --at and --tick, got both"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_and_leaves_nothing(
+    command: Command, arguments: list[str], code: int, problem: str
+) -> None:
+    there = files(Path())
+    ended = command("ask", "run", "--questions", "asked.yaml", *arguments)
+    assert ended.code == code
+    told = ended.err.strip().splitlines()[-1]
+    assert problem in told
+    assert files(Path()) == there
+
+
+def test_the_answers_of_another_asking_are_not_replaced(command: Command) -> None:
+    assert command("ask", "run", "--questions", "asked.yaml").code == 0
+    there = files(Path("run-answers"))
+    ended = command("ask", "run", "--questions", "asked.yaml", "--agents", "3")
+    assert (ended.code, "has answers to other questions" in ended.err) == (2, True)
+    assert files(Path("run-answers")) == there
+
+
+def test_a_run_of_nations_has_nobody_to_ask(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "economy.yaml").write_text(ECONOMY)
+    assert command("run", "economy.yaml", "-q", "--out", "economy").code == 0
+    ended = command("ask", "economy", "--questions", "asked.yaml")
+    assert (ended.code, ended.err) == (
+        2,
+        "prism: economy: questions are put to people on a feed, not to agents of economy\n",
+    )

@@ -1,0 +1,111 @@
+"""The file of a questionnaire: what it says, and what is refused with its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from prism.config.attributes import AttributeConfig
+from prism.errors import ConfigError
+from prism.survey import EmbeddedAnswers, read_questionnaire
+
+FILE = """
+at: {before: 2, after: 8}
+repeat: 3
+questions:
+  - id: trust
+    text: How much do you
+      trust the news?
+    scale: [-3, 3]
+    labels: [not at all, very much]
+  - {id: side, text: "Which side?", options: ["yes", "no", maybe]}
+  - {id: why, text: "Why?", open: true}
+"""
+
+
+def read(text: str) -> str:
+    with pytest.raises(ConfigError) as refused:
+        read_questionnaire(text, "asked.yaml")
+    return str(refused.value)
+
+
+def question(keys: str) -> str:
+    return f"at: 1\nquestions:\n  - {{id: a, text: b, open: true}}\n  - {{id: c, text: d, {keys}}}\n"
+
+
+def test_a_file_says_what_is_asked_when_and_how_often() -> None:
+    found = read_questionnaire(FILE, "asked.yaml")
+    assert (found.at, found.repeat) == ({"before": 2, "after": 8}, 3)
+    trust, side, why = found.items
+    assert trust.text == "How much do you trust the news?"
+    assert trust.choices == ("-3", "-2", "-1", "0", "1", "2", "3")
+    assert side.choices == ("yes", "no", "maybe")
+    assert why.choices == ()
+    assert [option.value for option in side.states] == ["yes", "no", "maybe"]
+
+
+def test_the_draws_of_an_asking_are_those_of_its_question_and_repeat() -> None:
+    trust, side, _ = read_questionnaire(FILE, "asked.yaml").items
+    assert len({trust.key(1), trust.key(2), side.key(1), side.key(2)}) == 4
+    reordered = FILE.replace("id: trust", "id: other").replace("id: side", "id: trust")
+    assert read_questionnaire(reordered, "asked.yaml").items[1].key(2) == trust.key(2)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("questions: []", "asked.yaml:1: questions: expected a list of length >= 1"),
+        ("repeat: 2", "asked.yaml: object missing required field questions"),
+        (question("opn: true"), "asked.yaml:4: questions[1].opn: unknown key; did you mean open?"),
+        (question("labels: [x, y]"), "asked.yaml:4: questions[1].id: expected one of options, scale and open: true"),
+        (question("open: true, scale: [1, 7]"), "for the question c, got scale and open"),
+        (question("scale: [1]"), "asked.yaml:4: questions[1].scale: expected two whole numbers, the lowest"),
+        (question("scale: [7, 1]"), "as [1, 7], got [7, 1]"),
+        (question("scale: [0, 101]"), "at most 100 apart"),
+        (question("scale: [1, 2.5]"), "asked.yaml:4: questions[1].scale[1]: expected a whole number, got a number"),
+        (question("scale: [1, 7], labels: [x]"), "expected two texts, for the ends of a scale, got 1"),
+        (question("options: [x]"), "expected 2 to 50 options, got 1"),
+        (question("options: [x, X]"), "questions[1].options[1]: expected another option than those before it, got 'X'"),
+        (question("options: [x, '  ']"), "questions[1].options[1]: expected 1 to 100 characters, got 0"),
+        (question("options: [x, y], labels: [u, v]"), "questions[1].labels: expected none: only a scale has labels"),
+        (question("open: true").replace("id: c", "id: A"), "asked.yaml:4: questions[1].id: expected an id of its own"),
+        (question("open: true").replace("id: c", "id: 2nd"), "questions[1].id: expected at most 60 letters"),
+        (question("open: true").replace("text: d", "text: ''"), "questions[1].text: expected 1 to 2,000 characters"),
+        (question("open: true").replace("at: 1", "at: -1"), "asked.yaml:1: at: expected a whole number >= 0"),
+        (question("open: true").replace("at: 1", "at: {a: x}"), "asked.yaml:1: at.a: expected a whole number"),
+        (question("open: true").replace("at: 1", "at: {}"), "asked.yaml:1: at: expected 1 to 20 moments, got 0"),
+        (question("open: true").replace("at: 1", "repeat: 0"), "asked.yaml:1: repeat: expected a whole number >= 1"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_place(text: str, problem: str) -> None:
+    told = read(text)
+    assert problem in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ("scale: [1, 7]", "asked.yaml:4: c.answer: is missing"),
+        (
+            "scale: [1, 7], answer: agent.age > 3",
+            "c.answer: column 1 of 'agent.age > 3': expected a number, found a condition",
+        ),
+        ("scale: [1, 7], answer: post.likes", "unknown field post.likes"),
+        ("scale: [1, 7], answer: agent.agee", "did you mean agent.age?"),
+        ("options: [x, y, z], answer: agent.age > 3", "expected a number, found a condition"),
+        ("options: [left, up], answer: agent.camp", "c.answer: may give 'right', which is none of the options"),
+        ("open: true, answer: agent.age", "expected a text, found a number"),
+    ],
+)
+def test_an_expression_that_gives_no_answer_of_its_kind_is_refused(keys: str, problem: str) -> None:
+    asked = read_questionnaire(
+        question(keys).replace("open: true}\n  -", "scale: [1, 2], answer: '1'}\n  -"), "asked.yaml"
+    )
+    declared = {
+        "age": AttributeConfig(type="int", min=0, max=99),
+        "camp": AttributeConfig(type="text", values=("left", "right")),
+    }
+    with pytest.raises(ConfigError) as refused:
+        EmbeddedAnswers(asked, declared, seed=1)
+    assert problem in str(refused.value)
+    assert "\n" not in str(refused.value)
