@@ -21,6 +21,8 @@ from prism.survey.respondent import Respondent
 
 KEY = "answer"
 """The key under which a model answers."""
+PLACEHOLDER = "<answer>"
+"""The answer in the form that a prompt shows: who repeats it has not answered."""
 LISTED_MAX = 20
 """The most points of a scale of which a model is asked for probabilities."""
 
@@ -169,7 +171,7 @@ def prompt_of(agent: Interview) -> str:
 {_form(agent.item)}
 
 Respond with JSON only:
-{{"{KEY}": "<answer>"}}
+{{"{KEY}": "{PLACEHOLDER}"}}
 
 {UNTRUSTED}
 
@@ -207,6 +209,6 @@ def _text(said: str) -> str:
         found = None
     text = found.get(KEY) if isinstance(found, dict) else None
     line = one_line(text, TEXT_CHARS) if isinstance(text, str) else ""
-    if not line:
+    if line in {"", PLACEHOLDER}:
         raise OracleResponseError(said, [], f"no text under {KEY}")
     return line
