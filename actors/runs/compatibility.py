@@ -19,6 +19,7 @@ SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
 
 UNSAFE = (
+    "llm.memory",
     "run.record_feeds",
     "run.restart_intensity",
     "run.restart_period_ticks",

@@ -19,7 +19,7 @@ from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChan
 from prism.llm.question_id import question_id
 from prism.social.effects import ON_TIES
 from prism.social.population import Population
-from prism.social.post import PostView
+from prism.social.post import PersonalView, PostView
 
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
@@ -28,7 +28,8 @@ MOVES_MAX, QUESTIONS_MAX, POSTS_MAX, CHANGES_MAX = 60, 12, 30, 30
 FOLLOWED_SHOWN = 12
 
 _raw = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
-VIEW_FIELDS = PostView.__struct_fields__
+VIEW_FIELDS = PersonalView.__struct_fields__
+VIEW_LEAST = len(PostView.__struct_fields__)
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,8 +231,8 @@ def _move(update: Update[Any], tick: int) -> Move:
 
 def _put(question: Question[Any], name: str) -> Put:
     context = question.context
-    if isinstance(context, list) and len(context) == len(VIEW_FIELDS):
-        context = dict(zip(VIEW_FIELDS, context, strict=True))
+    if isinstance(context, list) and VIEW_LEAST <= len(context) <= len(VIEW_FIELDS):
+        context = dict(zip(VIEW_FIELDS, context, strict=False))
     return Put(
         tick=question.tick,
         id=name,

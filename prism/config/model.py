@@ -908,6 +908,14 @@ class LLMConfig(Section, frozen=True, kw_only=True):
             "asked for as JSON, whatever llm.method says"
         ),
     ] = False
+    memory: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="most lines in a prompt of what a person on a feed has lately seen, done and been answered",
+        ),
+    ] = 0
     systemone: Annotated[
         Literal["auto", "off"],
         Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),

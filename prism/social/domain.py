@@ -22,7 +22,7 @@ from prism.social.choice import ChoiceOracle
 from prism.social.intentions import Intentions
 from prism.social.persona import Persona
 from prism.social.population import Population
-from prism.social.post import AuthorView, PostView
+from prism.social.post import PostView
 from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
@@ -58,7 +58,6 @@ class SocialDomain:
         ConfigError: an intervention names a person who does not exist.
     """
 
-    context_type: Any = PostView
     effect_type: Any = str | Draft
     priority = 1
 
@@ -76,8 +75,7 @@ class SocialDomain:
         self.behaviour = chart if isinstance(chart, Behaviour) else replace(SOCIAL_BEHAVIOUR, chart=chart)
         self.chart: Statechart[Any] = self.behaviour.chart
         self.world = SocialWorld(config, population, self.behaviour)
-        if self.world.changing.of_authors:
-            self.context_type = AuthorView
+        self.context_type: Any = self.world.network.view_type
         self._is_ready = False
         self._reader: ChangeReader | None = None
         self._person_type = _person_type(self.behaviour.states)

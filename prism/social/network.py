@@ -23,7 +23,7 @@ from prism.social.cascade import Cascades
 from prism.social.effects import ON_TIES, Effect
 from prism.social.living import KINDS, LivingPosts
 from prism.social.population import Population
-from prism.social.post import NO_POST, NUMBER_BITS, AuthorView, Post, PostKind, PostView, origin_of
+from prism.social.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
 from prism.social.quality import drawn_quality
 from prism.social.rings import Rings
 from prism.social.state import NUMBERS_MAX, SocialState
@@ -148,6 +148,8 @@ class Network:
         """The reshares so far of each person's posts; None if nobody asks."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
+        self.view_type = PostView
+        """The class of what people see of posts."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -333,7 +335,7 @@ class Network:
         number, viewed_ticks, exposures, is_followed = whole[POST_COLUMNS:]
         velocity, popularity, topic_match, appeal, fatigue, quality = share
         of_author: Any = () if self.attributes_of is None else (self.attributes_of(author),)
-        return (AuthorView if of_author else PostView)(
+        return self.view_type(
             whole[ID],
             author,
             self.population.name(author),

@@ -135,6 +135,20 @@ class AuthorView(PostView, frozen=True, array_like=True, gc=False):
     author_attributes: dict[str, Value] = {}
 
 
+class PersonalView(AuthorView, frozen=True, array_like=True, gc=False):
+    """One person's view of a post, with what the person remembers when it is seen.
+
+    Args:
+        memory: a line each, with all text that people wrote in quotes; empty where no question can follow.
+    """
+
+    memory: tuple[str, ...] = ()
+
+    def prompt_memory(self) -> tuple[str, ...]:
+        """Return the lines for a language model."""
+        return self.memory
+
+
 def post_id(author: int, number: int) -> int:
     """Return the id of a post: `author << 24 | number`, below 2**53. No count is shared by two authors.
 

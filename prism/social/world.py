@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
+from itertools import compress
 from operator import attrgetter
 from typing import Any, Final
 
@@ -44,10 +46,11 @@ from prism.social.effects import ACTIONS_ON_POSTS
 from prism.social.field_source import FieldTables, reads_draw, reads_view
 from prism.social.hours import hour_at
 from prism.social.measured import Moment
+from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people import People
 from prism.social.population import Population
-from prism.social.post import NO_POST, PostView
+from prism.social.post import NO_POST, AuthorView, PersonalView, PostView
 from prism.social.posting import CERTAIN, posting_rates
 from prism.social.ranking import ranking, ranking_kernel, rankings
 from prism.social.realised import Realised
@@ -132,6 +135,9 @@ class SocialWorld(World):
         self.patience = config.statechart.default_timeout_ticks
         """The setting of people, who keep it as they do the weights."""
         self.changing = self._changing_attributes()
+        self.memory = self._memory()
+        self._asking = frozenset(behaviour.chart.question_kinds())
+        """`{(state, trigger)}` that a question may come of."""
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
@@ -162,8 +168,16 @@ class SocialWorld(World):
         if changing.fields:
             self.traits.changing = changing.column
         if changing.of_authors:
-            self.network.attributes_of = changing.of_author
+            self.network.attributes_of, self.network.view_type = changing.of_author, AuthorView
         return changing
+
+    def _memory(self) -> Memory | None:
+        """Return what people remember, if a model is told; then every view of a post has a place for it."""
+        places = self.config.llm.memory
+        if not places:
+            return None
+        self.network.view_type = PersonalView
+        return Memory(places, self.network, self.config.simulation.tick_seconds)
 
     @property
     def people(self) -> Ints:
@@ -287,10 +301,17 @@ class SocialWorld(World):
         has = np.array([name in self._with_view for name in names], dtype=np.bool_)
         has &= self.people[agents, CURRENT] >= self.network.living.first
         views: Iterator[PostView] = iter(self.network.views(agents[has], tick)) if has.any() else iter(())
+        if self.memory is not None:
+            remember = partial(self._remembering, self.memory, tick)
+            views = map(remember, agents[has].tolist(), compress(names, has), views)
         return [
             Trigger(tick, agent, name, next(views) if sees else None)
             for agent, name, sees in zip(agents.tolist(), names, has.tolist(), strict=True)
         ]
+
+    def _remembering(self, memory: Memory, tick: int, agent: int, name: str, view: PostView) -> PostView:
+        """Return a view with what its reader remembers, if a question may come of the trigger."""
+        return memory.view(agent, tick, view) if (self.state(agent).value, name) in self._asking else view
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""
@@ -322,11 +343,14 @@ class SocialWorld(World):
         changes: list[Event] = []
         if self.changing.rows:
             changes += self.changing.change(tick, updates.agents, kinds[updates.codes, CHANGE])
+        in_view = None if self.memory is None else self.memory.in_view(updates)
         turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
         events, before = self.network.events, len(self.network.events)
         self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
         if changes:
             events[before:] = sorted(changes + events[before:], key=attrgetter("agent"))  # each person's together
+        if self.memory is not None and in_view is not None:
+            self.memory.add(tick, events[before:], in_view)
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.
@@ -393,7 +417,10 @@ class SocialWorld(World):
         self.interventions.append(intervention)
         if intervention.publish is not None:
             author = self.population.number(intervention.publish.author)
+            before = len(self.network.events)
             self.network.publish_from_outside(author, tick, intervention.publish)
+            if self.memory is not None:
+                self.memory.add_events(tick, self.network.events[before:])
         until = intervention.until_round
         for agent in intervention.silence or ():
             ends = FOREVER if until is None else (until - 1) * self.ticks_per_round
@@ -496,6 +523,8 @@ class SocialWorld(World):
         yield from pack_array("agenda_name", people[:, NEXT], names.__getitem__)
         yield from self.network.columns()
         yield from self.changing.columns()
+        if self.memory is not None:
+            yield from self.memory.columns()
         if self.interventions:
             yield from pack("interventions", self.interventions)
             yield from pack_items("silenced", self.silenced)
@@ -549,6 +578,8 @@ class SocialWorld(World):
                 self._adopt(intervention)
         self.network.restore(columns)  # under its latest settings: they say how much it keeps
         self.changing.restore(columns)
+        if self.memory is not None:
+            self.memory.restore(columns)
         self.realised.restore(columns)
         self._restore_views(columns)
 

@@ -365,7 +365,7 @@ Respond with JSON only:
 
 {UNTRUSTED}
 
-{person_lines(agent_name, agent_interests, agent_personality, facts)}
+{person_lines(agent_name, agent_interests, agent_personality, facts)}{_memory_of(context)}
 You are currently in the "{current_state.value}" state and received the "{trigger}" event.
 
 {format_context(context)}
@@ -400,6 +400,13 @@ def format_context(context: Any) -> str:
     if not isinstance(fields, dict):
         fields = _named(context, fields)
     return "\n".join(f"{_inline(str(name))}: {quoted(value)}" for name, value in fields.items())
+
+
+def _memory_of(context: Any) -> str:
+    """Return what the person remembers, a line each, of a context that has a `prompt_memory` method; else nothing."""
+    remember = getattr(context, "prompt_memory", None)
+    lines = () if remember is None else remember()
+    return "\nYou remember:\n" + "".join(f"- {_inline(line)}\n" for line in lines) if lines else ""
 
 
 def _builtins(context: Any) -> Any:

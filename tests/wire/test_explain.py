@@ -57,6 +57,7 @@ WAYS: dict[str, tuple[Sections, ServerSettings]] = {
     "no system message": (OPENAI, ServerSettings(quirks=("no_system_role",))),
     "schema in the prompt": (OPENAI, ServerSettings(dialect=Dialect.NONE)),
     "texts": ({"llm": {"writes": True}}, ServerSettings()),
+    "memory": ({"llm": {"memory": 6}}, ServerSettings()),
     "no tape": ({"oracle": {"backend": "ollama", "tape": "off"}}, ServerSettings()),
     "failures": (
         {**CHAT, "oracle": {"backend": "ollama", "tape": "record", "on_outage": "fallback"}},

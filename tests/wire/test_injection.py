@@ -31,7 +31,7 @@ LIVELY: dict[str, dict[str, Any]] = {
     "population": {"posts_per_session": 0.8, "graph": {"degree": 4}},
     "feed": {"size": 2},
     "oracle": {"backend": "ollama", "max_concurrency": 16},
-    "llm": {"systemone": "off", "num_predict": 20_000, "timeout_s": 10.0},
+    "llm": {"systemone": "off", "num_predict": 20_000, "num_ctx": 8192, "timeout_s": 10.0, "memory": 5},
 }
 
 

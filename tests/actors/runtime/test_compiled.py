@@ -92,6 +92,7 @@ def random_settings(seed: int) -> Settings:
         "interventions": draw.sample(INTERVENTIONS, choose([0, 2, 4])),
         "oracle": {"deadline_s": 1e6},
         "run": {"record_feeds": choose([True, False])},
+        "llm": {"memory": choose([0, 1, 5])},
     }
 
 

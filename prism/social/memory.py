@@ -1,0 +1,231 @@
+"""The memory of people: what each has lately seen, done and been answered, and its lines in a prompt.
+
+It is part of the world's state: what took place goes in when a wave is applied, and is in every checkpoint. A view of a
+post carries the lines that its reader remembers at that time, so a decision that comes later is made with them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from prism.agents.waves import Updates
+from prism.columns import PIECE, Column, Columns, Ints, pack
+from prism.events import Event, PostEvent, TieChanged
+from prism.quoting import quoted
+from prism.social.network import Network
+from prism.social.post import NO_POST, PersonalView, Post, PostView
+from prism.social.tables import CAME, CURRENT, ENTERED, LIKES
+from prism.wording import counted, cut
+
+TEXT_CHARS: Final = 100
+"""The most characters of a post's text in a line of memory; of a name or of topics, `NAME_CHARS`."""
+NAME_CHARS: Final = 40
+
+SAW: Final = "saw"
+_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
+
+_OWN: Final[Mapping[str, str]] = {
+    SAW: "you saw a post by {name}{about}: {text} ({likes}) and scrolled on",
+    "like": "you liked a post by {name}{about}: {text}",
+    "reply": "you replied to a post by {name}{about}: {text}; you wrote: {said}",
+    "reshare": "you reshared a post by {name}{about}: {text}; you wrote: {said}",
+    "publish": "you posted{about}: {text}",
+    "follow": "you followed {name}",
+    "unfollow": "you stopped following {name}",
+    "mute": "you muted {name}",
+}
+"""`{what a person did: the line}`."""
+_OF_OTHERS: Final[Mapping[str, str]] = {
+    "like": "{name} liked your post{about}: {text}",
+    "reply": "{name} replied to your post{about}: {text}; the reply: {said}",
+    "reshare": "{name} reshared your post{about}: {text}; the comment: {said}",
+    "follow": "{name} followed you",
+}
+"""`{what another person did: the line}`. People are not told who stops following or mutes them."""
+
+
+class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Something that a person remembers.
+
+    Args:
+        tick: when it took place.
+        what: `saw` for a post that was left without any action; otherwise the kind of the event.
+        other: the author of the post; of what another person did, that person.
+        post: the post that it is about; NO_POST for a tie.
+        topics: of the post, in one text, and `text` its text: at most NAME_CHARS and TEXT_CHARS characters.
+        said: the text of a reply, or the comment of a reshare, in the same way.
+        likes: of the post, when a person who only saw it left it.
+    """
+
+    tick: int
+    what: str
+    other: int
+    post: int = NO_POST
+    topics: str = ""
+    text: str = ""
+    said: str = ""
+    likes: int = 0
+
+
+class InView(NamedTuple):
+    """The posts that some people have seen and have in view before a wave is applied, an entry each.
+
+    Args:
+        agents: the people; `posts`: the numbers of the posts.
+        came: the ticks in which these came into view; `likes`: their likes.
+    """
+
+    agents: Ints
+    posts: Ints
+    came: Ints
+    likes: Ints
+
+
+Rings = dict[int, deque[Remembered]]
+"""`{person: what the person remembers, oldest first}`, of people who remember anything."""
+
+
+class Memory:
+    """The latest things that each person remembers, in two rings: what the person saw and did, and what others did.
+
+    Args:
+        places: the most lines in a prompt, and the length of each ring; above 0.
+        network: the posts.
+        tick_seconds: simulated seconds a tick.
+    """
+
+    def __init__(self, places: int, network: Network, tick_seconds: float) -> None:
+        self._places = places
+        self._network = network
+        self._tick_seconds = tick_seconds
+        self._own: Rings = {}
+        self._of_others: Rings = {}
+
+    # What takes place
+
+    def in_view(self, updates: Updates) -> InView:
+        """Return the posts that the people of a wave, which is not applied yet, have seen and still have in view.
+
+        A post that came into view when the round ended has not been seen.
+        """
+        state, agents = self._network.state, updates.agents
+        sees = np.array([kind.trigger == "sees_post" for kind in updates.kinds], dtype=np.bool_)[updates.codes]
+        rows = state.t.people[agents]
+        has = (rows[:, CURRENT] >= self._network.living.first) & (sees | (rows[:, ENTERED] > rows[:, CAME]))
+        posts = rows[has, CURRENT]
+        likes = state.t.posts[self._network.living.rows(posts), LIKES]
+        return InView(agents[has], posts, rows[has, CAME], likes)
+
+    def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
+        """Remember what a wave has brought.
+
+        Args:
+            events: what took place; `before`: the posts in view before it.
+        """
+        self.add_events(tick, events)
+        left = self._network.state.t.people[before.agents, CURRENT] != before.posts
+        agents, numbers, came, likes = (column[left] for column in before)
+        posts = self._network.living.made(numbers)
+        for agent, post, since, liked in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):
+            own = self._own.get(agent)
+            if own is None or own[-1].post != post.id or own[-1].tick < since:  # else something was done about it
+                self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
+
+    def add_events(self, tick: int, events: Sequence[Event]) -> None:
+        """Remember what people did, each for the person and for whom it concerns."""
+        posts = self._posts_of(events)
+        for event in events:
+            if isinstance(event, TieChanged):
+                self._remember(self._own, event.agent, Remembered(tick, event.kind, event.whom, NO_POST))
+                if event.kind in _OF_OTHERS:
+                    self._remember(self._of_others, event.whom, Remembered(tick, event.kind, event.agent))
+            elif isinstance(event, PostEvent):
+                target = posts[event.post if event.parent is None else event.parent]
+                said = "" if event.parent is None else self._text(posts[event.post])
+                own = self._about(tick, event.kind, target.author, target, said)
+                self._remember(self._own, event.agent, own)
+                if target.author != event.agent:
+                    told = msgspec.structs.replace(own, other=event.agent)
+                    self._remember(self._of_others, target.author, told)
+
+    def _posts_of(self, events: Sequence[Event]) -> dict[int, Post]:
+        """Return `{id: post}` of the posts that events name."""
+        named = {post for each in events if isinstance(each, PostEvent) for post in (each.post, each.parent)}
+        ids = np.array(sorted(post for post in named if post is not None), dtype=np.int64)
+        numbers = self._network.living.numbers(ids)
+        return {post.id: post for post in self._network.living.made(numbers)}
+
+    def _about(self, tick: int, what: str, other: int, post: Post, said: str = "", likes: int = 0) -> Remembered:
+        topics = cut(", ".join(post.topics), NAME_CHARS)
+        return Remembered(tick, what, other, post.id, topics, self._text(post), said, likes)
+
+    def _text(self, post: Post) -> str:
+        return cut(self._network.text(post), TEXT_CHARS)
+
+    def _remember(self, rings: Rings, person: int, what: Remembered) -> None:
+        if person not in rings:
+            rings[person] = deque(maxlen=self._places)
+        rings[person].append(what)
+
+    # What a prompt has of it
+
+    def view(self, person: int, tick: int, view: PostView) -> PersonalView:
+        """Return a person's view of a post with what the person remembers at a tick."""
+        return msgspec.structs.replace(view, memory=self.lines(person, tick))  # type: ignore[return-value]  # of its class
+
+    def lines(self, person: int, tick: int) -> tuple[str, ...]:
+        """Return what a person remembers, a line each.
+
+        What others did comes first, in up to half of the places, rounded up; then what the person saw and did. Each
+        side takes the places that the other leaves, and has the latest first.
+        """
+        of_others, own = self._of_others.get(person, ()), self._own.get(person, ())
+        for_others = min(len(of_others), max(self._places - self._places // 2, self._places - len(own)))
+        return (
+            *(self._line(_OF_OTHERS, each, tick) for each in _latest(of_others, for_others)),
+            *(self._line(_OWN, each, tick) for each in _latest(own, self._places - for_others)),
+        )
+
+    def _line(self, wording: Mapping[str, str], what: Remembered, tick: int) -> str:
+        line = wording[what.what].format(
+            name=quoted(cut(self._network.population.name(what.other), NAME_CHARS)),
+            about=f" about {quoted(what.topics)}" if what.topics else "",
+            text=quoted(what.text),
+            said=quoted(what.said),
+            likes=counted(what.likes, "like"),
+        )
+        return f"{ago((tick - what.tick) * self._tick_seconds)} {line}"
+
+    # Checkpoints
+
+    def columns(self) -> Iterator[Column]:
+        """Yield what everybody remembers, for `restore`."""
+        for name, rings in (("memory.own", self._own), ("memory.of_others", self._of_others)):
+            yield from pack(f"{name}.key", rings)
+            yield from pack(name, map(tuple, rings.values()), max(1, PIECE // (16 * self._places)))
+
+    def restore(self, columns: Columns) -> None:
+        """Take over what these columns hold; of more than there are places for, the latest. A fork may have none."""
+        for name, rings in (("memory.own", self._own), ("memory.of_others", self._of_others)):
+            if name in columns.unread:
+                for person, items in columns.items(name, int, tuple[Remembered, ...]).items():
+                    rings[person] = deque(items, maxlen=self._places)
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was, in the largest whole unit: `12 minutes ago`, `just now` below a minute."""
+    for unit_s, name in ((_DAY_S, "day"), (_HOUR_S, "hour"), (_MINUTE_S, "minute")):
+        if seconds >= unit_s:
+            return f"{counted(int(seconds // unit_s), name)} ago"
+    return "just now"
+
+
+def _latest(ring: Collection[Remembered], count: int) -> Iterator[Remembered]:
+    """Return an iterator over so many of a ring, the latest first."""
+    return islice(reversed(tuple(ring)), count)

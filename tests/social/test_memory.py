@@ -1,0 +1,250 @@
+"""What people remember is what took place for them: recomputed here from the run's events and views, one by one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from prism.agents import Question
+from prism.config import Config, LLMConfig
+from prism.config.interventions import InterventionConfig, PublishConfig
+from prism.events import Event, TieChanged
+from prism.llm.oracle import SocialModelOracle
+from prism.social.chart import social_behaviour
+from prism.social.memory import NAME_CHARS, TEXT_CHARS, ago
+from prism.social.post import PersonalView, PostView, author_of
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import read_chart
+from tests.social.driver import SMALL, Run, with_deliberation
+from tests.wire.hostile import CORPUS
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+FRIENDS = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions: [{trigger: round_ends, target: away}]
+    states:
+      reading:
+        role: browse
+        after: {ticks: 3, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: judging}
+          - {trigger: timeout, target: away}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: joining, when: draw.uniform < 0.99, oracle: true}
+          - {trigger: decides, target: parting, when: draw.uniform < 0.99, oracle: true}
+          - {trigger: decides, target: reading}
+      joining: {effect: follow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      parting: {effect: unfollow, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+
+
+def remembering(lines: int, config: Config = SMALL) -> Config:
+    """Return a configuration in which prompts have so many lines of memory."""
+    return msgspec.structs.replace(config, llm=LLMConfig(memory=lines))
+
+
+class Happened(NamedTuple):
+    """An event at a tick."""
+
+    tick: int
+    event: Event
+
+
+async def witnessed(run: Run, ticks: int) -> list[Happened]:
+    """Return the events of a run of so many ticks."""
+    found = []
+    for tick in range(ticks):
+        await run.advance(1)
+        found += [Happened(tick, event) for event in run.world.take_events()]
+    return found
+
+
+def memory_of(question: Question[PostView]) -> tuple[str, ...]:
+    """Return the lines that a question has."""
+    assert isinstance(question.context, PersonalView)
+    return question.context.memory
+
+
+def others_of(lines: tuple[str, ...]) -> list[str]:
+    """Return the lines about what others did."""
+    return [line for line in lines if re.match(r'(just now|[\d,]+ \w+ ago) "', line)]
+
+
+def own_of(lines: tuple[str, ...]) -> list[str]:
+    """Return the lines about what the person saw and did."""
+    return [line for line in lines if line not in others_of(lines)]
+
+
+def expected(run: Run, events: list[Happened], question: Question[PostView]) -> tuple[list[str], list[str]]:
+    """Return the beginnings of the lines about what others did and what the person did, the latest first."""
+    of_others, own = list[str](), list[str]()
+    for tick, event in events:
+        if tick < question.tick:
+            when, told = ago((question.tick - tick) * 60.0), of_tie if isinstance(event, TieChanged) else of_post
+            theirs, mine = told(run.domain.population.name, event, question.agent)
+            of_others += [f"{when} {line}" for line in theirs]
+            own += [f"{when} {line}" for line in mine]
+    return of_others[::-1], own[::-1]
+
+
+def of_tie(name: Callable[[int], str], event: Any, person: int) -> tuple[list[str], list[str]]:
+    """Return the lines of a tie that has changed: of others, and the person's own."""
+    verb = {"follow": "followed", "unfollow": "stopped following"}[event.kind]
+    theirs = [f'"{name(event.agent)}" followed you'] if event.whom == person and event.kind == "follow" else []
+    return theirs, [f'you {verb} "{name(event.whom)}"'] if event.agent == person else []
+
+
+def of_post(name: Callable[[int], str], event: Any, person: int) -> tuple[list[str], list[str]]:
+    """Return the beginnings of the lines of an effect on a feed: of others, and the person's own."""
+    author = author_of(event.post if event.parent is None else event.parent)
+    verb = {"like": "liked", "reply": "replied to", "reshare": "reshared", "publish": "posted"}[event.kind]
+    by = "" if event.kind == "publish" else f' a post by "{name(author)}"'
+    theirs = [f'"{name(event.agent)}" {verb} your post'] if author == person != event.agent else []
+    return theirs, [f"you {verb}{by}"] if event.agent == person else []
+
+
+@pytest.mark.parametrize("deliberation", [1, 4])
+async def test_a_question_has_everything_that_took_place_before_it_and_nothing_of_its_own_tick(
+    deliberation: int,
+) -> None:
+    run = Run(with_deliberation(deliberation, remembering(100)))
+    events = await witnessed(run, 100)
+    checked = 0
+    for question in run.questions:
+        of_others, own = expected(run, events, question)
+        lines = memory_of(question)
+        shown = others_of(lines)
+        done = [line for line in own_of(lines) if " you saw " not in line]
+        if len(lines) < 100:  # nothing was left out
+            assert len(shown) == len(of_others)
+            assert len(done) == len(own)
+            checked += bool(own and of_others)
+        assert all(line.startswith(start) for line, start in zip(shown, of_others, strict=False))
+        assert all(line.startswith(start) for line, start in zip(done, own, strict=False))
+    assert checked > 10
+
+
+async def test_posts_that_people_left_without_doing_anything_are_remembered_once_each() -> None:
+    run = await Run(remembering(100)).advance(80)
+    seen = defaultdict[int, list[PostView]](list)
+    asked = {(question.tick, question.agent): question for question in run.questions}
+    checked = 0
+    for tick, triggers in enumerate(run.triggers):
+        for trigger in triggers:
+            question = asked.get((tick, trigger.agent))
+            if question is not None and (view := question.context) is not None:
+                saw = [line for line in memory_of(question) if " you saw " in line]
+                acted = [line for line in own_of(memory_of(question)) if " you saw " not in line]
+                before = [each for each in seen[trigger.agent] if each.id != view.id]
+                about = [f'a post by "{each.author_name}" about' for each in before]
+                assert all(any(each in line for each in about) for line in saw)
+                assert len(saw) <= len(before) <= len(saw) + len(acted)
+                checked += len(saw)
+            if trigger.name == "sees_post" and trigger.context is not None:
+                seen[trigger.agent].append(trigger.context)
+    assert checked > 50
+
+
+async def test_what_others_did_takes_half_of_the_places_and_each_side_takes_what_the_other_leaves() -> None:
+    many = await Run(remembering(100)).advance(90)
+    for places in (1, 2, 5):
+        few = await Run(remembering(places)).advance(90)
+        shares = set()
+        for short, long in zip(few.questions, many.questions, strict=True):
+            lines, of_others, own = memory_of(short), others_of(memory_of(long)), own_of(memory_of(long))
+            count = len(others_of(lines))
+            assert lines == (*of_others[:count], *own[: places - count])
+            assert len(lines) == min(places, len(of_others) + len(own))
+            if len(of_others) >= places <= len(own):
+                assert count == (places + 1) // 2
+            shares.add(count)
+        assert len(shares) > 1
+
+
+async def test_people_remember_who_follows_them_and_whom_they_follow() -> None:
+    chart = social_behaviour(read_chart(FRIENDS, "friends.yaml"), social_vocabulary())
+    run = Run(remembering(100), lambda question: question.options[question.tick % len(question.options)], chart)
+    events = await witnessed(run, 100)
+    for question in run.questions:
+        of_others, own = expected(run, events, question)
+        lines = memory_of(question)
+        assert all(line.startswith(start) for line, start in zip(others_of(lines), of_others, strict=False))
+        done = [line for line in own_of(lines) if " you saw " not in line]
+        assert all(line.startswith(start) for line, start in zip(done, own, strict=False))
+    said = "\n".join(line for question in run.questions for line in memory_of(question))
+    assert " followed you" in said
+    assert " you stopped following " in said
+    assert "stopped following you" not in said
+
+
+async def test_a_hostile_text_is_one_cut_string_in_quotes_on_one_line() -> None:
+    texts = [*CORPUS, "x" * 9000]
+    run = Run(remembering(100))
+    for number, text in enumerate(texts):
+        published = PublishConfig(author=number, text=text, topics=(text,))
+        run.world.intervene(0, InterventionConfig(tick=0, publish=published))
+    await run.advance(60)
+    lines = {line for person in range(60) for line in run.world.memory.lines(person, 60)}  # type: ignore[union-attr]
+    hostile = [line for line in lines if any(json.dumps(text[:20])[1:-1] in line for text in texts)]
+    assert len(hostile) > len(texts)
+    for line in hostile:
+        assert len(line.splitlines()) == 1
+        outside = _QUOTED.sub("", line)
+        assert '"' not in outside
+        assert not any(word in outside for word in ("answer", "banned", "xxx", "system"))
+        assert all(len(json.loads(each)) <= max(TEXT_CHARS, NAME_CHARS) for each in _QUOTED.findall(line))
+
+
+async def test_the_prompt_has_the_memory_and_is_what_it_was_without() -> None:
+    prompts = {}
+    for places in (0, 4):
+        run = await Run(remembering(places)).advance(80)
+        oracle: Any = SocialModelOracle.__new__(SocialModelOracle)
+        prompts[places] = [
+            oracle.prompt(person := run.domain.asker(each), person.state, each.trigger, [person.state], each.context)
+            for each in run.questions
+        ]
+    assert len(prompts[0]) == len(prompts[4]) > 50
+    assert not any("remember" in prompt for prompt in prompts[0])
+    differing = 0
+    for without, prompt in zip(prompts[0], prompts[4], strict=True):
+        head, found, rest = prompt.partition("\nYou remember:\n")
+        block, _, tail = rest.partition("\n\n")
+        assert (f"{head}\n{tail}" if found else head) == without
+        assert not found or 1 <= len(block.splitlines()) <= 4
+        differing += bool(found)
+    assert differing > 50
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 minute ago"),
+        (3599, "59 minutes ago"),
+        (7300, "2 hours ago"),
+        (1e6, "11 days ago"),
+    ],
+)
+def test_a_time_is_told_in_its_largest_whole_unit(seconds: float, text: str) -> None:
+    assert ago(seconds) == text

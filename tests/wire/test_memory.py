@@ -1,0 +1,91 @@
+"""Runs in which a model is told what people remember: resumed, forked, replayed, and run from a tape alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.command import Ended, run_prism
+
+pytestmark = pytest.mark.network
+
+Prism = Callable[..., Ended]
+
+SETTINGS = """
+simulation: {{rounds: 3, ticks_per_round: 16, seed: 5}}
+population:
+  {{size: 40, deliberation_minutes: 2, ambiguity: 0.9, posts_per_session: 0.5, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: ollama, tape: record}}
+llm: {{host: "{host}", timeout_s: 120.0, memory: 4, writes: true}}
+run: {{checkpoint_every_ticks: 7}}
+"""
+FAULTS = FaultPlan(shares={Fault.NOT_JSON: 0.1, Fault.ERROR: 0.1})
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    """The command line in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Ended:
+        return run_prism(monkeypatch, capsys, *arguments, "--quiet")
+
+    return run
+
+
+def remembering(server: ModelServer) -> int:
+    """Return the number of requests in which a person remembers something."""
+    return sum("You remember:" in json.dumps(each.body) for each in server.requests)
+
+
+def tape_of(run: str) -> tuple[str, ...]:
+    """Return the arguments for a run that asks the tape of another one."""
+    return "--set", "oracle.tape=replay", "--set", f"oracle.tape_path={run}/tape.sqlite"
+
+
+def test_a_run_with_memory_is_resumed_forked_replayed_and_run_from_its_tape_without_a_server(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with ModelServer() as server:
+        (tmp_path / "memory.yaml").write_text(SETTINGS.format(host=server.url))
+        whole = prism("run", "memory.yaml", "--out", "whole").out
+        asked = remembering(server)
+        assert asked > 20
+        prism("run", "memory.yaml", "--out", "part", "--ticks", "17")
+        assert prism("resume", "part", "--ticks", "48").out == whole
+        assert prism("fork", "whole", "--at", "20", "--out", "fork").code == 0
+        served = remembering(server)
+    assert served > 2 * asked
+    assert (tmp_path / "part" / "journal.prism").read_bytes() == (tmp_path / "whole" / "journal.prism").read_bytes()
+    for run_directory in ("whole", "part", "fork"):
+        digest = json.loads((tmp_path / run_directory / "summary.json").read_text())["digest"]
+        assert prism("replay", run_directory).out.strip() == digest
+    assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
+
+
+def test_the_tape_of_a_run_whose_server_failed_now_and_then_gives_the_same_run_without_it(
+    prism: Prism, tmp_path: Path
+) -> None:
+    with ModelServer(ServerSettings(faults=FAULTS)) as server:
+        (tmp_path / "memory.yaml").write_text(SETTINGS.format(host=server.url))
+        whole = prism("run", "memory.yaml", "--out", "whole").out
+        assert remembering(server) > 20
+        assert any(each.fault for each in server.requests)
+    assert prism("replay", "whole").out == whole
+    assert prism("run", "memory.yaml", *tape_of("whole"), "--out", "again").out == whole
+
+
+def test_a_run_does_not_go_on_with_another_memory_and_a_fork_does(prism: Prism, tmp_path: Path) -> None:
+    with ModelServer() as server:
+        (tmp_path / "memory.yaml").write_text(SETTINGS.format(host=server.url))
+        prism("run", "memory.yaml", "--out", "part", "--ticks", "17")
+        refused = prism("resume", "part", "--set", "llm.memory=5", "--accept-settings")
+        assert refused.code == 2
+        assert "llm.memory is 5, was 4 when the run began" in refused.err
+        for places in ("0", "1", "9"):
+            assert prism("fork", "part", "--at", "16", "--out", places, "--set", f"llm.memory={places}").code == 0
+            assert prism("replay", places).code == 0
