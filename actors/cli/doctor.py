@@ -23,7 +23,7 @@ from actors.cli.trust import TRUST
 from actors.display.console import SafeConsole
 from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import is_own
-from actors.factory.oracle_backends import make_model
+from actors.factory.oracle_backends import check_models, make_model
 from actors.runs.forecast import Asked, first_question, forecast
 from prism.agents import SocialAgent
 from prism.agents.turn import Question, turn
@@ -99,6 +99,7 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
     rows = [
         ("oracle", f"{health.server} at {settings.llm.places}"),
         ("model", health.model),
+        *((f"model for {settings.llm.by.attribute} {value}", name) for value, name in settings.llm.by.models.items()),
         ("answers by", health.dialect),
         ("latency", f"{health.latency_s:.3f} s"),
         *_capability_rows(health),
@@ -153,7 +154,7 @@ async def _check_model(settings: Config, asked: Asked | None) -> tuple[Health, P
         asked: the first question of a run in a domain of its own; None if there is none.
     """
     async with aclosing(make_model(settings)) as model:
-        health = await model.check()
+        health = await check_models(settings, model)
         try:
             with _prism_logs_off():
                 if settings.simulation.domain == "economy":

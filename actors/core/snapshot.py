@@ -69,6 +69,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
         tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.
+        models: `{model: its answers}` of the models of different people; empty if they have one.
         interventions: `{kind: interventions carried out}`, for every kind.
         divergence: `{(trigger, alternative): bits}`: distance of the oracle's choices from those of a simpler decider,
             for every trigger with rows meant for the oracle; 0 before the first choice.
@@ -108,6 +109,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     budgets: Mapping[str, tuple[float, float]]
     tick_s: float
     hosts: tuple[HostState, ...]
+    models: Mapping[str, int]
     interventions: Mapping[str, int]
     divergence: Mapping[tuple[str, str], float]
     sharing: Mapping[str, int]

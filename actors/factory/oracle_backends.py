@@ -16,9 +16,9 @@ from actors.core.files import sha256_of
 from actors.factory.input_files import BRING_ALONG, locate_input
 from actors.factory.kept_inputs import kept_sha256
 from actors.oracle.concurrency_limit import limit_of
-from actors.oracle.host_pool import Host, HostPool
+from actors.oracle.host_pool import Host, HostPool, difference
 from prism.agents import Question
-from prism.config import Config, OracleConfig, calibration_label
+from prism.config import Config, ModelsConfig, calibration_label
 from prism.config.calibrated import UNCALIBRATED
 from prism.domain import Domain
 from prism.errors import ConfigError, OracleUnavailableError
@@ -155,21 +155,42 @@ async def open_oracle(
         aclosing(make_model(config)) as model,
         aclosing(TapedModel(model, tape, mode)) as taped,
     ):
-        health = await _checked(config.oracle, taped, on_wait)
+        health = await _checked(config, taped, on_wait)
         yield OpenOracle(domain.oracle(taped), _labelled(_describe(config, health), config), health)
 
 
-async def _checked(config: OracleConfig, model: LanguageModel, on_wait: Callable[[str], None]) -> Health:
+async def check_models(config: Config, model: LanguageModel) -> Health:
+    """Return the health of `llm.model`; check the models of `llm.by`, too, unless a tape is replayed.
+
+    Raises:
+        OracleUnavailableError: one of them cannot be used, or has to be asked in another way.
+    """
+    health = await model.check()
+    for name in config.llm.models[1:] if config.oracle.tape != "replay" else ():
+        alone = replace(config, llm=replace(config.llm, model=name, by=ModelsConfig()))
+        async with aclosing(make_model(alone)) as other:
+            note = (await other.check()).note
+            mine, theirs = (replace(model.identity, model=name), health.note), (other.identity, note)
+            if mine[0] != theirs[0] or not health.note.startswith(note):  # a tape that is recorded on adds to its note
+                raise OracleUnavailableError(
+                    f"llm.by.models: {name} is asked otherwise than {config.llm.model}: {difference(mine, theirs)}; "
+                    "all models of a run need to be asked in the same way: llm.method=json leaves out probabilities"
+                )
+    return health
+
+
+async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str], None]) -> Health:
     """Return a model's health. While the server is loading it, wait for as long as for a server that is away.
 
     Raises:
         OracleUnavailableError: the server or the model cannot be used, or takes longer than the run waits.
     """
-    waits = config.mode == "pace" and config.on_outage == "wait"
-    last = anyio.current_time() + (config.outage_patience_s if waits else 0.0)
+    oracle = config.oracle
+    waits = oracle.mode == "pace" and oracle.on_outage == "wait"
+    last = anyio.current_time() + (oracle.outage_patience_s if waits else 0.0)
     while True:
         try:
-            return await model.check()
+            return await check_models(config, model)
         except OracleUnavailableError as error:
             cause = error.__cause__
             if not isinstance(cause, LLMFailureException) or cause.reason != LOADING or anyio.current_time() >= last:
@@ -233,4 +254,6 @@ def _describe(config: Config, health: Health) -> str:
     changed = ", ".join(f"{name} {words}" for name, words in health.changes.items())
     adapted = f"; asked with {changed}" if changed else ""
     asked = f"{health.dialect}{recording}{adapted}"
-    return f"{health.model} by {health.server} {where}, {asked}; {health.note}".rstrip("; ")
+    models = ", ".join((health.model, *config.llm.models[1:]))
+    asked += f"; by {config.llm.by.attribute}" if config.llm.by.attribute else ""
+    return f"{models} by {health.server} {where}, {asked}; {health.note}".rstrip("; ")

@@ -299,6 +299,12 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         _one(lambda now: now.run.concurrency_max),
         "The most that the limit on calls may become.",
     ),
+    _counter(
+        "prism_llm_answers_total",
+        _each(lambda now: now.run.models),
+        "Answers of each model, from its server or a tape; only with llm.by.",
+        ("model",),
+    ),
     _gauge(
         "prism_llm_host_up",
         _of_hosts(lambda host: host.is_up),

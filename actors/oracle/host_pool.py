@@ -225,7 +225,7 @@ class HostPool:
         mine, theirs = (first.model.identity, first.health.note), (host.model.identity, host.health.note)
         if mine != theirs:
             message = (
-                f"llm.hosts: {host.address} would answer otherwise than {first.address}: {_difference(mine, theirs)}; "
+                f"llm.hosts: {host.address} would answer otherwise than {first.address}: {difference(mine, theirs)}; "
                 "all hosts need the same server and model"
             )
             raise OracleUnavailableError(message)
@@ -312,7 +312,8 @@ def _is_loading(error: OracleUnavailableError) -> bool:
     return isinstance(error.__cause__, LLMFailureException) and error.__cause__.reason == "loading"
 
 
-def _difference(mine: tuple[Identity, str], theirs: tuple[Identity, str]) -> str:
+def difference(mine: tuple[Identity, str], theirs: tuple[Identity, str]) -> str:
+    """Return what differs between two ways of asking, each an identity and the note of a health, in words."""
     (mine_identity, *mine_note), (their_identity, *their_note) = mine, theirs
     names = (*mine_identity.__struct_fields__, "note")
     ours = (*msgspec.structs.astuple(mine_identity), *mine_note)

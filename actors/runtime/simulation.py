@@ -34,6 +34,7 @@ from actors.runtime.snapshot import (
     calls_by_outcome,
     fallbacks_by_reason,
     hosts_of,
+    models_of,
     tokens_of,
     transitions_by_pair,
 )
@@ -242,6 +243,7 @@ class Simulation:
             budgets=oracle.budgets,
             tick_s=self.config.run.tick_s,
             hosts=hosts_of(oracle.oracle),
+            models=models_of(oracle.oracle),
             interventions=engine.interventions(),
             divergence=self._divergence(),
             sharing=roles_of(oracle.sharing),

@@ -20,6 +20,14 @@ class _HasHosts(Protocol):
         """Return the counts of each of several servers."""
 
 
+@runtime_checkable
+class _HasModels(Protocol):
+    """An oracle that may ask different models about different people."""
+
+    def answers_by_model(self) -> dict[str, int]:
+        """Return the answers of each of several models."""
+
+
 def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
     """Return `{(from, to): count}` for every pair of the chart, from counts of updates by row."""
     counts = dict.fromkeys(state_pairs(chart), 0)
@@ -67,3 +75,8 @@ def tokens_of(spending: Iterable[Spent]) -> Tokens:
 def hosts_of(oracle: object) -> tuple[HostState, ...]:
     """Return the state of each of several servers of the oracle's model; nothing for one server, or none."""
     return oracle.hosts() if isinstance(oracle, _HasHosts) else ()
+
+
+def models_of(oracle: object) -> dict[str, int]:
+    """Return `{model: its answers}` of an oracle with several models; empty for one model, or none."""
+    return oracle.answers_by_model() if isinstance(oracle, _HasModels) else {}

@@ -92,6 +92,7 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
+            _models_conflicts(llm, population, oracle, simulation),
             _economy_conflicts(economy),
             _history_conflicts(economy),
         )
@@ -449,6 +450,47 @@ def _host_conflicts(llm: LLMConfig) -> Iterator[Conflict]:
             keys=("llm.host_weights", "llm.hosts"),
             problem=f"expected a weight for each of llm.hosts, got {len(llm.host_weights)} for {len(llm.hosts)} hosts",
         )
+
+
+def _models_conflicts(
+    llm: LLMConfig, population: PopulationConfig, oracle: OracleConfig, simulation: SimulationConfig
+) -> Iterator[Conflict]:
+    """Yield what is wrong with the models of different people."""
+    by, models = llm.by.attribute, llm.by.models
+    if (by is None) != (not models):
+        given, missing = ("models", "attribute") if by is None else ("attribute", "models")
+        problem = f"expected both attribute and models, or neither: {missing} is missing"
+        yield Conflict(keys=(f"llm.by.{given}", f"llm.by.{missing}"), problem=problem)
+    if by is None or not models:
+        return
+    if simulation.domain != "social":
+        problem = f"only people on a feed have models of their own: expected the domain social, got {simulation.domain}"
+        yield Conflict(keys=("llm.by.attribute", "simulation.domain"), problem=problem)
+    else:
+        yield from _model_attribute_conflicts(by, models, population.attributes)
+    if oracle.sharing.by == "archetype":
+        yield Conflict(
+            keys=("llm.by.attribute", "oracle.sharing.by"),
+            problem="people of one archetype would share the judgements of different models: expected "
+            "oracle.sharing.by none or exact, got archetype",
+        )
+
+
+def _model_attribute_conflicts(
+    by: str, models: Mapping[str, str], declared: Mapping[str, AttributeConfig]
+) -> Iterator[Conflict]:
+    """Yield why an attribute, or a value of it, does not say which model is asked."""
+    if by not in declared:
+        known = guess(by, list(declared)) if declared else f"{PLACE} declares none"
+        yield Conflict(keys=("llm.by.attribute", PLACE), problem=f"no attribute {by!r}: {known}")
+    elif declared[by].type != "text":
+        problem = f"expected an attribute of type text, got {by} of type {declared[by].type}"
+        yield Conflict(keys=("llm.by.attribute", f"{PLACE}.{by}"), problem=problem)
+    elif declared[by].values:
+        for value in models:
+            if value not in declared[by].values:
+                problem = f"{by} is never {value!r}: {guess(value, declared[by].values)}"
+                yield Conflict(keys=(f"llm.by.models.{value}", f"{PLACE}.{by}"), problem=problem)
 
 
 def _economy_conflicts(economy: EconomyConfig) -> Iterator[Conflict]:

@@ -848,6 +848,43 @@ class RequestConfig(Section, frozen=True, kw_only=True):
         return super().taken(name, value)
 
 
+class ModelsConfig(Section, frozen=True, kw_only=True):
+    """The models of different people, on the same servers. See docs/oracle.md."""
+
+    attribute: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        Meta(description="attribute of type text whose value says which model is asked; none: llm.model for everybody"),
+    ] = None
+    models: Annotated[
+        dict[str, Annotated[str, Meta(min_length=1)]],
+        Meta(description="`{value: model}`; people with any other value are asked about with llm.model"),
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("models", self.models)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held, or it is a secret.
+        """
+        if name == "models" and isinstance(value, Mapping):
+            for key, text in value.items():
+                if not isinstance(text, str) or not text.strip():
+                    raise cls.refused(f"models.{key}", f"expected the name of a model, got {found(text)}")
+                problem = text_problem("model", text)
+                if problem is not None:
+                    raise cls.refused(f"models.{key}", problem)
+        return super().taken(name, value)
+
+    def model_of(self, attributes: Mapping[str, Any]) -> str:
+        """Return the name of the model for somebody with these attributes; empty for `llm.model`."""
+        return "" if self.attribute is None else self.models.get(attributes.get(self.attribute, ""), "")
+
+
 class LLMConfig(Section, frozen=True, kw_only=True):
     """The language model behind the oracle: its server and its sampling. See docs/llm-clients.md."""
 
@@ -920,6 +957,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         Literal["auto", "off"],
         Meta(description="auto: ask ollama's `/v1/systemone` for probabilities where it is; off: never"),
     ] = "auto"
+    by: ModelsConfig = ModelsConfig()
     prices: PricesConfig = PricesConfig()
     request: RequestConfig = RequestConfig()
 
@@ -942,6 +980,11 @@ class LLMConfig(Section, frozen=True, kw_only=True):
                 if problem is not None:
                     raise cls.refused(f"{name}[{index}]" if listed else name, problem)
         return super().taken(name, value)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of all models that are asked, each once: `model` first."""
+        return tuple(dict.fromkeys((self.model, *self.by.models.values())))
 
     @property
     def addresses(self) -> tuple[str, ...]:

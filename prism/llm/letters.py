@@ -242,6 +242,7 @@ def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> Chat
         max_tokens=max_tokens,
         deadline_s=request.deadline_s,
         asked_by=request.asked_by,
+        model=request.model,
     )
 
 

@@ -82,7 +82,7 @@ class ModelClient(ABC):
             reply = await self._ask(way, self._body(request, way, limit))
             return Completion(
                 text=text_of(reply, way, limit, is_json=request.schema is not None),
-                model=reply.model or self._config.model,
+                model=reply.model or request.model or self._config.model,
                 prompt_tokens=reply.usage.prompt_tokens,
                 completion_tokens=reply.usage.completion_tokens,
                 latency_s=perf_counter() - started_s,

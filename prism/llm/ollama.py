@@ -105,7 +105,7 @@ class OllamaChatClient(ModelClient):
             refuse_too_long((message["content"] for message in messages), limit, self._config.num_ctx)
         options = {**self._options, way.token_field: limit, way.seed: request.sampling_seed}
         body: dict[str, Any] = {
-            "model": self._config.model,
+            "model": request.model or self._config.model,
             "messages": messages,
             "options": way.sent(options),
             "keep_alive": self._config.keep_alive,
@@ -134,7 +134,7 @@ class OllamaChatClient(ModelClient):
             reply = read_chat(response.content)
             return Lettered(
                 tokens=read_chat_tokens(response.content),
-                model=reply.model or self._config.model,
+                model=reply.model or request.model or self._config.model,
                 prompt_tokens=reply.usage.prompt_tokens,
                 completion_tokens=reply.usage.completion_tokens,
                 latency_s=perf_counter() - started_s,
@@ -149,7 +149,10 @@ class OllamaChatClient(ModelClient):
         with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
             try:
                 response = await self._client.systemone(
-                    self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
+                    request.model or self._config.model,
+                    request.state,
+                    {_QUESTION: question},
+                    self._config.keep_alive,
                 )
             except StatusError as error:
                 if _means_too_long(error):

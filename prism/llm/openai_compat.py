@@ -108,7 +108,7 @@ class OpenAICompatClient(ModelClient):
             reply = read_completion(response.content, response.headers)
             return Lettered(
                 tokens=read_completion_tokens(response.content),
-                model=reply.model or self._config.model,
+                model=reply.model or request.model or self._config.model,
                 prompt_tokens=reply.usage.prompt_tokens,
                 completion_tokens=reply.usage.completion_tokens,
                 latency_s=perf_counter() - started_s,
@@ -121,7 +121,7 @@ class OpenAICompatClient(ModelClient):
 
     def _body(self, request: ChatRequest, way: Capabilities, limit: int) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "model": self._config.model,
+            "model": request.model or self._config.model,
             "messages": messages_of(request.messages, request.schema, way),
             "temperature": self._config.temperature,
             way.seed: request.sampling_seed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from time import perf_counter
@@ -74,6 +75,8 @@ class ModelOracle(Oracle[S]):
 
     def __init__(self, model: LanguageModel) -> None:
         self.counters = CallCounters()
+        self._answers = Counter[str]()
+        """`{model: its answers}`, empty for `llm.model`."""
         self._model = model
         self._tape = model if isinstance(model, TapedModel) else None
 
@@ -141,6 +144,7 @@ class ModelOracle(Oracle[S]):
             outcome = "ok"
         finally:
             if call.said is not None:
+                self._answers[request.model] += 1
                 self.counters.count(outcome, call.said.latency_s, call.said.usage)
 
     @abstractmethod
@@ -182,18 +186,19 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         self._config = config
         self._seed = seed
         self._deadline_s = deadline_s
-        self._draws: bool | None = None
-        """True if each agent draws from probabilities, False if not, None before the first answer."""
+        self._draws: dict[str, bool] = {}
+        """`{model: whether each agent draws from its probabilities}`, of models that have answered."""
 
     def key(self, agent: Asker, trigger: str, options: Sequence[str], context: Any = None) -> Hashable | None:
         """Return the prompt if one answer may serve all who ask it: at temperature 0, except by systemone.
 
         From its probabilities each agent draws for itself, so a shared answer would give other results.
         """
-        if self._config.temperature > 0.0 or self._draws is not False:
+        model = self._model_of(agent)
+        if self._config.temperature > 0.0 or self._draws.get(model, True):
             return None
         states: type[AgentState] = type(agent.state)
-        return self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
+        return model, self.prompt(agent, agent.state, trigger, [states(option) for option in options], context)
 
     async def ask(
         self, agent: Any, current_state: AgentState, trigger: str, options: Sequence[AgentState], context: Any = None
@@ -234,7 +239,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """
         prompt = self.prompt(agent, current_state, trigger, options, context)
         with self._counting_failures():
-            found = await self._model.choose(self._choice(agent, prompt, options))
+            found = await self._choose(agent, prompt, options)
             if isinstance(found, Distribution):
                 self.counters.count("ok", found.latency_s, found.usage)
                 weights = [found.probabilities[option.value] for option in options]
@@ -261,13 +266,20 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
     def same_question(
         self, agent: Asker, trigger: str, options: Sequence[AgentState], context: Any = None
     ) -> str | None:
-        """Return the prompt."""
-        return self.prompt(agent, agent.state, trigger, options, context)
+        """Return the prompt, below the name of the model if people have different ones."""
+        prompt = self.prompt(agent, agent.state, trigger, options, context)
+        return f"{model}\n{prompt}" if (model := self._model_of(agent)) else prompt
+
+    def answers_by_model(self) -> dict[str, int]:
+        """Return `{model: its answers so far, from a server or a tape}` of people's models; empty if they have one."""
+        if self._config.by.attribute is None:
+            return {}
+        return {name: self._answers["" if name == self._config.model else name] for name in self._config.models}
 
     async def _chosen(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> Answer:
         """Return an option drawn from probabilities if the model gives sound ones, else the one that it names."""
-        found = await self._model.choose(self._choice(agent, prompt, options))
-        self._draws = isinstance(found, Distribution) and not self._is_certain(found)
+        found = await self._choose(agent, prompt, options)
+        self._draws[self._model_of(agent)] = isinstance(found, Distribution) and not self._is_certain(found)
         if isinstance(found, Distribution):
             return self._drawn(agent, found, options)
         if isinstance(found, Undecided):
@@ -290,6 +302,14 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return the agent and the tick."""
         return _asked_by(agent)
 
+    async def _choose(
+        self, agent: Asker, prompt: str, options: Sequence[AgentState]
+    ) -> Distribution | Undecided | None:
+        """Return the probabilities of the options, if the agent's model gives any."""
+        found = await self._model.choose(self._choice(agent, prompt, options))
+        self._answers[self._model_of(agent)] += found is not None
+        return found
+
     def _choice(self, agent: Asker, prompt: str, options: Sequence[AgentState]) -> ChoiceRequest:
         return ChoiceRequest(
             state=prompt.partition(UNTRUSTED)[2].strip(),
@@ -297,7 +317,12 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             options={option.value: described(option, self._descriptions) for option in options},
             deadline_s=self._deadline_s,
             asked_by=_asked_by(agent),
+            model=self._model_of(agent),
         )
+
+    def _model_of(self, agent: Asker) -> str:
+        """Return the name of the model that is asked about an agent; empty for `llm.model`."""
+        return model_named(self._config, getattr(agent, "attributes", {}))
 
     def _is_certain(self, found: Distribution) -> bool:
         """Return whether the draw is the same for all: at temperature 0 one letter has all of the probability."""
@@ -326,6 +351,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
                 deadline_s=self._deadline_s,
                 asked_by=_asked_by(agent),
                 attempt=ATTEMPT.get(),
+                model=self._model_of(agent),
             )
         )
 
@@ -333,6 +359,12 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         if self._config.temperature == 0.0:
             return self._config.seed
         return integer(SEEDS, self._config.seed, agent.agent_id, agent.tick, Draw.SERVER_SEED, number)
+
+
+def model_named(config: LLMConfig, attributes: Mapping[str, Any]) -> str:
+    """Return the name of the model that is asked about a person with these attributes; empty for `llm.model`."""
+    named = config.model if config.by.attribute is None else config.by.model_of(attributes)
+    return "" if named == config.model else named
 
 
 class CountedCall:

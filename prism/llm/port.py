@@ -42,6 +42,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
         attempt: the number of unusable answers that it has had. It varies the sampling and the limit, and is not part
             of the request's identity: the answer that counts is the only one on a tape.
+        model: the name of the model on the same server that is asked; empty for the configured one.
     """
 
     messages: tuple[Message, ...]
@@ -52,6 +53,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     deadline_s: float | None = None
     asked_by: str = ""
     attempt: int = 0
+    model: str = ""
 
     @property
     def sampling_seed(self) -> int:
@@ -74,7 +76,7 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
         state: the situation, in words.
         instructions: the question.
         options: the meaning of each option, by its name; None if the name says enough.
-        sample, deadline_s, asked_by: as in `ChatRequest`.
+        sample, deadline_s, asked_by, model: as in `ChatRequest`.
     """
 
     state: str
@@ -83,6 +85,7 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
     sample: int = 0
     deadline_s: float | None = None
     asked_by: str = ""
+    model: str = ""
 
 
 class Completion(Checked, frozen=True, kw_only=True, tag="completion"):

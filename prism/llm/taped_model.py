@@ -59,7 +59,14 @@ def key_of(request: _Request, identity: Identity) -> bytes:
             if identity.method:
                 asked += (identity.method,)
     options = sorted((name, float(value)) for name, value in identity.options.items())
-    parts: tuple[object, ...] = (FORMAT, identity.dialect, identity.model, options, asked, request.sample)
+    parts: tuple[object, ...] = (
+        FORMAT,
+        identity.dialect,
+        request.model or identity.model,
+        options,
+        asked,
+        request.sample,
+    )
     if identity.capabilities or identity.extra_body:  # otherwise a key is what it was before there were any
         parts = (*parts, sorted(identity.capabilities.items()), identity.extra_body)
     return blake2b(msgspec.json.encode(parts), digest_size=16).digest()

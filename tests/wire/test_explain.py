@@ -58,6 +58,13 @@ WAYS: dict[str, tuple[Sections, ServerSettings]] = {
     "schema in the prompt": (OPENAI, ServerSettings(dialect=Dialect.NONE)),
     "texts": ({"llm": {"writes": True}}, ServerSettings()),
     "memory": ({"llm": {"memory": 6}}, ServerSettings()),
+    "different models": (
+        {
+            "population": {"attributes": {"party": {"type": "text", "values": ["red", "blue"]}}},
+            "llm": {"by": {"attribute": "party", "models": {"red": "mistral"}}},
+        },
+        ServerSettings(models=("llama3.2", "mistral")),
+    ),
     "no tape": ({"oracle": {"backend": "ollama", "tape": "off"}}, ServerSettings()),
     "failures": (
         {**CHAT, "oracle": {"backend": "ollama", "tape": "record", "on_outage": "fallback"}},
