@@ -137,8 +137,11 @@ class SocialDomain:
         return self._person(agent_id, self.world.state(agent_id), int(self.world.entered[agent_id]))
 
     def asker(self, question: Question[PostView]) -> SocialAgent:
-        """Return the person who asks, at the tick of the question."""
-        return self._person(question.agent, self.behaviour.states(question.state), question.tick)
+        """Return the person who asks, at the tick of the question, with the attributes that the person has now."""
+        person = self._person(question.agent, self.behaviour.states(question.state), question.tick)
+        if self.world.changing.rows:  # an explanation reads them when the run has gone on
+            force_setattr(person.persona, "attributes", dict(person.persona.attributes))
+        return person
 
     def reference(self, question: Question[PostView]) -> Reference:
         """Return the relevance of the post in question, and the embedded choice's probabilities."""

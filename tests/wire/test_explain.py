@@ -189,6 +189,52 @@ def test_every_question_agrees_whatever_way_the_server_is_asked(way: str, tmp_pa
         assert any(each.answer is not None and each.answer.attempts for each in found.values())
 
 
+CHANGING = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions: [{trigger: round_ends, target: away}]
+    states:
+      reading:
+        role: browse
+        after: {ticks: 3, trigger: timeout}
+        transitions:
+          - {trigger: sees_post, target: judging, set: {posts_read: agent.posts_read + 1}}
+          - {trigger: timeout, target: away}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: liking, when: draw.uniform < 0.99, oracle: true}
+          - {trigger: decides, target: sharing, when: draw.uniform < 0.99, oracle: true}
+          - {trigger: decides, target: reading}
+      liking: {effect: like, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      sharing: {effect: reshare, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+
+
+def test_a_prompt_has_the_attributes_that_the_person_had_when_it_was_asked(tmp_path: Path) -> None:
+    (tmp_path / "chart.yaml").write_text(CHANGING)
+    changing: Sections = {
+        "simulation": {"rounds": 3},
+        "statechart": {"file": str(tmp_path / "chart.yaml")},
+        "population": {"attributes": {"posts_read": {"type": "int", "min": 0, "max": 1000, "default": 0}}},
+    }
+    with ModelServer() as server:
+        run = run_of(tmp_path, merged(SMALL, changing, {"llm": {"host": server.url}}))
+    logged, found, tape = by_question(server.requests), explained(run), recorded(run / "tape.sqlite")
+    assert len({line for asked in logged.values() for line in asked[0][0].splitlines() if "posts_read" in line}) > 2
+    for name, requests in logged.items():
+        check(found[name], requests, tape)
+
+
 @pytest.mark.slow
 def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
     with ModelServer() as server:
