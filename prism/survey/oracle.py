@@ -10,7 +10,7 @@ import msgspec
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.json_object import read_answer
-from prism.llm.oracle import WRITING_TOKENS, ModelOracle, read_choice
+from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named, read_choice
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Undecided
 from prism.llm.tape import TapeMissError
 from prism.rng import Draw, integer, pick, uniform
@@ -143,6 +143,7 @@ class SurveyOracle(ModelOracle[Any]):
             max_tokens=max(self._config.num_predict, WRITING_TOKENS) if is_open else None,
             asked_by=self.asker_name(agent, "", None),
             attempt=attempt,
+            model=model_named(self._config, agent.respondent.attributes),
         )
 
     def _choice(self, agent: Interview) -> ChoiceRequest:
@@ -152,6 +153,7 @@ class SurveyOracle(ModelOracle[Any]):
             instructions=f"{_TASK}\n\n{agent.item.text}\n\n{UNTRUSTED}",
             options={choice: meanings.get(choice) for choice in agent.item.choices},
             asked_by=self.asker_name(agent, "", None),
+            model=model_named(self._config, agent.respondent.attributes),
         )
 
     def _drawn(self, agent: Interview, found: Distribution, options: Any) -> Answer:
