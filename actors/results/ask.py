@@ -66,7 +66,7 @@ _Place = tuple[int, int, int, int]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, and what the answers say.
+    """The questions of an asking, and what the answers say.
 
     Args:
         asking: SHA-256 of the run, the questions, the moments and the people: the same for the same command.

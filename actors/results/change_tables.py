@@ -13,7 +13,7 @@ from prism.events import AttributeSet, Intervened, TieChanged
 from prism.social.population import Population
 
 Tie = tuple[int, int]
-"""Who follows, and who is followed."""
+"""The follower, and the person who is followed."""
 
 
 class TieTables:

@@ -96,7 +96,7 @@ class Set(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
 
 
 Partial = Moved | Asked | Made | Intervention | Shown | Tied | Set
-"""What is needed of a message."""
+"""The needed part of a message."""
 
 _decode = msgspec.msgpack.Decoder(tuple[int, list[Partial]]).decode
 

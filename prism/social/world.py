@@ -117,13 +117,9 @@ class SocialWorld(World):
         """The weights of a post's relevance, which people keep when interventions change the settings of the world."""
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
+        people = config.population
         self.network = Network(
-            population,
-            config.feed,
-            self.seed,
-            self.ticks_per_round,
-            config.population.relevance,
-            config.population.quality_sigma,
+            population, config.feed, self.seed, self.ticks_per_round, people.relevance, people.quality_sigma
         )
         if any(name.endswith("_reshares") for name in config.population.measures):
             self.network.reshares_received = np.zeros(population.size, dtype=np.int64)

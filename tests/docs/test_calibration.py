@@ -54,6 +54,10 @@ ELSEWHERE = {
     "state.py": "the sizes of tables, and the most posts of a run",
     "stateful.py": "the depth of histories, a limit of memory",
     "tables.py": "the columns of tables, and how stays are counted",
+    "homophily.py": "the steps of a search, and when it ends",
+    "measured.py": "the letters of a prefix",
+    "measures.py": "definitions of statistics, and what rounding leaves",
+    "memory.py": "the words of a prompt",
     "people_lists.py": "the room behind lists, with the same results",
     "understood.py": "what is shown",
 }
