@@ -98,9 +98,11 @@ class Memory:
         places: the most lines in a prompt, and the length of each ring; above 0.
         network: the posts.
         tick_seconds: simulated seconds a tick.
+        asking: `{(state, trigger)}` that a question may come of.
     """
 
-    def __init__(self, places: int, network: Network, tick_seconds: float) -> None:
+    def __init__(self, places: int, network: Network, tick_seconds: float, asking: frozenset[tuple[str, str]]) -> None:
+        self.asking = asking
         self._places = places
         self._network = network
         self._tick_seconds = tick_seconds

@@ -130,10 +130,7 @@ class SocialWorld(World):
         """The actions that people may be about to take, by their number; further ones are of functions of a chart."""
         self.patience = config.statechart.default_timeout_ticks
         """The setting of people, who keep it as they do the weights."""
-        self.changing = self._changing_attributes()
-        self.memory = self._memory()
-        self._asking = frozenset(behaviour.chart.question_kinds())
-        """`{(state, trigger)}` that a question may come of."""
+        self.changing, self.memory = self._changing_attributes(), self._memory()
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
@@ -173,7 +170,8 @@ class SocialWorld(World):
         if not places:
             return None
         self.network.view_type = PersonalView
-        return Memory(places, self.network, self.config.simulation.tick_seconds)
+        asking = frozenset(self.behaviour.chart.question_kinds())
+        return Memory(places, self.network, self.config.simulation.tick_seconds, asking)
 
     @property
     def people(self) -> Ints:
@@ -307,7 +305,7 @@ class SocialWorld(World):
 
     def _remembering(self, memory: Memory, tick: int, agent: int, name: str, view: PostView) -> PostView:
         """Return a view with what its reader remembers, if a question may come of the trigger."""
-        return memory.view(agent, tick, view) if (self.state(agent).value, name) in self._asking else view
+        return memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
         """Let the ties and attributes that people have changed in this tick hold from now on."""

@@ -86,6 +86,8 @@ OF_HOSTS = {
     "prism_llm_host_concurrency_limit": "host",
 }
 """The metrics of a model on several servers."""
+OF_MODELS = {"prism_llm_answers_total": "model"}
+"""The metrics of a run in which people have different models."""
 OF_CAPS = {"prism_llm_budget": "cap", "prism_llm_budget_used": "cap"}
 """The metrics of a run with a spend cap."""
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -121,6 +123,19 @@ def test_a_model_on_several_servers_shows_each() -> None:
     assert shown.value("prism_llm_host_concurrency_limit", host="http://b") == 1
 
 
+def test_models_of_different_people_have_a_series_each() -> None:
+    class Several(ScriptedOracle):
+        def statistics(self) -> OracleStatistics:
+            return CallCounters().statistics()
+
+        def answers_by_model(self) -> dict[str, int]:
+            return {"llama3.2": 3, "mistral": 0}
+
+    shown = Watched(oracle=Several()).scrape()
+    assert families(shown).keys() == EXPECTED.keys() | OF_MODELS.keys()
+    assert [shown.value("prism_llm_answers_total", model=model) for model in ("llama3.2", "mistral")] == [3, 0]
+
+
 def test_a_run_with_spend_caps_shows_each_and_what_it_has_used_of_it() -> None:
     capped = msgspec.structs.replace(
         SMALL, oracle=msgspec.structs.replace(SMALL.oracle, max_calls=1_000_000, max_tokens=5)
@@ -138,7 +153,7 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
     documented = dict(re.findall(r"^\| `(prism_(?!experiment_)\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
     economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
-    assert documented == EXPECTED | OF_HOSTS | OF_CAPS | measured
+    assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CAPS | measured
 
 
 def test_every_series_is_there_from_the_start() -> None:
