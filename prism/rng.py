@@ -75,6 +75,8 @@ class Draw(IntEnum):
     CHART = 28
     CHANGE = 29
     HOMOPHILY = 30
+    CHART_NORMAL = 31
+    CHANGE_NORMAL = 32
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import stat
@@ -54,7 +55,7 @@ def python(arguments: list[str], cache: Path, switch: str) -> subprocess.Popen[s
 
 
 def printed(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=280)
+    out, err = process.communicate(timeout=500)
     assert process.returncode == 0, err
     return out.strip()
 
@@ -153,3 +154,30 @@ def test_a_run_has_one_digest_compiled_anew_kept_by_two_at_once_and_plain(tmp_pa
     assert printed(run("again", "1")) == expected
     assert printed(run("resident", "1", "--set", "run.activation=resident")) == expected
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")} == kept
+
+
+IN_ONE_PROCESS = """
+import json, os
+from tests.actors.runtime.test_compiled import outcome, random_settings
+SEEDS = [8]
+def digests():
+    return [outcome(random_settings(seed), seed, "compiled")[0] for seed in SEEDS]
+os.environ["PRISM_JIT"] = "0"
+plain = digests()
+os.environ["PRISM_JIT"] = "1"
+from prism import kernels
+before = kernels.are_compiled()
+print(json.dumps([before, plain, digests(), kernels.are_compiled()]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(600)
+def test_no_kernel_reads_beyond_its_arrays_and_a_process_may_compile_after_plain_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRISM_BOUNDS", "1")  # an index beyond an array is an error then
+    before, plain, compiled, after = json.loads(printed(python(["-c", IN_ONE_PROCESS], tmp_path, "0")).splitlines()[-1])
+    assert (before, after) == (False, True)
+    assert compiled == plain

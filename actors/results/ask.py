@@ -260,7 +260,9 @@ class Survey:
 
     @property
     def _table(self) -> Table:
-        return _ANSWERS.with_columns(attribute_columns([self._config]).values())
+        return _ANSWERS.with_columns(
+            column for (_, is_end), column in attribute_columns([self._config]).items() if not is_end
+        )
 
     def _own(self, person: Respondent) -> Iterator[Value]:
         for name, declared in self._config.population.attributes.items():

@@ -296,6 +296,8 @@ def _worked_out(node: Node, parts: Sequence[Interval]) -> Interval:
 def _grown(function: Callable[[float], float], of: Interval) -> Interval:
     """Return the interval of a function that never falls, of which a library may round the last bit either way."""
     low, high = function(of.low), function(of.high)
+    if _is_point(of):
+        return NOTHING if isnan(low) else Interval(low, low, of.has_nan)
     if isnan(high):
         return NOTHING
     has_nan = of.has_nan or isnan(low)

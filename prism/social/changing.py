@@ -26,7 +26,7 @@ from prism.social.vocabulary import attribute_field
 from prism.statechart.behaviour import Behaviour, Change
 
 NO_CHANGE: Final = -1
-"""The number of no changes."""
+"""The number of a row that changes no attribute."""
 
 _TAIL: Final = """
 
@@ -77,6 +77,8 @@ class ChangingAttributes:
         changed = {change.field.name for change in behaviour.all_changes}
         self._changing = tuple(name for name in self.fields if f"agent.{name}" in changed)
         """The attributes that change."""
+        self.stayed: dict[str, Sequence[Value]] = {}
+        """`{attribute: everybody's values}` of those that people have changed before a fork, and no more."""
         rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
         self.rows = {row: number for number, row in enumerate(rows)}
         """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
@@ -109,6 +111,8 @@ class ChangingAttributes:
     def column(self, field: str) -> NDArray[Any] | None:
         """Return the values of everybody for a field `agent.NAME` that changes; None for any other."""
         name = field.removeprefix("agent.")
+        if name in self.stayed:
+            return np.array(self.stayed[name])
         if name not in self._changing:
             return None
         values, kind = self._table[:, self.places[name]], self.fields[name].kind
@@ -143,7 +147,7 @@ class ChangingAttributes:
     def prepare(self) -> None:
         """Write the changes of the chart as a kernel, and compile it if the others are."""
         if self.rows:
-            fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE))
+            fields = FieldSource(self.tables, drawn_in_view(Draw.CHANGE, Draw.CHANGE_NORMAL))
             lines = [line for each in self.rows for line in self._branch(each, fields)]
             head = ["def work_out(t, tick, person, number, given, following):", "    is_changed = False"]
             text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
@@ -233,10 +237,19 @@ class ChangingAttributes:
 
     # Checkpoints
 
+    def _stay(self, name: str, values: Sequence[Value]) -> None:
+        """Give everybody a value of an attribute that nobody changes any more."""
+        self.stayed[name] = values
+        self.tables.people.changing = self.column
+        if name in self.places:
+            self._table[:, self.places[name]] = self._numbers_of(values)
+
     def columns(self) -> Iterator[Column]:
         """Yield the values of the attributes that change."""
         for name in self._changing:
             yield from pack_array(f"attribute.{name}", self._table[:, self.places[name]], self._texts_of(name))
+        for name, values in self.stayed.items():
+            yield from pack(f"attribute.{name}", values)
         if self.count:
             yield from pack("attribute_changes", [self.count])
 
@@ -247,11 +260,16 @@ class ChangingAttributes:
         return lambda piece: np.array([*map(texts, piece.astype(np.int64).tolist())], dtype=object)
 
     def restore(self, columns: Columns) -> None:
-        """Take over the values that these columns hold. A fork may have other attributes that change."""
+        """Take over the values that these columns hold. What the chart of a fork does not set stays as it is."""
+        for column in columns.unread:
+            name = column.removeprefix("attribute.")
+            if name != column and name not in self._changing:
+                values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
+                self._stay(name, values)
         for name in self._changing:
             if (column := f"attribute.{name}") in columns.unread:
-                values: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
-                self._table[:, self.places[name]] = self._numbers_of(values)
+                given: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
+                self._table[:, self.places[name]] = self._numbers_of(given)
         self._following = self._table.copy()
         if "attribute_changes" in columns.unread:
             self.count = columns.value("attribute_changes", int)
@@ -273,6 +291,8 @@ class LiveAttributes(Mapping[str, Value]):
         self._person = person
 
     def __getitem__(self, name: str) -> Value:
+        if name in self._changing.stayed:
+            return self._changing.stayed[name][self._person]
         if name not in self._changing.places:
             return self._drawn[name]
         return self._changing.value(self._person, name)

@@ -189,7 +189,9 @@ class SocialDomain:
     def _person(self, agent_id: int, state: StrEnum, tick: int) -> SocialAgent:
         return self._person_type(
             agent_id,
-            persona=self._persona(agent_id) if self.world.changing.rows else self.population.personas[agent_id],
+            persona=self._persona(agent_id)
+            if self.world.changing.rows or self.world.changing.stayed
+            else self.population.personas[agent_id],
             timeout_threshold=self.config.statechart.default_timeout_ticks,
             pending_action=self.world.pending(agent_id),
             seed=self.config.simulation.seed,

@@ -18,6 +18,7 @@ from prism.social.post_kernel import (
     follows,
     has_muted,
     part_originals,
+    root_author,
     row_of,
 )
 from prism.social.tables import (
@@ -146,6 +147,13 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
 
 
 @kernel
+def is_muted(t: Any, person: Any, post: Any) -> Any:
+    """Return whether a person has muted who made the post in a row, or the original at its root."""
+    ties, root = t.ties, root_author(t, post)
+    return has_muted(ties, person, t.posts[post, AUTHOR]) or has_muted(ties, person, root)
+
+
+@kernel
 def add_own(t: Any, person: Any, tick: Any) -> Any:
     """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
 
@@ -160,7 +168,7 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
         if number < first:
             continue
         author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
-        if author == person or (mutes and has_muted(t.ties, person, author)):
+        if author == person or (mutes and is_muted(t, person, number - base)):
             continue
         if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
             continue

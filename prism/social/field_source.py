@@ -73,9 +73,9 @@ def reads_draw(names: Iterable[str]) -> bool:
     return any(name.startswith("draw.") for name in names)
 
 
-def drawn_in_view(draw: Draw) -> str:
-    """Return the source of a random number about the post in view."""
-    return f"drawn_about(t, person, tick, {int(draw)})"
+def drawn_in_view(uniform: Draw, normal: Draw) -> tuple[str, str]:
+    """Return the source of two random numbers about the post in view, by their purposes."""
+    return f"drawn_about(t, person, tick, {int(uniform)})", f"drawn_about(t, person, tick, {int(normal)})"
 
 
 class FieldTables(NamedTuple):
@@ -102,19 +102,21 @@ class FieldSource(Naming):
 
     Args:
         tables: where the fields' values are. Texts are numbers there.
-        drawn: the source of the random number that expressions read.
+        drawn: the source of the uniform random number that expressions read, and of the one that makes a normal one.
         own: `{field: its source}` of further fields.
         draw: the purpose of the random numbers that expressions read.
     """
 
-    def __init__(self, tables: FieldTables, drawn: str, own: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self, tables: FieldTables, drawn: tuple[str, str], own: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._tables = tables
         self._own = {
             **_READ,
             "post.relevance": "relevance",
             "agent.timeout_threshold": str(tables.patience),
-            "draw.uniform": drawn,
-            "draw.normal": f"normal_quantile(max({drawn}, {LEAST_DRAW!r}))",
+            "draw.uniform": drawn[0],
+            "draw.normal": f"normal_quantile(max({drawn[1]}, {LEAST_DRAW!r}))",
             **own,
         }
         self._given: list[NDArray[np.float64]] = []

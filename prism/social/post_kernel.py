@@ -157,6 +157,12 @@ def row_of(t: Any, cascade: Any) -> Any:
 
 
 @kernel
+def root_author(t: Any, post: Any) -> Any:
+    """Return who made the original at the root of the post in a row."""
+    return t.posts[post, ORIGIN] & _AUTHOR_MASK
+
+
+@kernel
 def engagements_of(t: Any, post: Any) -> Any:
     """Return the engagements of the cascade of the post in a row."""
     return t.cascades[row_of(t, t.posts[post, CASCADE]), ENGAGEMENTS]
@@ -491,7 +497,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     row = row_of(t, cascade)
     t.cascades[row, ENGAGEMENTS] += 1
     t.cascades[row, TOUCHED] = tick
-    if t.settings.across >= 0 and are_apart(t, person, t.posts[post, ORIGIN] & _AUTHOR_MASK):
+    if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
         t.worth[row, ACROSS] += 1.0
     if t.settings.exposure == ONCE:
         return
@@ -573,7 +579,7 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
     whom = t.posts[post, AUTHOR]
     if effect >= FOLLOW_ROOT:
-        whom, effect = t.posts[post, ORIGIN] & _AUTHOR_MASK, effect - TO_ROOT_AUTHOR
+        whom, effect = root_author(t, post), effect - TO_ROOT_AUTHOR
     is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
     if whom != person and is_so == (effect == UNFOLLOW):
         t.counts.done[effect] += 1
@@ -609,7 +615,7 @@ def publish_from_outside(tables: Any, author: Any, tick: Any, topics: Any, origi
 
 @kernel
 def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
-    """Change ties, one after the other. The lists have room, and none is so already.
+    """Change ties, one after the other. The lists have room, and no tie is already as it is to be.
 
     Args:
         effects: FOLLOW, UNFOLLOW or MUTE.

@@ -71,7 +71,11 @@ _OF_POSTS: Final = (
 def ranking_fields(declared: Mapping[str, AttributeConfig]) -> dict[str, Field]:
     """Return the fields that a ranking may read, by name."""
     known = social_vocabulary(declared).fields
-    own = {name: field for name, field in known.items() if name.startswith("author.") or name[6:] in declared}
+    own = {
+        name: field
+        for name, field in known.items()
+        if name.startswith("author.") or name in {f"agent.{each}" for each in declared}
+    }
     text = "a random number from 0 to below 1: of the reader, the round and the original"
     drawn = replace(known["draw.uniform"], help=text)
     listed = (*(known[name] for name in _OF_POSTS), *(field for field, _ in FIELDS), drawn)
@@ -116,7 +120,7 @@ def ranking_kernel(expression: Expression, tables: FieldTables) -> Callable[...,
     Raises:
         ConfigError: the expression cannot be worked out in a kernel.
     """
-    value = FieldSource(tables, _DRAWN, {field.name: source for field, source in FIELDS}).value(expression)
+    value = FieldSource(tables, (_DRAWN, _DRAWN), {field.name: source for field, source in FIELDS}).value(expression)
     if value is None:
         raise ConfigError("configuration", f"cannot be worked out for a feed: {expression}", key=KEY)
     text = f"{HEAD}{_HEAD}    value = {value} * 1.0\n    return value if value == value else -inf\n"

@@ -50,8 +50,10 @@ class ChangeReader:
         self._changes = behaviour.changes
         self._readers: dict[str, Reader] = {
             **social_vocabulary(declared).readers,
-            "draw.uniform": _uniform,
-            "draw.normal": lambda agent, view: normal_quantile(max(_uniform(agent, view), LEAST_DRAW)),
+            "draw.uniform": lambda agent, view: _drawn(agent, view, Draw.CHANGE),
+            "draw.normal": lambda agent, view: normal_quantile(
+                max(_drawn(agent, view, Draw.CHANGE_NORMAL), LEAST_DRAW)
+            ),
         }
         self._compiled: dict[Expression, Reader] = {}
 
@@ -85,5 +87,5 @@ class ChangeReader:
         return self._compiled[expression](agent, view)
 
 
-def _uniform(agent: Any, view: object) -> float:
-    return drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHANGE)
+def _drawn(agent: Any, view: object, draw: Draw) -> float:
+    return drawn_about(view, agent.seed, agent.agent_id, agent.tick, draw)

@@ -141,7 +141,11 @@ class SocialTurns(Turns):
         self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
         self._views = np.zeros(size, dtype=np.bool_)
         self._rows: dict[int, Rows[Any]] = {}
-        fields, used, bodies = FieldSource(world.changing.tables, drawn_in_view(Draw.CHART)), 0, list[str]()
+        fields, used, bodies = (
+            FieldSource(world.changing.tables, drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)),
+            0,
+            list[str](),
+        )
         for code, state in enumerate(states):
             for place, trigger in enumerate(triggers):
                 group = code * len(triggers) + place

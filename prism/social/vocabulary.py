@@ -47,7 +47,7 @@ EFFECTS: Final[Mapping[str, str]] = {
     Effect.POST: "an original post goes to the person's followers",
     Effect.FOLLOW: "the person follows the author of the post in view from the next tick on",
     Effect.UNFOLLOW: "the person follows the author of the post in view no longer",
-    Effect.MUTE: "the person is shown no post of the author of the post in view any more",
+    Effect.MUTE: "no later feed has a post, or a reshared original, by the author of the post in view",
     Effect.FOLLOW_ROOT: "as `follow`, of the author of the original at the root of its cascade",
     Effect.UNFOLLOW_ROOT: "as `unfollow`, of that author",
     Effect.MUTE_ROOT: "as `mute`, of that author",
@@ -200,9 +200,9 @@ _DRAWN: Final[tuple[tuple[Field, Reader], ...]] = (
         lambda agent, view: drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART),
     ),
     (
-        Field(name="draw.normal", kind="float", low=-9.0, high=9.0, help="the same number as a standard normal one"),
+        Field(name="draw.normal", kind="float", low=-9.0, high=9.0, help="another one, standard normal"),
         lambda agent, view: normal_quantile(
-            max(drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART), LEAST_DRAW)
+            max(drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART_NORMAL), LEAST_DRAW)
         ),
     ),
 )

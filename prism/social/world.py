@@ -356,7 +356,7 @@ class SocialWorld(World):
         if row is None:
             to_be = -1 if effect is None else self._action(effect)
             if not kind.source:
-                row = (UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question, which nobody's update is
+                row = (UNMOVED,) * (KIND_COLUMNS - 1) + (NO_CHANGE,)  # a question is never committed as an update
             elif kind.source in MOVED:
                 of_row = self.behaviour.effects.get(kind.trigger, {}).get((kind.from_state, kind.to_state))
                 is_end = kind.trigger == "round_ends"

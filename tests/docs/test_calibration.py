@@ -76,7 +76,6 @@ ALLOWED = {
     ("changing.py", 8): "the same",
     ("changing.py", 12): "the same",
     ("ranking.py", 1e12): "the widest range of a count",
-    ("ranking.py", 6): "the letters of a prefix",
     ("turns.py", 8): "the indentation of generated source",
     ("persona.py", 0.5): "population.engagement_threshold, for a persona that is made by hand",
     ("persona.py", 0.45): "its low threshold",

@@ -167,7 +167,7 @@ def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: s
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.algorithm: {low: 1, high: 3}}",
-            "design.factors.feed.algorithm: this setting is one of: ",
+            "design.factors.feed.algorithm: this setting is non-empty text, ",
         ),
         (
             "kind: sobol, samples: 4, factors: {feed.size: {low: 1, high: 3, scale: logarithmic}}",

@@ -21,8 +21,9 @@ from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
 from prism.social.people_lists import PeopleLists, lists_of
 from prism.social.population import build_population
-from prism.social.post import AuthorView, PostView, author_of
+from prism.social.post import AuthorView, PostView
 from prism.social.state import NO_ROWS
+from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.runtime.test_compiled import random_chart, random_settings
@@ -220,26 +221,29 @@ async def test_ties_change_as_people_act_and_from_the_next_tick_on(effect: str, 
     assert seen.world.network.tie_counts[f"{effect}s"] == changes
 
 
-async def test_nobody_is_shown_a_post_of_somebody_muted() -> None:
-    seen, muted, shown = (
-        Seen(behaviour(effect="mute", when="draw.uniform < 0.4")),
-        [set[int]() for _ in range(PEOPLE)],
-        0,
-    )
+async def test_nobody_is_shown_a_post_by_somebody_muted_or_a_reshare_of_one() -> None:
+    text = CHART.replace("SET", "{seen: agent.seen}").replace("EFFECT", "mute").replace("WHEN", "draw.uniform < 0.4")
+    text = text.replace("- {trigger: decides, target: reading}", "- {trigger: decides, target: sharing}")
+    declared = {name: AttributeConfig(**keys) for name, keys in ATTRIBUTES.items()}
+    seen = Seen(social_behaviour(read_chart(text, "chart.yaml"), social_vocabulary(declared)))
+    muted, shown, reshared = [set[int]() for _ in range(PEOPLE)], 0, 0
     for _ in range(4 * TICKS):
-        fresh = {update.agent for update in seen.run.updates[-1:]}
+        before = [set(each) for each in muted]
         for each in await seen.tick():
             if isinstance(each, TieChanged):
                 muted[each.agent].add(each.whom)
-        people, feed = seen.world.people, seen.world.network.state.t.feed
+        people, t = seen.world.people, seen.world.network.state.t
         for update in seen.run.updates:
             if update.tick == seen.run.tick - 1 and update.trigger == "feed_ready":
-                row = feed[update.agent, : people[update.agent, 7]]
-                authors = {author_of(int(post)) for post in seen.world.network.living.ids(row.astype(np.int64))}
-                shown += len(authors)
-                earlier = muted[update.agent] - fresh
-                assert not authors & earlier
+                rows = t.posts[
+                    t.feed[update.agent, : people[update.agent, SHOWN]].astype(np.int64) - t.counts.posts[BASE]
+                ]
+                roots = (rows[:, ORIGIN] & ((1 << 29) - 1)).tolist()
+                assert not {*rows[:, AUTHOR].tolist(), *roots} & before[update.agent]
+                shown += len(rows)
+                reshared += int((rows[:, AUTHOR] != roots).sum())
     assert shown > 50
+    assert reshared > 5
     assert sum(map(len, muted)) > 20
 
 
@@ -326,6 +330,30 @@ def test_ties_and_attributes_go_on_from_a_checkpoint_as_if_nothing_had_happened(
     digests = run_scheduled(0, partial(from_checkpoints, seed))
     assert len(digests) > 2
     assert len({*digests}) == 1
+
+
+async def test_what_the_chart_of_a_fork_does_not_set_stays_as_it_was() -> None:
+    seen = Seen(behaviour("{opinion: 0.5, camp: author.camp}"))
+    for _ in range(TICKS):
+        await seen.tick()
+    fork = SocialDomain(config_of(), build_population(config_of().population, 5), behaviour("{seen: 1}"))
+    fork.world.restore(Columns(seen.world.columns()))
+    opinions = fork.world.traits.column("agent.opinion")
+    assert opinions is not None
+    assert opinions.tolist() == seen.value("opinion")
+    assert [fork.agent(person).attributes["opinion"] for person in range(PEOPLE)] == seen.value("opinion")
+    assert [fork.agent(person).attributes["camp"] for person in range(PEOPLE)] == seen.value("camp")
+    there = SocialDomain(config_of(), build_population(config_of().population, 5), behaviour("{seen: 1}"))
+    there.world.restore(Columns(fork.world.columns()))
+    assert [*there.world.columns()] == [*fork.world.columns()]
+
+
+async def test_a_uniform_and_a_normal_random_number_are_two() -> None:
+    seen = Seen(behaviour("{opinion: {to: 0.1 * draw.normal, when: draw.uniform < 0.5}}"))
+    for _ in range(4 * TICKS):
+        await seen.tick()
+    drawn = np.array([each.value for each in seen.events if isinstance(each, AttributeSet)])
+    assert 0.3 < float((drawn > 0).mean()) < 0.7
 
 
 def test_lists_with_room_hold_what_sets_do() -> None:

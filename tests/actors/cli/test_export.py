@@ -41,6 +41,7 @@ def test_it_says_what_was_written_and_which_tables_there_are_none_of(run: Path, 
     assert (ended.code, ended.err) == (0, "")
     *absent, last = ended.out.splitlines()
     assert absent == [
+        "without ties, attribute_changes: nobody has changed any",
         "without feeds: feeds were not recorded: set run.record_feeds",
         "without judgements: no judgements were shared: set oracle.sharing.by",
         "without chains, indicators: no economy",

@@ -87,6 +87,7 @@ ASKS_FIRST = {
     **RUNS_CODE,
     "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
     "explain a post": ("explain", "RUN", "--post", "1"),
+    "ask": ("ask", "RUN", "--questions", "questions.yaml", "--out", "OUT"),
 }
 LOOKS = {
     "report": ("report", "RUN", "--out", "OUT"),
@@ -184,6 +185,7 @@ def made_run(maker: Person, kind: str) -> Made:
     maker.place.mkdir(exist_ok=True)
     (maker.place / "study.yaml").write_text(CONFIGS[kind])
     (maker.place / "chart.yaml").write_text(CHART)
+    (maker.place / "questions.yaml").write_text("questions: [{id: one, text: Well, scale: [0, 1], answer: '1'}]\n")
     (maker.place / "roads.py").write_text(DOMAIN if kind == "domain" else FUNCTIONS)
     for name in ("click", "anyio", "sklearn"):  # as if a library were here, which PRISM or another one imports
         (maker.place / f"{name}.py").write_text(IMPORTED)

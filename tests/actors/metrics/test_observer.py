@@ -88,6 +88,8 @@ OF_HOSTS = {
 """The metrics of a model on several servers."""
 OF_MODELS = {"prism_llm_answers_total": "model"}
 """The metrics of a run in which people have different models."""
+OF_CHANGES = {"prism_tie_changes_total": "kind", "prism_attribute_changes_total": ""}
+"""The metrics of a run whose chart changes people."""
 OF_CAPS = {"prism_llm_budget": "cap", "prism_llm_budget_used": "cap"}
 """The metrics of a run with a spend cap."""
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -153,7 +155,7 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
     documented = dict(re.findall(r"^\| `(prism_(?!experiment_)\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
     economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
-    assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CAPS | measured
+    assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | measured
 
 
 def test_every_series_is_there_from_the_start() -> None:

@@ -56,7 +56,7 @@ HOOKS: Final = frozenset(
 
 PERSONAL: Final = (
     *("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"),
-    *("attributes", "engagement_threshold", "low_threshold", "high_threshold", "should_engage", "is_interested"),
+    *("engagement_threshold", "low_threshold", "high_threshold", "should_engage", "is_interested"),
 )
 LOOKS = 100
 """The calls of one function whose arguments are looked at."""
@@ -67,9 +67,7 @@ LIBRARY: Final[dict[str, str]] = {
     "Statechart.valid_targets": CHARTS,
     **dict.fromkeys(("Transition.name", "agents_in_state", "state_distribution", "StateTransition.to_json"), CHARTS),
     **dict.fromkeys((f"StatefulAgent.{name}" for name in ("state_history", "max_history_depth", "to_json")), CHARTS),
-    **dict.fromkeys(
-        (f"SocialAgent.{name}" for name in ("engagement_threshold", "relevance", "should_engage", "attributes")), CHARTS
-    ),
+    **dict.fromkeys((f"SocialAgent.{name}" for name in ("engagement_threshold", "relevance", "should_engage")), CHARTS),
     **dict.fromkeys((f"SocialAgent.{name}" for name in PERSONAL), CHARTS),
     **dict.fromkeys(("Oracle.decide", "StatechartOracle.ask"), CHARTS),
     "LLMAgent.decide_action": DOMAINS,
