@@ -56,6 +56,7 @@ SHIPPED = {
         "feed.size=20",
     ],
     "contagion.yaml": ["simulation.rounds=10"],
+    "partisans.yaml": ["simulation.rounds=3", "population.size=150"],
     "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""
