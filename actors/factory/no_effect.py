@@ -21,7 +21,7 @@ from prism.domain import Domain
 from prism.expressions import expression_of
 from prism.social.population import Population
 from prism.social.ranking import rankings
-from prism.social.vocabulary import ACTIONS, Role
+from prism.social.vocabulary import ACTIONS, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.statechart.definition import Delay, DelayLaw
 from prism.statechart.flatten import steps_of
@@ -165,8 +165,8 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(name for row in behaviour.chart.transitions for name in _fields(row.guard)),
         *(delay.field for delay in behaviour.delays.values()),
         *(_AGENT + name for name in config.oracle.choice.attributes),
-        *(name.replace("author.", _AGENT, 1) for name in behaviour.read_outside_guards),
-        *(name.replace("author.", _AGENT, 1) for each in rankings(config) for name in each.fields),
+        *map(of_reader, behaviour.read_outside_guards),
+        *(of_reader(name) for each in rankings(config) for name in each.fields),
         f"{_AGENT}{config.feed.across}",
         *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
         *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),
@@ -181,7 +181,7 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
 
 def _fields(guard: object) -> tuple[str, ...]:
     expression = expression_of(guard)
-    return () if expression is None else tuple(name.replace("author.", _AGENT, 1) for name in expression.fields)
+    return () if expression is None else tuple(map(of_reader, expression.fields))
 
 
 def _has_functions(behaviour: Behaviour[Any]) -> bool:

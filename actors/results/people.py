@@ -80,10 +80,10 @@ def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
     The agents of the run are then not to be had either, and the error is told when they are made.
     """
     try:
-        names = {change.field.name for change in look_at_chart(config).behaviour.all_changes}
+        names = {change.name for change in look_at_chart(config).behaviour.all_changes}
     except PrismError:
         return {}
-    return {name: each for name, each in config.population.attributes.items() if f"agent.{name}" in names}
+    return {name: each for name, each in config.population.attributes.items() if name in names}
 
 
 class AgentRows:

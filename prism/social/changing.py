@@ -22,7 +22,7 @@ from prism.rng import Draw
 from prism.social.attributes import Attributes
 from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view, reads_view
 from prism.social.state import SocialState
-from prism.social.vocabulary import attribute_field
+from prism.social.vocabulary import attribute_field, of_reader
 from prism.statechart.behaviour import Behaviour, Change
 
 NO_CHANGE: Final = -1
@@ -74,8 +74,8 @@ class ChangingAttributes:
         """The values of fields, with these."""
         self.of_authors = tuple(name for name in self.fields if f"author.{name}" in _read(behaviour))
         """The attributes that people read of authors."""
-        changed = {change.field.name for change in behaviour.all_changes}
-        self._changing = tuple(name for name in self.fields if f"agent.{name}" in changed)
+        changed = {change.name for change in behaviour.all_changes}
+        self._changing = tuple(name for name in self.fields if name in changed)
         """The attributes that change."""
         self.stayed: dict[str, Sequence[Value]] = {}
         """`{attribute: everybody's values}` of those that people have changed before a fork, and no more."""
@@ -203,7 +203,7 @@ class ChangingAttributes:
 
     def _assignment(self, change: Change, fields: FieldSource, indent: int) -> list[str]:
         """Return the lines that work out one change."""
-        place, lines = self.places[change.field.name.removeprefix("agent.")], fields.lines(change.fields, indent)
+        place, lines = self.places[change.name], fields.lines(change.fields, indent)
         now = f"t.attributes[person, {place}]"
         if change.when is not None:
             lines.append(f"{' ' * indent}if {self._source(change, change.when, fields)}:")
@@ -231,8 +231,7 @@ class ChangingAttributes:
         if found is None:
             source = self._behaviour.definition
             problem = f"cannot be worked out for many at once, so no attribute can be set to it: {expression}"
-            name = change.field.name.removeprefix("agent.")
-            raise ConfigError(source.source if source else "chart", problem, key=f"set.{name}")
+            raise ConfigError(source.source if source else "chart", problem, key=f"set.{change.name}")
         return found
 
     # Checkpoints
@@ -316,6 +315,6 @@ def _fields_of(
     """Return the attributes that have a column, by name, in the order in which they are declared."""
     used = {change.field.name for change in behaviour.all_changes}
     used |= {delay.field for delay in behaviour.delays.values()}
-    used |= {name.replace("author.", "agent.", 1) for name in _read(behaviour) if name.startswith("author.")}
-    used |= {name.replace("author.", "agent.", 1) for name in ranked_by}
+    used |= {of_reader(name) for name in _read(behaviour) if name.startswith("author.")}
+    used |= {of_reader(name) for name in ranked_by}
     return {name: attribute_field(name, declared[name]) for name in declared if f"agent.{name}" in used}

@@ -285,7 +285,7 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
     cascade, author = t.room.cascades[at], t.posts[t.room.numbers[at] - t.counts.posts[BASE], AUTHOR]
     if author == person or has_seen(t, person, cascade):
         return False
-    if len(t.ties.muted.ends) and has_muted(t.ties, person, author):
+    if has_muted(t.ties, person, author):
         return False
     for same in range(own):
         if t.room.cascades[same] == cascade:

@@ -10,11 +10,10 @@ import msgspec
 
 from prism.config.attributes import AttributeConfig, Value
 from prism.expressions import Expression, compiled
-from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
 from prism.social.field_source import reads_view
-from prism.social.post import PostView, drawn_about
-from prism.social.vocabulary import social_vocabulary
+from prism.social.post import PostView
+from prism.social.vocabulary import drawn_readers, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Change, Reader
 
 
@@ -50,10 +49,7 @@ class ChangeReader:
         self._changes = behaviour.changes
         self._readers: dict[str, Reader] = {
             **social_vocabulary(declared).readers,
-            "draw.uniform": lambda agent, view: _drawn(agent, view, Draw.CHANGE),
-            "draw.normal": lambda agent, view: normal_quantile(
-                max(_drawn(agent, view, Draw.CHANGE_NORMAL), LEAST_DRAW)
-            ),
+            **drawn_readers(Draw.CHANGE, Draw.CHANGE_NORMAL),
         }
         self._compiled: dict[Expression, Reader] = {}
 
@@ -66,26 +62,21 @@ class ChangeReader:
         }
 
     def _read(self, change: Change, agent: Any, view: PostView | None) -> ReadChange:
-        name = change.field.name.removeprefix("agent.")
         is_there = view is not None or not reads_view(change.fields)
         values = {each: self._readers[each](agent, view) for each in change.fields} if is_there else {}
         holds = is_there and (change.when is None or bool(self._value(change.when, agent, view)))
         found = self._value(change.to, agent, view) if holds else None
         return ReadChange(
-            name=name,
+            name=change.name,
             to=change.to.text,
             when="" if change.when is None else change.when.text,
             values=values,
             holds=holds,
             found=None if isinstance(found, float) and found != found else found,  # noqa: PLR0124  # not a number
-            before=agent.persona.attributes[name],
+            before=agent.persona.attributes[change.name],
         )
 
     def _value(self, expression: Expression, agent: Any, view: PostView | None) -> Any:
         if expression not in self._compiled:
             self._compiled[expression] = compiled(expression, self._readers)
         return self._compiled[expression](agent, view)
-
-
-def _drawn(agent: Any, view: object, draw: Draw) -> float:
-    return drawn_about(view, agent.seed, agent.agent_id, agent.tick, draw)

@@ -194,24 +194,34 @@ _POST: Final[tuple[tuple[Field, Reader], ...]] = (
     (Field(name="post.topics", kind="texts", help="its topics"), lambda _, view: view.topics),
 )
 
-_DRAWN: Final[tuple[tuple[Field, Reader], ...]] = (
-    (
-        _share("draw.uniform", "a random number from 0 to below 1, the same for all guards of one turn"),
-        lambda agent, view: drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART),
-    ),
-    (
-        Field(name="draw.normal", kind="float", low=-9.0, high=9.0, help="another one, standard normal"),
-        lambda agent, view: normal_quantile(
-            max(drawn_about(view, agent.seed, agent.agent_id, agent.tick, Draw.CHART_NORMAL), LEAST_DRAW)
-        ),
-    ),
+_DRAWN: Final[tuple[Field, ...]] = (
+    _share("draw.uniform", "a random number from 0 to below 1, the same for all guards of one turn"),
+    Field(name="draw.normal", kind="float", low=-9.0, high=9.0, help="another one, standard normal"),
 )
+
+
+def drawn_readers(uniform: Draw, normal: Draw) -> dict[str, Reader]:
+    """Return the readers of the two random numbers about the post in view, by their purposes."""
+
+    def drawn(agent: SocialAgent, view: PostView | None, draw: Draw) -> float:
+        return drawn_about(view, agent.seed, agent.agent_id, agent.tick, draw)
+
+    return {
+        "draw.uniform": lambda agent, view: drawn(agent, view, uniform),
+        "draw.normal": lambda agent, view: normal_quantile(max(drawn(agent, view, normal), LEAST_DRAW)),
+    }
+
 
 ASSUMPTIONS: Final = (
     "agent.low_threshold <= agent.engagement_threshold",
     "agent.engagement_threshold <= agent.high_threshold",
 )
 """Expressions that hold for every person: the linter reports nothing that could only happen otherwise."""
+
+
+def of_reader(field: str) -> str:
+    """Return the field `agent.NAME` of the attribute that a field `author.NAME` reads; any other field as it is."""
+    return field.replace("author.", "agent.", 1) if field.startswith("author.") else field
 
 
 def attribute_field(name: str, declaration: AttributeConfig) -> Field:
@@ -233,8 +243,9 @@ def social_vocabulary(
         attributes: people's own attributes as declared; `agent.NAME` is the field of each.
         function: returns the function `module:name`.
     """
-    fields = {field.name: field for field, _ in (*_AGENT, *_POST, *_DRAWN)}
-    readers = {field.name: read for field, read in (*_AGENT, *_POST, *_DRAWN)}
+    fields = {field.name: field for field in (*(field for field, _ in (*_AGENT, *_POST)), *_DRAWN)}
+    readers = {field.name: read for field, read in (*_AGENT, *_POST)}
+    readers |= drawn_readers(Draw.CHART, Draw.CHART_NORMAL)
     delays, settable = dict(DELAYS), dict[str, Field]()
     for name, declaration in attributes.items():
         field = settable[name] = attribute_field(name, declaration)

@@ -68,6 +68,11 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     when: Expression | None = None
 
     @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        return self.field.name.removeprefix("agent.")
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The names of the fields that are read, each once."""
         return tuple(dict.fromkeys((*self.to.fields, *(self.when.fields if self.when else ()))))
