@@ -19,6 +19,8 @@ from prism.social.graph import FollowGraph
 
 STEPS_MAX: Final = 200
 """The most steps of swaps; usual shares need fewer than ten."""
+CANDIDATES_MIN: Final = 1000
+"""So many ties are tried in a step, or four for each that is missing if that is more, or all that there are."""
 STALLS_MAX: Final = 5
 """So many steps without a swap, one after the other, are the end: no ties are left that could change."""
 
@@ -89,12 +91,9 @@ class _Ties:
         self.tails, self.heads = tails, heads
         self._groups, self._seed, self._mutual = groups, seed, mutual
         self._same = groups[tails] == groups[heads]
-        self._keys = np.sort(self._keys_of(tails, heads))
-
-    @property
-    def same_count(self) -> int:
+        self.same_count = int(np.count_nonzero(self._same))
         """The number of ties between equals."""
-        return int(np.count_nonzero(self._same))
+        self._keys = np.sort(self._keys_of(tails, heads))
 
     @property
     def share(self) -> float:
@@ -114,24 +113,31 @@ class _Ties:
         one, other = self._pairs(gap, step)
         a, b, c, d = self.tails[one], self.heads[one], self.tails[other], self.heads[other]
         # 1. What a swap of a-b, c-d to a-d, c-b would gain
-        gains = (groups[a] == groups[d]) + (groups[c] == groups[b]) - 2 * int(gap < 0)
-        gains = gains if gap > 0 else -gains
+        same = (groups[a] == groups[d]).astype(np.int64) + (groups[c] == groups[b])
+        gains = same if gap > 0 else 2 - same
         # 2. Only those that gain, and that make no tie twice or to oneself
         fits = np.flatnonzero((gains > 0) & (a != d) & (c != b))
         fits = fits[self._are_new(np.stack((self._keys_of(a, d)[fits], self._keys_of(c, b)[fits]), axis=1))]
         # 3. Not more of them than needed
         fits = fits[np.cumsum(gains[fits]) <= abs(gap)]
         one, other = one[fits], other[fits]
-        self.heads[one], self.heads[other] = d[fits], b[fits]
         both = np.concatenate((one, other))
+        gone = self._keys_of(self.tails[both], self.heads[both])
+        self.heads[one], self.heads[other] = d[fits], b[fits]
         self._same[both] = groups[self.tails[both]] == groups[self.heads[both]]
-        self._keys = np.sort(self._keys_of(self.tails, self.heads))
+        self.same_count += int(np.sign(gap)) * int(gains[fits].sum())
+        # 4. The keys stay sorted: two sorted lists are merged
+        left = np.delete(self._keys, np.searchsorted(self._keys, gone))
+        come = np.sort(self._keys_of(self.tails[both], self.heads[both]))
+        self._keys = np.sort(np.concatenate((left, come)), kind="stable")
         return len(fits) > 0
 
     def _pairs(self, gap: int, step: int) -> tuple[Ints, Ints]:
         """Return pairs of ties that may swap: the places of the one and of the other."""
         kept = np.flatnonzero(self._same == (gap < 0))
-        kept = kept[np.argsort(uniforms(self._seed, kept, step, Draw.HOMOPHILY), kind="stable")]
+        marks = uniforms(self._seed, kept, step, Draw.HOMOPHILY)
+        some = np.flatnonzero(marks * len(kept) < max(CANDIDATES_MIN, 4 * abs(gap)))
+        kept = kept[some[np.argsort(marks[some], kind="stable")]]
         if self._mutual:  # either end of a friendship may be swapped
             turned = kept[uniforms(self._seed, kept, step, Draw.HOMOPHILY, 1) < 0.5]
             self.tails[turned], self.heads[turned] = self.heads[turned], self.tails[turned]
