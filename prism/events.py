@@ -87,5 +87,18 @@ class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1
     value: float | int | bool | str
 
 
-Event = PostEvent | FeedShown | TieChanged | AttributeSet
+class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
+    """An original that is from the file of posts. It follows the record of the post itself.
+
+    Args:
+        post: the original; number: its place in the file, from 1 on.
+    """
+
+    tick: int
+    agent: int
+    post: int
+    number: int
+
+
+Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken
 """A record of what took place in a world."""

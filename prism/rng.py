@@ -77,6 +77,8 @@ class Draw(IntEnum):
     HOMOPHILY = 30
     CHART_NORMAL = 31
     CHANGE_NORMAL = 32
+    OFFERED = 33
+    POST_CHOICE = 34
     UNEMPLOYMENT_SHOCK = 40
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.

@@ -76,7 +76,7 @@ def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviou
     if not name.endswith(SUFFIXES):
         raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
     source, text = _read(name)
-    words = social_vocabulary(config.population.attributes, function)
+    words = social_vocabulary(config.population.attributes, config.population.posts.attributes, function)
     return social_behaviour(read_chart(text.replace("\r\n", "\n"), name), words), {name: source.sha256}
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.graph_files import parse_graph
-from actors.factory.input_files import fitting_memory, load_margins, read_if_small
+from actors.factory.input_files import fitting_memory, load_margins, load_posts, read_if_small
 from actors.factory.no_effect import no_effect_before, no_effect_of, told
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
@@ -124,7 +124,7 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
             parse_hours(source.data, source.name)
         inputs[hours] = None if source is None else source.sha256
     margins, read = load_margins(config)
-    inputs |= read
+    inputs |= read | load_posts(config)[1]
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
     notes = (

@@ -26,6 +26,7 @@ from prism.errors import InputError
 from prism.social.hours import parse_hours
 from prism.social.margins import Margins, MarginTable, parse_margin
 from prism.social.population import Population, build_population, ignore_step
+from prism.social.post_file import GivenPost, check_posts_format, parse_posts
 from prism.social.profiles import parse_profiles
 
 INPUT_BYTES_MAX = 4 * 1024**3
@@ -87,10 +88,27 @@ def load_population(
         hashes[source.name] = source.sha256
     hours, hashed = load_hours(config)
     margins, read = load_margins(config)
+    posts, named = load_posts(config)
     population = build_population(
-        config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, on_step=on_step
+        config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )
-    return population, hashes | hashed | read
+    return population, hashes | hashed | read | named
+
+
+def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
+    """Return the posts in the file that the configuration names, and the hash of the file.
+
+    Raises:
+        InputError: the file cannot be read or used.
+    """
+    name = config.posts.file
+    if name is None:
+        return None, {}
+    check_posts_format(name)
+    with fitting_memory(name):
+        source = read_input(name)
+        made = _shared(source, lambda: parse_posts(source.data, source.name, config), "posts", config)
+    return made, {source.name: source.sha256}
 
 
 def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
@@ -242,6 +260,7 @@ def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callab
         population=replace(
             population,
             profiles=new(population.profiles),
+            posts=replace(population.posts, file=new(population.posts.file)),
             margins=tuple(map(rename, population.margins)),
             graph=replace(graph, path=new(graph.path)),
             activity=activity,
@@ -287,6 +306,7 @@ def input_paths(config: Config) -> dict[str, str]:
     elif config.simulation.domain == "social":
         named = {
             "population.profiles": population.profiles,
+            "population.posts.file": population.posts.file,
             **{f"population.margins[{place}]": name for place, name in enumerate(population.margins)},
             "population.graph.path": population.graph.path,
             "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,

@@ -14,7 +14,7 @@ from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
 from prism.agents import Question, Source, Update
-from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 
 _KINDS: dict[int, type[msgspec.Struct]] = {
     2: Update,
@@ -24,14 +24,15 @@ _KINDS: dict[int, type[msgspec.Struct]] = {
     8: FeedShown,
     9: TieChanged,
     10: AttributeSet,
+    11: PostTaken,
 }
 """`{tag: message}` of what is in a tick."""
 
 _AGENT = 2
 """The index of the agent in every message but an intervention, after the tag and the tick."""
-_INTERVENED, _POSTED, _FEED, _TIE, _SET = 6, 7, 8, 9, 10
-"""The tags of an intervention, and of what took place: an effect on a post, a feed, a tie, an attribute."""
-_TOOK_PLACE = (_POSTED, _FEED, _TIE, _SET)
+_INTERVENED, _POSTED, _FEED, _TIE, _SET, _TAKEN = 6, 7, 8, 9, 10, 11
+"""The tags of an intervention, and of what took place in the world."""
+_TOOK_PLACE = (_POSTED, _FEED, _TIE, _SET, _TAKEN)
 
 _READ_BYTES = 1 << 20
 """Bytes of ticks that are read at a time."""

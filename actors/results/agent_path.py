@@ -16,7 +16,7 @@ from actors.results.retrace import OpenRun
 from actors.runs.questions import decoded, messages_of
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.domain import Domain
-from prism.events import AttributeSet, Event, FeedShown, TieChanged
+from prism.events import AttributeSet, Event, FeedShown, PostTaken, TieChanged
 from prism.quoting import shown
 
 QUESTION = "question"
@@ -107,6 +107,8 @@ def event_of(message: Event) -> dict[str, Any]:
         return {"kind": message.kind, "whom": message.whom, "post": message.post}
     if isinstance(message, AttributeSet):
         return {"kind": "set", "name": message.name, "value": message.value}
+    if isinstance(message, PostTaken):
+        return {"kind": "taken", "post": message.post, "number": message.number}
     return {"kind": message.kind, "post": message.post, "parent": message.parent, "topics": list(message.topics)}
 
 

@@ -13,11 +13,11 @@ import msgspec
 from actors.core.errors import RunDirectoryError
 from actors.results.new_directory import new_directory
 from actors.results.parquet_files import ParquetFiles
-from actors.results.people import attribute_columns
+from actors.results.people import attribute_columns, post_columns
 from actors.results.recorded_run import RecordedRun, shown_path
 from actors.results.rounds_table import RoundsTable, columns_of
 from actors.results.rows import Tables
-from actors.results.run_tables import RunTables
+from actors.results.run_tables import Attributes, RunTables
 from actors.results.schema import TABLES
 from actors.results.table_files import DATABASE, CsvFiles, SqliteFile, TableFiles
 from actors.runs.manifest import OWN_PACKAGE
@@ -135,17 +135,20 @@ def write_tables(
     """
     is_wanted = "agents" in wanted
     attributes = attribute_columns(run.config for run in runs if run.domain == "social" and is_wanted)
+    of_posts = post_columns(run.config for run in runs if run.domain == "social")
     rounds = [RoundsTable(run) for run in runs]
     shapes = {name: TABLES[name] for name in wanted}
     if "agents" in shapes:
         shapes["agents"] = shapes["agents"].with_columns(attributes.values())
+    if "posts" in shapes:
+        shapes["posts"] = shapes["posts"].with_columns(of_posts.values())
     if "rounds" in shapes:
         shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
     tables = Tables(shapes, files)
     done, whole = 0, sum(run.bytes for run in runs)
     for run, of_rounds in zip(runs, rounds, strict=True):
         on_read = partial(_tell, on_progress, done, whole)
-        RunTables(run, tables, draft, attributes, of_rounds).write(on_read)
+        RunTables(run, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
         done += run.bytes
     tables.flush()
     return tables.counts()

@@ -53,11 +53,23 @@ def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Colum
     An attribute whose type differs among them is a text. Two names that differ in case alone get two columns that a
     database can tell apart.
     """
-    found: dict[tuple[str, bool], Column] = {}
-    taken: set[str] = set()
     configs = [*configs]
     declarations = [(False, config.population.attributes) for config in configs]
     declarations += [(True, _set_by_charts(config)) for config in configs]
+    return _columns(declarations, "people")
+
+
+def post_columns(configs: Iterable[Config]) -> dict[str, Column]:
+    """Return `{attribute: its column}` for the attributes of posts that these configurations declare, likewise."""
+    columns = _columns([(False, config.population.posts.attributes) for config in configs], "posts")
+    return {name: column for (name, _), column in columns.items()}
+
+
+def _columns(
+    declarations: Iterable[tuple[bool, Mapping[str, AttributeConfig]]], of: str
+) -> dict[tuple[str, bool], Column]:
+    found: dict[tuple[str, bool], Column] = {}
+    taken: set[str] = set()
     for is_end, attributes in declarations:
         for name, declared in attributes.items():
             kind, key = _KINDS[declared.type], (name, is_end)
@@ -69,7 +81,7 @@ def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Colum
             while column.lower() in taken:
                 column += "_"
             taken.add(column.lower())
-            about = declared.description or "attribute of people"
+            about = declared.description or f"attribute of {of}"
             found[key] = Column(name=column, kind=kind, about=f"{about}, after the last tick" if is_end else about)
     return found
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Final
 
 import msgspec
 
+from actors.factory.input_files import load_posts
 from actors.results.recorded_run import RecordedRun, RecordedTick
 from actors.results.rows import Rows, Tables
 from actors.results.schema import Value
 from prism.agents import Update
-from prism.events import FeedShown, Intervened, PostEvent
+from prism.events import FeedShown, Intervened, PostEvent, PostTaken
 from prism.social.post import NUMBER_BITS, PostKind
 from prism.social.texts import write_post
 from prism.statechart import Behaviour
@@ -135,9 +136,20 @@ class PostTables:
     Args:
         behaviour: the people's chart, for texts that a model has written; None where none are.
         directory: a directory for rows that wait.
+        attributes: the attributes of posts, a column each.
+
+    Raises:
+        InputError: the file of posts cannot be read any more.
     """
 
-    def __init__(self, run: RecordedRun, tables: Tables, behaviour: Behaviour[Any] | None, directory: Path) -> None:
+    def __init__(  # where rows come from, and where they go
+        self,
+        run: RecordedRun,
+        tables: Tables,
+        behaviour: Behaviour[Any] | None,
+        directory: Path,
+        attributes: Sequence[str] = (),
+    ) -> None:
         self.made: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in (*_KINDS, "like")}
         """`{kind: {agent: how many}}`."""
         self._run = run
@@ -151,32 +163,43 @@ class PostTables:
         self._topics: list[tuple[str, ...]] = []
         """The topics of each original."""
         self._topic_places = array("q")
+        self._attributes = attributes
+        self._given = load_posts(run.config.population)[0] or () if run.domain == "social" else ()
+        self._taken = array("q")
+        """The number in the file of posts of each original; 0 for one that is not from it."""
 
     def take(self, tick: RecordedTick) -> None:
         """Add the rows of a tick."""
         if self._drafts is not None:
             self._drafts.take(tick.moved)
         outside: str | None = None
+        taken = {message.post: message.number for message in tick.others if isinstance(message, PostTaken)}
         for message in tick.others:
             if isinstance(message, PostEvent):
-                self._event(tick, message, outside)
+                self._event(tick, message, outside, taken.get(message.post, 0))
             published = message.content.get("publish") if isinstance(message, Intervened) else None
-            outside = None if published is None else str(published.get("text") or "")
+            outside = None if published is None else self._text_of(published)
+
+    def _text_of(self, published: Mapping[str, Any]) -> str:
+        """Return the text of a post that an intervention publishes."""
+        number = published.get("post")
+        return str(published.get("text") or "") if number is None else self._given[number - 1].text
 
     def finish(self) -> None:
         """Write the posts, with all that came of them."""
         if self._posts is None or self._spool is None:
             return
         counts = zip(*self._counts.values(), strict=True)
-        for row, (likes, replies, reshares) in zip(self._spool.rows(), counts, strict=True):
-            self._posts.add(*row, likes, replies, reshares)
+        for row, root, (likes, replies, reshares) in zip(self._spool.rows(), self._topic_places, counts, strict=True):
+            of_file = self._given[self._taken[root] - 1].attributes if self._taken[root] else {}
+            self._posts.add(*row, likes, replies, reshares, *map(of_file.get, self._attributes))
 
     def close(self) -> None:
         """Discard what waits."""
         if self._spool is not None:
             self._spool.close()
 
-    def _event(self, tick: RecordedTick, event: PostEvent, outside: str | None) -> None:
+    def _event(self, tick: RecordedTick, event: PostEvent, outside: str | None, taken: int) -> None:
         self.made[event.kind][event.agent] += 1
         if event.kind == "like":
             self._engagement(tick, event, event.post, None)
@@ -192,6 +215,7 @@ class PostTables:
         self._topic_places.append(len(self._topics) if parent is None else self._topic_places[parent])
         if parent is None:
             self._topics.append(event.topics)
+            self._taken.append(taken)
         if event.parent is not None:
             self._engagement(tick, event, event.parent, event.post)
         if self._spool is not None:
@@ -209,9 +233,9 @@ class PostTables:
             )
 
     def _row(self, tick: RecordedTick, event: PostEvent, place: int, outside: str | None) -> tuple[Value, ...]:
-        topics = self._topics[self._topic_places[place]]
-        kind = _KINDS[event.kind]
-        text, by = self._text(event, kind, topics, outside)
+        root, kind = self._topic_places[place], _KINDS[event.kind]
+        topics, taken = self._topics[root], self._taken[root]
+        text, by = self._text(event, kind, topics, outside, taken)
         return (
             self._run.name,
             event.post,
@@ -225,12 +249,13 @@ class PostTables:
             msgspec.json.encode(topics).decode(),
             text,
             by,
+            taken or None,
         )
 
     def _text(
-        self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None
+        self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
     ) -> tuple[str | None, str | None]:
-        """Return the text of a new post, and who wrote it."""
+        """Return the text of a new post, and where it is from."""
         if self._run.domain != "social":
             return None, None
         if outside:
@@ -238,6 +263,8 @@ class PostTables:
         written = None if self._drafts is None else self._drafts.said.pop(event.agent, None)
         if written:
             return written, "llm"
+        if taken and kind is not PostKind.REPLY:
+            return self._given[taken - 1].text, "file"
         topic = topics[0] if topics else "this"
         return write_post(kind, topic, self._run.header.seed, event.agent, event.tick), "template"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,8 +31,17 @@ from prism.errors import ConfigError, InputError
 from prism.social.population import Population
 from prism.social.post import PostView
 
-Attributes = Mapping[tuple[str, bool], Column]
-"""`{(attribute, whether at the end): its column}`."""
+
+class Attributes(NamedTuple):
+    """The columns of own attributes.
+
+    Args:
+        of_people: `{(attribute, whether at the end): its column}`.
+        of_posts: the attributes of posts, in the order of their columns.
+    """
+
+    of_people: Mapping[tuple[str, bool], Column]
+    of_posts: Sequence[str]
 
 
 class RunTables:
@@ -40,7 +49,7 @@ class RunTables:
 
     Args:
         draft: the directory that is being written.
-        attributes: the columns of people's own attributes.
+        attributes: the columns of own attributes.
     """
 
     def __init__(
@@ -83,7 +92,7 @@ class RunTables:
         if any(name in tables for name in ("posts", "engagements", "agents")):
             writes = run.domain == "social" and run.config.llm.writes
             behaviour = look_at_chart(run.config).behaviour if writes else None
-            self._posts = PostTables(run, tables, behaviour, self._directory)
+            self._posts = PostTables(run, tables, behaviour, self._directory, self._attributes.of_posts)
             self._takers.append(self._posts.take)
         if (rows := tables.if_wanted("feeds")) is not None:
             self._takers.append(Feeds(run.name, rows).take)
@@ -120,7 +129,7 @@ class RunTables:
         if rows is not None:
             made = {} if self._posts is None else self._posts.made
             changed = self._ties, self._changes
-            AgentRows(rows, self._attributes).add(self._run, self._domain, self._states, made, changed)
+            AgentRows(rows, self._attributes.of_people).add(self._run, self._domain, self._states, made, changed)
 
     def _add_judgements(self) -> None:
         rows = self._tables.if_wanted("judgements") if _has(self._run, "judgements") else None

@@ -57,7 +57,7 @@ def interventions_done(simulation: Simulation) -> list[DoneIntervention]:
 def what(each: InterventionConfig) -> str:
     """Return what an intervention does, without its kind, in one line."""
     if each.publish is not None:
-        text = " ".join(each.publish.text.split())
+        text = " ".join((each.publish.text or f"post {each.publish.post} of the file").split())
         return f'by {each.publish.author}: "{text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 3] + "..."}"'
     if each.set is not None:
         return _some([f"{path}={_plain(value)}" for path, value in each.set.items()])

@@ -15,7 +15,7 @@ from actors.results.run_groups import NOT_COMPARED
 from actors.runs.questions import decoded
 from actors.view.record import Record
 from prism.agents import Question, Update
-from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
@@ -150,6 +150,8 @@ def _done(message: Message) -> str:
             found = f": is shown {len(message.posts)} posts"
         case TieChanged():
             found = f": {message.kind}, agent {message.whom}"
+        case PostTaken():
+            found = f": post {message.post} is post {message.number} of the file"
         case AttributeSet():
             found = f": {message.name} is {message.value} from the next tick on"
     return found

@@ -20,6 +20,7 @@ from prism.expectations import found
 NUMBER_MAX: Final = 10**15
 """The largest number in an attribute, and without its sign the smallest: each int up to it is a float, too."""
 PLACE: Final = "population.attributes"
+POSTS_PLACE: Final = "population.posts.attributes"
 WEIGHTS: Final = "oracle.choice.attributes"
 NAME_LENGTH_MAX: Final = 60
 WEIGHT_MAX: Final = 100.0
@@ -63,6 +64,15 @@ TAKEN_NAMES: Final = frozenset(
     }
 )
 """Names that people, their guards and their prompts already use for something else."""
+
+TAKEN_OF_POSTS: Final = frozenset(
+    {
+        *("id", "author", "text", "topics", "created", "engagements", "across", "author_followers", "relevance"),
+        *("topic_match", "popularity", "appeal", "quality", "exposures", "fatigue", "followed", "likes", "replies"),
+        *("reshares", "age_ticks", "velocity"),
+    }
+)
+"""Names that every post has for something else."""
 
 Value = float | int | bool | str
 """The value of an attribute."""
@@ -231,15 +241,18 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
                 yield name, f"expected a text on one line, got {found(text)}"
 
 
-def attributes_of(given: object) -> dict[str, AttributeConfig]:
+def attributes_of(given: object, place: str) -> dict[str, AttributeConfig]:
     """Return the declarations in a mapping, in its order.
+
+    Args:
+        place: PLACE or POSTS_PLACE.
 
     Raises:
         SettingError: a name or a declaration cannot be used; its key begins with the name.
     """
     if not isinstance(given, Mapping):
         raise _refused("", f"expected a mapping of names to declarations, got {found(given)}")
-    return {_name(name): _declaration(str(name), value) for name, value in given.items()}
+    return {_name(name, place): _declaration(str(name), value, place) for name, value in given.items()}
 
 
 def weights_of(given: object) -> dict[str, float | dict[str, float]]:
@@ -268,7 +281,7 @@ def _weight(value: Any, place: str) -> float:
     raise _refused(place, f"expected float {-WEIGHT_MAX:g} to {WEIGHT_MAX:g}, got {found(value)}")
 
 
-def _name(name: object) -> str:
+def _name(name: object, place: str) -> str:
     """Return an attribute's name, if it can be one."""
     if not isinstance(name, str):
         raise _refused("", f"expected a name as key, got {found(name)}")
@@ -277,6 +290,10 @@ def _name(name: object) -> str:
         raise _refused(join("", name), problem)
     if len(name) > NAME_LENGTH_MAX:
         raise _refused(name, f"expected a name of at most {NAME_LENGTH_MAX} characters, got {len(name)}")
+    if place == POSTS_PLACE:
+        if name in TAKEN_OF_POSTS:
+            raise _refused(name, "is a name that every post has for something else: expected another one")
+        return str.__str__(name)
     if name in TRAITS:
         raise _refused(name, "is a trait that every person has: expected another name")
     if name in TAKEN_NAMES:
@@ -284,7 +301,7 @@ def _name(name: object) -> str:
     return str.__str__(name)
 
 
-def _declaration(name: str, given: object) -> AttributeConfig:
+def _declaration(name: str, given: object, of: str) -> AttributeConfig:
     if isinstance(given, AttributeConfig):
         return given
     if not isinstance(given, Mapping):
@@ -296,7 +313,7 @@ def _declaration(name: str, given: object) -> AttributeConfig:
         if key not in field_types(AttributeConfig):
             close = get_close_matches(str(key), field_types(AttributeConfig), n=1)
             meant = (
-                f"did you mean {join(PLACE, join(name, close[0]))}?"
+                f"did you mean {join(of, join(name, close[0]))}?"
                 if close
                 else f"{name} has: {keys_of(AttributeConfig)}"
             )

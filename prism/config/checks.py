@@ -10,7 +10,7 @@ import msgspec
 
 from prism.checked import field_types
 from prism.clock import SimulatedClock, whole_ticks
-from prism.config.attributes import PLACE, TRAITS, WEIGHTS, AttributeConfig
+from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
 from prism.config.measures import GROUPS, measure_problem
@@ -77,6 +77,7 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _population_conflicts(population),
             _column_conflicts(population),
             _attribute_conflicts(population),
+            _posts_conflicts(population),
             _graph_conflicts(population) if simulation.domain == "social" else (),
             _homophily_conflicts(population),
             _measure_conflicts(population, simulation),
@@ -213,6 +214,18 @@ def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
                 problem="has no values: expected a profile file in population.profiles, or a way to draw them: "
                 f"{declaration.ways}",
             )
+
+
+def _posts_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
+    """Yield the attributes of posts that no file can give."""
+    posts = population.posts
+    for name, declared in posts.attributes.items():
+        if posts.file is None:
+            problem = "an attribute of posts needs a file of posts in population.posts.file, got null"
+            yield Conflict(keys=(f"{POSTS_PLACE}.{name}", "population.posts.file"), problem=problem)
+        elif declared.is_drawn:
+            problem = "attributes of posts are read and not drawn: expected type, min, max, values, default or column"
+            yield Conflict(keys=(f"{POSTS_PLACE}.{name}",), problem=problem)
 
 
 def _choice_conflicts(population: PopulationConfig, oracle: OracleConfig) -> Iterator[Conflict]:

@@ -77,8 +77,13 @@ class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
 
     author: Annotated[Agent, Meta(description="the person in whose name it appears, by number or name; required")]
     text: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=10_000)], Meta(description="text of the post; required")
-    ]
+        Annotated[str, Meta(min_length=1, max_length=10_000)] | None,
+        Meta(description="text of the post; required without `post`"),
+    ] = None
+    post: Annotated[
+        Annotated[int, Meta(ge=1, le=10**6)] | None,
+        Meta(description="the number of a post of population.posts.file, from 1 on, in place of text and topics"),
+    ] = None
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(description="topics of the post; without any it matches nobody's interests"),
@@ -90,8 +95,12 @@ class PublishConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.text.strip():
+        if (self.text is None) == (self.post is None):
+            raise self.refused("text", f"expected either text or post, got {'none' if self.post is None else 'both'}")
+        if self.text is not None and not self.text.strip():
             raise self.refused("text", f"expected a text that is not blank, got {found(self.text)}")
+        if self.post is not None and self.topics:
+            raise self.refused("topics", "expected none beside post: the file gives the topics")
 
 
 class InterventionConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
@@ -278,6 +287,22 @@ def check_agents(
             number_of(agent)
         except LookupError as error:
             raise ConfigError("configuration", str(error.args[0]), key=place) from None
+
+
+def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None:
+    """Refuse interventions with posts that the file of posts does not have.
+
+    Args:
+        count: the posts of the file.
+
+    Raises:
+        ConfigError: there is one; its key is the place in the configuration.
+    """
+    for index, each in enumerate(interventions):
+        number = None if each.publish is None else each.publish.post
+        if number is not None and number > count:
+            problem = f"expected the number of one of {count:,} posts of population.posts.file, got {number}"
+            raise ConfigError("configuration", problem, key=f"{PLACE}[{index}].publish.post")
 
 
 def numbered(agent: int, size: int, what: str) -> int:

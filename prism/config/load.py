@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from prism.checked import field_types
-from prism.config.attributes import PLACE, WEIGHTS
+from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
 from prism.config.config import Config
 from prism.config.document import LENGTH_MAX, Entry, join, read_document, read_list, read_value, without_lines
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
@@ -29,7 +29,7 @@ from prism.expectations import found
 ENVIRONMENT_PREFIX = "PRISM_"
 OVERRIDE_SOURCE = "--set"
 MAPPING_SOURCE = "overrides"
-DECLARATIONS = (PLACE, WEIGHTS, DOMAIN)
+DECLARATIONS = (PLACE, POSTS_PLACE, WEIGHTS, DOMAIN)
 """Settings whose keys the user names. One of them can be set alone, and the others stay."""
 NO_ENVIRONMENT: Mapping[str, str] = MappingProxyType({})
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, Self
 import msgspec
 from msgspec import Meta
 
-from prism.config.attributes import PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
+from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
 from prism.config.document import join
 from prism.config.requests import REQUEST_SETTINGS, TEXT_SETTINGS, as_texts, refusal_of, text_problem, untaken
 from prism.config.section import Section
@@ -327,6 +327,61 @@ class IntentionsConfig(Section, frozen=True, kw_only=True):
         return taken
 
 
+def _with_attributes(section: type[Section], given: object, place: str) -> dict[str, AttributeConfig]:
+    """Return the declarations that stand in a section under `attributes`.
+
+    Raises:
+        SettingError: one cannot be used.
+    """
+    try:
+        return attributes_of(given, place)
+    except SettingError as error:
+        keys = [f"{place}.{key}".rstrip(".") for key in error.keys]
+        raise SettingError(section.__name__, error.problem, keys=keys) from None
+
+
+class PostsConfig(Section, frozen=True, kw_only=True):
+    """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/posts.md."""
+
+    file: Annotated[
+        str | None,
+        Meta(
+            description="posts, .csv, .tsv, .json or .jsonl, each with a text and, if there are any, topics and "
+            "attributes; none: sentences about the author's interests"
+        ),
+    ] = None
+    attributes: Annotated[
+        dict[str, AttributeConfig],
+        Meta(
+            description="own attributes of posts, read from the columns of the file, each name with its declaration, "
+            "as in {leaning: {type: float, min: -1, max: 1}}"
+        ),
+    ] = msgspec.field(default_factory=dict)
+    offered: Annotated[
+        int, Meta(ge=1, le=1000, description="posts of the file that are drawn for somebody who publishes")
+    ] = 10
+    choice: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=2000)],
+        Meta(
+            description="an expression of the person and the post: of those drawn, the one for which it is greatest is "
+            "published"
+        ),
+    ] = "post.topic_match"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.taken("attributes", self.attributes)
+
+    @classmethod
+    def taken(cls, name: str, value: object) -> Any:
+        """Return the value of one setting as this section holds it.
+
+        Raises:
+            SettingError: it cannot be held.
+        """
+        return _with_attributes(cls, value, POSTS_PLACE) if name == "attributes" else super().taken(name, value)
+
+
 class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
@@ -338,7 +393,11 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(description="profiles, .json, .jsonl, .csv or .tsv, given to people by the seed; none: people are drawn"),
     ] = None
     encoding: Annotated[
-        str, Meta(min_length=1, description="encoding of the profile file and of margins, such as cp1252 or utf-16")
+        str,
+        Meta(
+            min_length=1,
+            description="encoding of the profile file, of posts and of margins, such as cp1252 or utf-16",
+        ),
     ] = "utf-8"
     follow_lists: Annotated[
         Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
@@ -426,6 +485,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         ),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()
+    posts: PostsConfig = PostsConfig()
     relevance: RelevanceConfig = RelevanceConfig()
     intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
@@ -443,13 +503,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Raises:
             SettingError: it cannot be held.
         """
-        if name != "attributes":
-            return super().taken(name, value)
-        try:
-            return attributes_of(value)
-        except SettingError as error:
-            keys = [f"{PLACE}.{key}".rstrip(".") for key in error.keys]
-            raise SettingError(cls.__name__, error.problem, keys=keys) from None
+        return _with_attributes(cls, value, PLACE) if name == "attributes" else super().taken(name, value)
 
 
 ALGORITHMS = ("chronological", "hot", "interest", "random", "bridging")

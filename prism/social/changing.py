@@ -97,12 +97,8 @@ class ChangingAttributes:
         """Return the values that were drawn for people."""
         if not self.fields:
             return np.zeros((1, 1))
-        columns = [self.tables.people.column(f"agent.{name}") for name in self.fields]
-        return np.array([self._numbers_of(values.tolist()) for values in columns if values is not None]).T.copy()
-
-    def _numbers_of(self, values: Sequence[Value]) -> list[float]:
-        """Return values as the table has them."""
-        return [float(self.tables.words.number(each)) if isinstance(each, str) else float(each) for each in values]
+        columns, words = [self.tables.people.column(f"agent.{name}") for name in self.fields], self.tables.words
+        return np.array([words.numbers(values.tolist()) for values in columns if values is not None]).T.copy()
 
     def value(self, person: int, name: str) -> Value:
         """Return the value of a person's attribute, which has a column."""
@@ -241,7 +237,7 @@ class ChangingAttributes:
         self.stayed[name] = values
         self.tables.people.changing = self.column
         if name in self.places:
-            self._table[:, self.places[name]] = self._numbers_of(values)
+            self._table[:, self.places[name]] = self.tables.words.numbers(values)
 
     def columns(self) -> Iterator[Column]:
         """Yield the values of the attributes that change."""
@@ -268,7 +264,7 @@ class ChangingAttributes:
         for name in self._changing:
             if (column := f"attribute.{name}") in columns.unread:
                 given: list[Value] = columns.values(column, float | str)  # type: ignore[arg-type]  # msgspec takes it
-                self._table[:, self.places[name]] = self._numbers_of(given)
+                self._table[:, self.places[name]] = self.tables.words.numbers(given)
         self._following = self._table.copy()
         if "attribute_changes" in columns.unread:
             self.count = columns.value("attribute_changes", int)

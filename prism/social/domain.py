@@ -12,7 +12,7 @@ from prism.agents.social_agent import Draft, SocialAgent, relevance_of
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
-from prism.config.interventions import check_agents
+from prism.config.interventions import check_agents, check_posts
 from prism.divergence import Reference
 from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
@@ -69,6 +69,7 @@ class SocialDomain:
         embedded: ChoiceOracle | None = None,
     ) -> None:
         check_agents(config.interventions, population.number)
+        check_posts(config.interventions, len(population.posts))
         self.config = config
         self.population = population
         self.checkpoint_every_ticks = min(CHECKPOINT_TICKS, max(10, CHECKPOINT_PERSON_TICKS // max(1, population.size)))
@@ -158,7 +159,7 @@ class SocialDomain:
         if not self.world.changing.rows:
             return {}
         if self._reader is None:
-            self._reader = ChangeReader(self.behaviour, self.config.population.attributes)
+            self._reader = ChangeReader(self.behaviour, self.config.population)
         person = self.agent(agent_id)
         person.tick = tick
         return self._reader.read(trigger, person, self.world.view(agent_id, tick))

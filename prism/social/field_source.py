@@ -54,7 +54,7 @@ from prism.social.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
     quality_of, topic_match, velocity_of,
 )
-from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, LIKES, REPLIES, RESHARES, SILENT, STATE
+from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, GIVEN, LIKES, REPLIES, RESHARES, SILENT, STATE
 from prism.social.turn_kernel import intended
 
 inf = float("inf")
@@ -87,6 +87,7 @@ class FieldTables(NamedTuple):
         topics: `{topic: its number}`, to which an expression may add.
         weights: of a post's relevance; patience: the setting of people.
         places: `{attribute: its column of Tables.attributes}`.
+        of_posts: `{attribute of posts: its column of Tables.given}`.
     """
 
     people: People
@@ -95,6 +96,7 @@ class FieldTables(NamedTuple):
     weights: RelevanceConfig
     patience: int
     places: Mapping[str, int] = MappingProxyType({})
+    of_posts: Mapping[str, int] = MappingProxyType({})
 
 
 class FieldSource(Naming):
@@ -104,13 +106,19 @@ class FieldSource(Naming):
         tables: where the fields' values are. Texts are numbers there.
         drawn: the source of the uniform random number that expressions read, and of the one that makes a normal one.
         own: `{field: its source}` of further fields.
-        draw: the purpose of the random numbers that expressions read.
+        given: the source of the number of the post in the file of posts; topics: of the code of its topics.
     """
 
     def __init__(
-        self, tables: FieldTables, drawn: tuple[str, str], own: Mapping[str, str] = MappingProxyType({})
+        self,
+        tables: FieldTables,
+        drawn: tuple[str, str],
+        own: Mapping[str, str] = MappingProxyType({}),
+        given: str = "t.posts[post, GIVEN]",
+        topics: str = f"t.posts[post, {TOPICS}]",
     ) -> None:
         self._tables = tables
+        self._of_post, self._topics = given, topics
         self._own = {
             **_READ,
             "post.relevance": "relevance",
@@ -157,16 +165,18 @@ class FieldSource(Naming):
         if texts.name == "agent.interests":
             return f"has_interest(t.interests, person, {place})"
         if texts.name == "post.topics":
-            return f"has_topic(t.interests, t.posts[post, {TOPICS}], {place})"
+            return f"has_topic(t.interests, {self._topics}, {place})"
         self._fails = True
         return "False"
 
     def _column(self, field: Field) -> str:
-        """Return the source that stands for a person's or an author's own number, truth value or text."""
+        """Return the source that stands for an own number, truth value or text of a person, an author or a post."""
         whose, name = field.name.split(".", 1)
         column = self._tables.places.get(name)
         if whose == "author":
             read = f"t.attributes[t.posts[post, AUTHOR], {column}]"
+        elif whose == "post":
+            read = f"t.given[{self._of_post}, {self._tables.of_posts[name]}]"
         elif column is not None:
             read = f"t.attributes[person, {column}]"
         else:

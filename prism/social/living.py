@@ -18,6 +18,7 @@ from prism.social.tables import (
     DEPTH,
     END,
     FIRST,
+    GIVEN,
     ID,
     KIND,
     LIKES,
@@ -87,6 +88,7 @@ class LivingPosts:
                 likes=row[LIKES],
                 replies=row[REPLIES],
                 reshares=row[RESHARES],
+                given=row[GIVEN],
             )
             for number, row, root in zip(numbers.tolist(), rows.tolist(), roots, strict=True)
         ]
@@ -130,13 +132,15 @@ class LivingPosts:
         """Take over posts, oldest first, as the first ones. Their cascades are known already."""
         state = self._state
         state.make_room(len(posts))
-        cascades = state.cascade_numbers(np.array([post.root for post in posts], dtype=np.int64))
-        for number, (post, cascade) in enumerate(zip(posts, cascades.tolist(), strict=True)):
+        cascades = state.cascade_numbers(np.array([post.root for post in posts], dtype=np.int64)).tolist()
+        topics = state.codes_of(post.topics for post in posts)
+        for number, (post, cascade, code) in enumerate(zip(posts, cascades, topics, strict=True)):
             row = state.t.posts[number]
             row[ID], row[AUTHOR], row[CREATED], row[ORIGIN] = post.id, post.author, post.created, post.origin
-            row[CASCADE], row[TOPICS], row[KIND] = cascade, state.code_of(post.topics), KINDS.index(post.kind)
+            row[CASCADE], row[TOPICS], row[KIND] = cascade, code, KINDS.index(post.kind)
             row[PARENT] = NO_POST if post.parent is None else post.parent
             row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = post.depth, post.likes, post.replies, post.reshares
+            row[GIVEN] = post.given
             if post.text:
                 state.texts[number] = post.text
         state.t.counts.posts[END] = len(posts)

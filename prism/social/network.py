@@ -16,7 +16,7 @@ from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
-from prism.events import Event, FeedShown, PostEvent, TieChanged
+from prism.events import Event, FeedShown, PostEvent, PostTaken, TieChanged
 from prism.measure import Measure
 from prism.social import post_kernel
 from prism.social.cascade import Cascades
@@ -40,6 +40,7 @@ from prism.social.tables import (
     EVENTS,
     FEED,
     FOLLOW,
+    GIVEN,
     ID,
     KIND,
     LEAST_APPEAL,
@@ -234,10 +235,12 @@ class Network:
         number = self._begun[1].get(author, 0)
         self._begun[1][author] = number + 1
         self.state.make_room(1)
-        topics = self.state.code_of(given.topics)
+        from_file = given.post or 0
+        topics = int(self.state.t.given_topics[from_file]) if from_file else self.state.codes_of([given.topics])[0]
         row = post_kernel.publish_from_outside(
             self.state.t, author, tick, topics, origin_of(author, tick, number, from_outside=True)
         )
+        self.state.t.posts[row, GIVEN] = from_file
         self.take_in(tick, {author: given.text} if given.text else {}, are_drawn=False)
         post = self.living.made(np.array([row + self.state.t.counts.posts[BASE]]))[0]
         if given.quality:
@@ -276,10 +279,19 @@ class Network:
             if what in _MAKING:
                 if who in texts:
                     self.state.texts[number] = texts[who]
-                if what == PUBLISH and self._sigma and are_drawn:
-                    row = self.state.cascade_rows(t.posts[self.living.rows(np.array([number])), CASCADE])
-                    t.worth[row, QUALITY] = drawn_quality(self.seed, who, tick, self._sigma)
+                if what == PUBLISH:
+                    self._begin(tick, who, number, are_drawn=are_drawn)
                 number += 1
+
+    def _begin(self, tick: int, author: int, number: int, *, are_drawn: bool) -> None:
+        """Note where a new original is from, and give it its quality."""
+        t, row = self.state.t, self.living.rows(np.array([number]))
+        if len(self.state.given) > 1 and (given := int(t.posts[row, GIVEN][0])):
+            self.events.append(PostTaken(tick, author, int(t.posts[row, ID][0]), given))
+        if self._sigma and are_drawn:
+            t.worth[self.state.cascade_rows(t.posts[row, CASCADE]), QUALITY] = drawn_quality(
+                self.seed, author, tick, self._sigma
+            )
 
     def _count_reshares(self, events: Ints) -> None:
         """Count, if anybody asks, the reshares among these rows of events, each for the author of the post reshared."""
@@ -308,10 +320,15 @@ class Network:
 
     def text(self, post: Post) -> str:
         """Return the text of a post: what its author wrote, or a sentence from a template."""
-        return post.text or self._written(post.kind, post.topics, post.author, post.created)
+        return post.text or self._written(post.kind, post.given, post.topics, post.author, post.created)
 
-    def _written(self, kind: PostKind, topics: tuple[str, ...], author: int, tick: int) -> str:
-        """Return the sentence of a post from a template."""
+    def _written(self, kind: PostKind, given: int, topics: tuple[str, ...], author: int, tick: int) -> str:
+        """Return the text of a post that its author has not written: that in the file of posts, or from a template.
+
+        A reshare has the text of its root.
+        """
+        if given and kind != PostKind.REPLY:
+            return self.state.given[given].text
         return write_post(kind, topics[0] if topics else "this", self.seed, author, tick)
 
     def post(self, post: int) -> Post | None:
@@ -334,12 +351,15 @@ class Network:
         author, created, topics = whole[AUTHOR], whole[CREATED], self.state.topics[whole[TOPICS]]
         number, viewed_ticks, exposures, is_followed = whole[POST_COLUMNS:]
         velocity, popularity, topic_match, appeal, fatigue, quality = share
-        of_author: Any = () if self.attributes_of is None else (self.attributes_of(author),)
+        more: Any = ()
+        if self.view_type is not PostView:
+            of_author = {} if self.attributes_of is None else self.attributes_of(author)
+            more = of_author, self.state.given[whole[GIVEN]].attributes
         return self.view_type(
             whole[ID],
             author,
             self.population.name(author),
-            self.state.texts.get(number) or self._written(KINDS[whole[KIND]], topics, author, created),
+            self.state.texts.get(number) or self._written(KINDS[whole[KIND]], whole[GIVEN], topics, author, created),
             topics,
             tick - created,
             whole[LIKES],
@@ -355,7 +375,7 @@ class Network:
             exposures,
             whole[ORIGIN],
             viewed_ticks,
-            *of_author,
+            *more,
         )
 
     # What is counted and shown of the network

@@ -17,6 +17,7 @@ from prism.social.hours import relative
 from prism.social.margins import DrawnMargins, Margins
 from prism.social.people import People
 from prism.social.persona import Persona
+from prism.social.post_file import GivenPost
 from prism.social.profiles import Profile, Profiles, personas_from_profiles
 from prism.social.synthetic import SyntheticPeople
 
@@ -33,6 +34,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         margins: the tables that attributes were drawn from; None without any.
         homophily: the share of ties between equals that was asked for and came out; None if ties depend on no
             attribute.
+        posts: the posts of the file that people publish; empty without one.
 
     Raises:
         ValueError: there is not one persona for each person of the graph.
@@ -44,6 +46,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     understood: tuple[str, ...] = ()
     margins: DrawnMargins | None = None
     homophily: Homophily | None = None
+    posts: tuple[GivenPost, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.personas) != self.graph.size:
@@ -91,6 +94,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
     graph: FollowGraph | None = None,
     hours: tuple[float, ...] | None = None,
     margins: Margins | None = None,
+    posts: tuple[GivenPost, ...] | None = None,
     on_step: Callable[[str], None] = ignore_step,
 ) -> Population:
     """Return the population of a run, a pure function of the arguments.
@@ -101,6 +105,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
     Args:
         hours: the figures in the file that `config.activity.hours` names.
         margins: those of the tables that `config.margins` names.
+        posts: those of the file that `config.posts.file` names.
         on_step: called with the next step, in words.
 
     Raises:
@@ -108,10 +113,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
     """
     if isinstance(config.activity.hours, tuple):
         hours = config.activity.hours
-    elif config.activity.hours is not None and hours is None:
-        raise _unread("activity.hours", f"figures of {config.activity.hours}")
-    if config.margins and margins is None:
-        raise _unread("margins", f"shares of {config.margins[0]}")
+    _check_all_read(config, hours, margins, posts)
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
     elif graph is None:
@@ -132,6 +134,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
         understood=profiles.understood if isinstance(profiles, Profiles) else (),
         margins=drawn,
         homophily=alike,
+        posts=posts or (),
     )
 
 
@@ -155,6 +158,16 @@ def _alike(
     if share is None or values is None:
         raise ConfigError("configuration", "expected an attribute that everybody has, and a share", key=HOMOPHILY)
     return wired(graph, values, by, share, seed, mutual=is_mutual(config.graph))
+
+
+def _check_all_read(config: PopulationConfig, hours: object, margins: object, posts: object) -> None:
+    """Refuse settings that name a file which nobody has read."""
+    if config.activity.hours is not None and hours is None:
+        raise _unread("activity.hours", f"figures of {config.activity.hours}")
+    if config.margins and margins is None:
+        raise _unread("margins", f"shares of {config.margins[0]}")
+    if config.posts.file is not None and posts is None:
+        raise _unread("posts.file", f"posts of {config.posts.file}")
 
 
 def _unread(name: str, needed: str) -> ConfigError:

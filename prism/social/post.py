@@ -49,6 +49,7 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
         depth: steps from the root; 0 for an original.
         origin: the original at the head of its cascade, as `origin_of` names it.
         likes: people who liked it; `replies` and `reshares` count its direct children in the same way.
+        given: the number of its root in the file of posts, from 1 on; 0 if it is from no file.
     """
 
     id: int
@@ -64,6 +65,7 @@ class Post(msgspec.Struct, kw_only=True, gc=False):
     likes: int = 0
     replies: int = 0
     reshares: int = 0
+    given: int = 0
 
     @property
     def engagements(self) -> int:
@@ -125,17 +127,19 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
         }
 
 
-class AuthorView(PostView, frozen=True, array_like=True, gc=False):
-    """One person's view of a post, for a chart that reads attributes of authors.
+class AttributeView(PostView, frozen=True, array_like=True, gc=False):
+    """One person's view of a post, for a chart that reads attributes of authors or of posts.
 
     Args:
         author_attributes: those of the author that the chart reads, as the tick began.
+        attributes: those of the post that its file gives.
     """
 
     author_attributes: dict[str, Value] = {}
+    attributes: dict[str, Value] = {}
 
 
-class PersonalView(AuthorView, frozen=True, array_like=True, gc=False):
+class PersonalView(AttributeView, frozen=True, array_like=True, gc=False):
     """One person's view of a post, with what the person remembers when it is seen.
 
     Args:

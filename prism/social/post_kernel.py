@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from prism.kernel_rng import U, below, mixed_bits, unit
-from prism.kernels import address_of, kernel
+from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
 from prism.social.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
 from prism.social.tables import (
@@ -42,6 +42,7 @@ from prism.social.tables import (
     FEED,
     FIRST,
     FOLLOW_ROOT,
+    GIVEN,
     ID,
     IS_ORIGINAL,
     IS_REPLY,
@@ -88,7 +89,8 @@ from prism.social.tables import (
     WHO,
 )
 
-_APPEAL, _TOPIC = int(Draw.APPEAL), int(Draw.TOPIC)
+_APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
+_OFFERED_MAX: Final = 1000
 _NUMBER_MAX: Final = 1 << NUMBER_BITS
 _OWN_PLACES: Final = OUTSIDE_BIT - 1
 _AUTHOR_BITS: Final = AUTHORS_MAX.bit_length() - 1
@@ -430,6 +432,7 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
     row = t.posts[post]
     row[ID], row[AUTHOR], row[CREATED], row[KIND] = (np.int64(author) << NUMBER_BITS) | made, author, tick, kind
     row[PARENT], row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = NO_POST, 0, 0, 0, 0
+    row[GIVEN] = 0
     return post
 
 
@@ -470,17 +473,46 @@ def publish_as(t: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
 
 
 @kernel
-def publish(t: Any, author: Any, tick: Any) -> Any:
-    """Publish an original on one of the author's interests, and return its row; -1 if that cannot be."""
-    own, person = t.interests, t.people[author]
+def interest_of(t: Any, author: Any, tick: Any) -> Any:
+    """Return the code of one of a person's interests, for an original."""
+    own = t.interests
     start, count = own.own_starts[author], own.own_starts[author + 1] - own.own_starts[author]
-    place = start + below(count, t.key, author, tick, _TOPIC, 0) if count else start
-    topics = np.int64(own.own[place]) if count else np.int64(own.no_topic)
+    if not count:
+        return np.int64(own.no_topic)
+    return np.int64(own.own[start + below(count, t.key, author, tick, _TOPIC, 0)])
+
+
+@kernel
+def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
+    """Return the number of the post that a person publishes: of some that are drawn, the first with the best score."""
+    count, begun = len(t.given_topics) - 1, t.people[author, BEGUN] if t.people[author, BEGUN_IN] == tick else 0
+    best, chosen = -math.inf, np.int64(0)
+    for place in range(t.settings.offered):
+        number = 1 + below(count, t.key, author, tick, _OFFERED, begun * _OFFERED_MAX + place)
+        score = called(t.settings.choice, t, author, number, tick)
+        if score > best or not chosen:
+            best, chosen = score, np.int64(number)
+    return chosen
+
+
+@kernel
+def publish(t: Any, author: Any, tick: Any) -> Any:
+    """Publish an original, and return its row; -1 if that cannot be.
+
+    It is a post of the file if there is one, else it is on one of the author's interests.
+    """
+    person, given = t.people[author], np.int64(0)
+    if len(t.given_topics) > 1:
+        given = taken_from_file(t, author, tick)
+    topics = t.given_topics[given] if given else interest_of(t, author, tick)
     if person[BEGUN_IN] != tick:
         person[BEGUN_IN], person[BEGUN] = tick, 0
     name = (np.int64(tick) << _TICK_BITS) | ((1 + person[BEGUN] % _OWN_PLACES) << _AUTHOR_BITS) | np.int64(author)
     person[BEGUN] += 1
-    return publish_as(t, author, tick, topics, name)
+    post = publish_as(t, author, tick, topics, name)
+    if post >= 0:
+        t.posts[post, GIVEN] = given
+    return post
 
 
 @kernel
@@ -540,6 +572,7 @@ def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
         return post
     row, parent = t.posts[post], t.posts[above]
     row[TOPICS], row[ORIGIN], row[CASCADE] = parent[TOPICS], parent[ORIGIN], parent[CASCADE]
+    row[GIVEN] = parent[GIVEN]
     row[PARENT], row[DEPTH] = parent[ID], parent[DEPTH] + 1
     grow_cascade(t, post)
     return post

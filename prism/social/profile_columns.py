@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from prism.checked import field_types
 from prism.config.attributes import NUMBER_MAX, PLACE, AttributeConfig, Value
-from prism.config.model import ColumnsConfig, PopulationConfig
+from prism.config.model import ColumnsConfig
 from prism.errors import InputError
 from prism.text_files import TRUTHS
 from prism.wording import cut
@@ -42,30 +42,41 @@ class OwnColumns:
     """The columns of one file that the configuration names, and the values in them.
 
     Args:
-        config: the people.
+        declared: the attributes of people, or of posts.
+        columns: the settings of further columns.
         present: the columns of the file, or the keys that a profile of it has.
         source: the name of the file.
         line: the line of the header; None in a `.json`.
+        place: where the attributes are declared. Those of posts are never drawn.
 
     Raises:
         InputError: the file lacks a column, or has it twice.
     """
 
-    def __init__(self, config: PopulationConfig, present: Sequence[str], source: str, line: int | None = None) -> None:
+    def __init__(  # what is read, and where it stands
+        self,
+        declared: Mapping[str, AttributeConfig],
+        columns: ColumnsConfig,
+        present: Sequence[str],
+        source: str,
+        line: int | None = None,
+        place: str = PLACE,
+    ) -> None:
         self._present = present
         self._source = source
         self._line = line
-        self._declared = config.attributes
+        self._declared = declared
+        self._place = place
         self.attributes: dict[str, str] = {}
         """`{attribute: the column that gives it}`."""
         self.given: dict[str, str] = {}
         """`{threshold or activity: the column that gives it}`."""
-        for name, declaration in config.attributes.items():
+        for name, declaration in declared.items():
             column = self._column_of(name, declaration)
             if column is not None:
-                self.attributes[name] = self._found(column, f"{PLACE}.{name}")
+                self.attributes[name] = self._found(column, f"{place}.{name}")
         for name in field_types(ColumnsConfig):
-            column = getattr(config.columns, name)
+            column = getattr(columns, name)
             if column is not None:
                 self.given[name] = self._found(column, f"population.columns.{name}")
 
@@ -105,8 +116,9 @@ class OwnColumns:
         # A column in capitals would be passed over, and the attribute drawn in its place.
         alike = next((column for column in self._present if column.lower() == name.lower()), None)
         if alike is not None:
-            raise self._missing(name, f"{PLACE}.{name}; `column: {alike}` reads {alike!r}", "")
-        return None if declaration.is_complete else name
+            raise self._missing(name, f"{self._place}.{name}; `column: {alike}` reads {alike!r}", "")
+        has_value = declaration.is_complete if self._place == PLACE else declaration.default is not None
+        return None if has_value else name
 
     def _found(self, column: str, setting: str) -> str:
         """Return a column that the file has once."""
@@ -131,7 +143,8 @@ class OwnColumns:
         declaration, cell = self._declared[name], row.cells.get(column)
         if _is_blank(cell):
             if declaration.default is None:
-                problem = f"expected {declaration.expected}, got nothing; {PLACE}.{name}.default would stand for it"
+                way_out = f"{self._place}.{name}.default would stand for it"
+                problem = f"expected {declaration.expected}, got nothing; {way_out}"
                 raise self._refusal(column, row, problem)
             return declaration.default
         value = _read(cell, declaration)

@@ -1,10 +1,10 @@
-"""The rows of a profile file: one for each person, as a table or as JSON has them."""
+"""The rows of a file of profiles or posts: one for each, as a table or as JSON has them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
@@ -91,27 +91,55 @@ def profile_table(text: str, source: str) -> ProfileTable:
     Raises:
         InputError: the file cannot be read, or has no column that describes people.
     """
-    if file_format(source) in (".csv", ".tsv") and text.lstrip()[:1] not in ("[", "{"):
-        return _from_table(text, source)
-    rows, lines = _json_rows(text, source)
-    columns = tuple(dict.fromkeys(key for row in rows for key in row))
-    column_of = _columns_of(columns, source, None) if rows else {}
-    return ProfileTable(source, columns, column_of, rows, lines, None)
-
-
-def _from_table(text: str, source: str) -> ProfileTable:
     known = {name for names in KINDS.values() for name in names if name}
+    found = read_rows(text, source, known)
+    column_of = _columns_of(found.columns, source, found.header_line) if found.rows or found.header_line else {}
+    return ProfileTable(source, found.columns, column_of, found.rows, found.lines, found.header_line)
+
+
+class FileRows(NamedTuple):
+    """The rows of a file of which each describes one thing.
+
+    Args:
+        columns: the columns, or all keys, as the file has them.
+        rows: what the file says of each thing.
+        lines: the line of each; empty for a list of JSON.
+        header_line: the line of the header; None in JSON.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Cells]
+    lines: list[int]
+    header_line: int | None
+
+
+def read_rows(text: str, source: str, known: Collection[str], noun: str = "profile") -> FileRows:
+    """Return the rows of a table or of JSON. A text that begins with a bracket is JSON, whatever its name.
+
+    Args:
+        known: columns that the file may have, by which the separator of a table is found.
+        noun: what a row describes, as errors call it.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if file_format(source) in (".csv", ".tsv") and text.lstrip()[:1] not in ("[", "{"):
+        return _from_table(text, source, known)
+    rows, lines = _json_rows(text, source, noun)
+    return FileRows(tuple(dict.fromkeys(key for row in rows for key in row)), rows, lines, None)
+
+
+def _from_table(text: str, source: str, known: Collection[str]) -> FileRows:
     rows = table_rows(text, source, separator_of(text, known))
     header_line, header = next(rows)
     columns = tuple(column.strip() for column in header)
-    column_of = _columns_of(columns, source, header_line)
     cells: list[Cells] = []
     lines: list[int] = []
     for line, values in rows:
         check_width(values, len(columns), source, line)
         cells.append(dict(zip(columns, map(str.strip, values), strict=True)))
         lines.append(line)
-    return ProfileTable(source, columns, column_of, cells, lines, header_line)
+    return FileRows(columns, cells, lines, header_line)
 
 
 def _columns_of(columns: tuple[str, ...], source: str, line: int | None) -> dict[str, str]:
@@ -138,7 +166,7 @@ def _plain(column: str) -> str:
     return column.strip().lower()
 
 
-def _json_rows(text: str, source: str) -> tuple[list[Cells], list[int]]:
+def _json_rows(text: str, source: str, noun: str) -> tuple[list[Cells], list[int]]:
     """Return the objects of a JSON text and, if it has one a line, their lines."""
     entries: Any
     lines: list[int] = []
@@ -148,15 +176,15 @@ def _json_rows(text: str, source: str) -> tuple[list[Cells], list[int]]:
         lines = [number for number, _ in numbered]
     else:
         document = _decode_json(text, source)
-        entries = document if isinstance(document, list) else _list_in(document, source)
+        entries = document if isinstance(document, list) else _list_in(document, source, noun)
     for place, entry in enumerate(entries, 1):
         line = lines[place - 1] if lines else None
         if not isinstance(entry, dict):
-            raise InputError(source, f"profile {place}: expected an object, got {_kind(entry)}", line=line)
+            raise InputError(source, f"{noun} {place}: expected an object, got {_kind(entry)}", line=line)
         try:
             json.dumps(entry, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            problem = f"profile {place} holds half a character (\\ud800 to \\udfff alone): expected text"
+            problem = f"{noun} {place} holds half a character (\\ud800 to \\udfff alone): expected text"
             raise InputError(source, problem, line=line) from None
     return entries, lines
 
@@ -174,15 +202,15 @@ def _is_json_lines(text: str, source: str) -> bool:
         return False
 
 
-def _list_in(document: object, source: str) -> list[Any]:
-    """Return the list of profiles that an object has under a key."""
+def _list_in(document: object, source: str, noun: str) -> list[Any]:
+    """Return the list of objects that an object has under a key."""
     lists = dict(_lists_in(document, "")) if isinstance(document, dict) else {}
     lists = {key: found for key, found in lists.items() if found} or lists
     if len(lists) > 1:
         listed = ", ".join(repr(key) for key in lists)
-        raise InputError(source, f"expected one list of profiles, got lists of objects under {listed}")
+        raise InputError(source, f"expected one list of {noun}s, got lists of objects under {listed}")
     if not lists:
-        raise InputError(source, f"expected a list of profiles, got {_kind(document)}")
+        raise InputError(source, f"expected a list of {noun}s, got {_kind(document)}")
     return next(iter(lists.values()))
 
 

@@ -103,7 +103,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
         raise InputError(source, "holds no profiles: expected at least one")
     keys, key_kind = _keys_of(table)
     ties = _Ties(table, config, keys if key_kind == "user_id" else None)
-    own = OwnColumns(config, table.columns, source, table.header_line)
+    own = OwnColumns(config.attributes, config.columns, table.columns, source, table.header_line)
     made = Profiles(
         _with_own(_profile(table, place, keys, others, itself), own, table, place)
         for place, (others, itself) in enumerate(ties.by_person())

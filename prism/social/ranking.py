@@ -1,6 +1,6 @@
-"""The ranking of feeds: an expression over a post, its author and its reader, and the expressions that have names.
+"""The ranking of feeds, and of the posts of a file for who publishes: expressions, of which some have names.
 
-The expression is written as a kernel, to which the kernel that builds feeds has a pointer.
+Each is written as a kernel, to which the kernels that build feeds and publish have pointers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from prism import kernels
 from prism.config import Config
-from prism.config.attributes import AttributeConfig
+from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, ExpressionError
 from prism.expectations import guess
 from prism.expressions import Expression, Field, parse
@@ -21,6 +21,7 @@ from prism.social.field_source import HEAD, FieldSource, FieldTables
 from prism.social.vocabulary import social_vocabulary
 
 KEY: Final = "feed.algorithm"
+CHOICE_KEY: Final = "population.posts.choice"
 ALGORITHMS: Final[Mapping[str, str]] = {
     "chronological": "post.created",
     "hot": "log10(max(1, post.engagements)) + post.created / feed.freshness",
@@ -68,28 +69,25 @@ _OF_POSTS: Final = (
 """The fields of charts that a ranking has, too."""
 
 
-def ranking_fields(declared: Mapping[str, AttributeConfig]) -> dict[str, Field]:
+def ranking_fields(people: PopulationConfig) -> dict[str, Field]:
     """Return the fields that a ranking may read, by name."""
-    known = social_vocabulary(declared).fields
-    own = {
-        name: field
-        for name, field in known.items()
-        if name.startswith("author.") or name in {f"agent.{each}" for each in declared}
-    }
+    known = social_vocabulary(people.attributes, people.posts.attributes).fields
+    declared = {f"agent.{each}" for each in people.attributes} | {f"post.{each}" for each in people.posts.attributes}
+    own = {name: field for name, field in known.items() if name.startswith("author.") or name in declared}
     text = "a random number from 0 to below 1: of the reader, the round and the original"
     drawn = replace(known["draw.uniform"], help=text)
     listed = (*(known[name] for name in _OF_POSTS), *(field for field, _ in FIELDS), drawn)
     return {**own, **{field.name: field for field in listed}}
 
 
-def ranking(algorithm: str, declared: Mapping[str, AttributeConfig]) -> Expression:
+def ranking(algorithm: str, people: PopulationConfig) -> Expression:
     """Return the expression of an algorithm: that of its name, or itself.
 
     Raises:
         ConfigError: it is neither a name nor an expression of a number.
     """
     try:
-        return parse(ALGORITHMS.get(algorithm, algorithm), ranking_fields(declared), kind="number")
+        return parse(ALGORITHMS.get(algorithm, algorithm), ranking_fields(people), kind="number")
     except ExpressionError as error:
         raise ConfigError("configuration", str(error), key=KEY) from None
 
@@ -100,14 +98,14 @@ def rankings(config: Config) -> list[Expression]:
     Raises:
         ConfigError: one is no ranking, or needs a setting that is not there.
     """
-    declared, across = config.population.attributes, config.feed.across
-    if across is not None and across not in declared:
-        problem = f"{across}: people have no such attribute; {guess(across, sorted(declared))}"
+    people, across = config.population, config.feed.across
+    if across is not None and across not in people.attributes:
+        problem = f"{across}: people have no such attribute; {guess(across, sorted(people.attributes))}"
         raise ConfigError("configuration", problem, key="feed.across")
     found = []
     planned = [each.set[KEY] for each in config.interventions if each.set is not None and KEY in each.set]
     for algorithm in (config.feed.algorithm, *planned):
-        found.append(ranking(algorithm, declared))
+        found.append(ranking(algorithm, people))
         if "post.across" in found[-1].fields and across is None:
             problem = f"is not set, and {algorithm} counts engagements across groups: expected an attribute of people"
             raise ConfigError("configuration", problem, key="feed.across")
@@ -120,9 +118,42 @@ def ranking_kernel(expression: Expression, tables: FieldTables) -> Callable[...,
     Raises:
         ConfigError: the expression cannot be worked out in a kernel.
     """
-    value = FieldSource(tables, (_DRAWN, _DRAWN), {field.name: source for field, source in FIELDS}).value(expression)
+    fields = FieldSource(tables, (_DRAWN, _DRAWN), {field.name: source for field, source in FIELDS})
+    return _kernel("ranking", KEY, expression, fields)
+
+
+def post_choice(people: PopulationConfig) -> Expression:
+    """Return the expression by which people choose among the posts of a file that are drawn for them.
+
+    Raises:
+        ConfigError: it is no expression of a number.
+    """
+    known = social_vocabulary(people.attributes, people.posts.attributes).fields
+    text = "a random number from 0 to below 1: of the author, the tick and the post"
+    own = *(f"agent.{name}" for name in people.attributes), *(f"post.{name}" for name in people.posts.attributes)
+    fields = {name: known[name] for name in (*own, "agent.interests", "post.topic_match", "post.topics")}
+    fields["draw.uniform"] = replace(known["draw.uniform"], help=text)
+    try:
+        return parse(people.posts.choice, fields, kind="number")
+    except ExpressionError as error:
+        raise ConfigError("configuration", str(error), key=CHOICE_KEY) from None
+
+
+def post_choice_kernel(expression: Expression, tables: FieldTables) -> Callable[..., Any]:
+    """Return the kernel that scores a post of the file, by its number, for a person at a tick.
+
+    Raises:
+        ConfigError: the expression cannot be worked out in a kernel.
+    """
+    drawn, topics = f"unit(t.key, person, tick, {int(Draw.POST_CHOICE)}, post)", "t.given_topics[post]"
+    own = {"post.topic_match": f"topic_match(t.interests, person, {topics})"}
+    return _kernel("post_choice", CHOICE_KEY, expression, FieldSource(tables, (drawn, drawn), own, "post", topics))
+
+
+def _kernel(name: str, key: str, expression: Expression, fields: FieldSource) -> Callable[..., Any]:
+    value = fields.value(expression)
     if value is None:
-        raise ConfigError("configuration", f"cannot be worked out for a feed: {expression}", key=KEY)
+        raise ConfigError("configuration", f"cannot be worked out in a kernel: {expression}", key=key)
     text = f"{HEAD}{_HEAD}    value = {value} * 1.0\n    return value if value == value else -inf\n"
-    made: Callable[..., Any] = kernels.generated("ranking", text).score
+    made: Callable[..., Any] = kernels.generated(name, text).score
     return made

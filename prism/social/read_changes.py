@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from prism.config.attributes import AttributeConfig, Value
+from prism.config.attributes import Value
+from prism.config.model import PopulationConfig
 from prism.expressions import Expression, compiled
 from prism.rng import Draw
 from prism.social.field_source import reads_view
@@ -42,13 +42,13 @@ class ChangeReader:
     """The changes of a chart as functions of a person and the post in view.
 
     Args:
-        behaviour: the people's chart; declared: their attributes.
+        behaviour: the people's chart; people: the settings that declare their attributes and those of posts.
     """
 
-    def __init__(self, behaviour: Behaviour[Any], declared: Mapping[str, AttributeConfig]) -> None:
+    def __init__(self, behaviour: Behaviour[Any], people: PopulationConfig) -> None:
         self._changes = behaviour.changes
         self._readers: dict[str, Reader] = {
-            **social_vocabulary(declared).readers,
+            **social_vocabulary(people.attributes, people.posts.attributes).readers,
             **drawn_readers(Draw.CHANGE, Draw.CHANGE_NORMAL),
         }
         self._compiled: dict[Expression, Reader] = {}

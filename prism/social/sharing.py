@@ -48,7 +48,7 @@ _UNSEEN: Final = frozenset(
 
 def question_fields(config: Config) -> dict[str, tuple[Field, Reader]]:
     """Return `{field: (the field, its reader)}` of every field of a person's question."""
-    words = social_vocabulary(config.population.attributes)
+    words = social_vocabulary(config.population.attributes, config.population.posts.attributes)
     fields = {
         name: (field, words.readers[name])
         for name, field in words.fields.items()

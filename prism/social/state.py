@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints, Rows, looked_up
 from prism.config import FeedConfig
-from prism.config.model import RelevanceConfig
+from prism.config.model import PopulationConfig, RelevanceConfig
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import pointer_to
@@ -23,6 +23,7 @@ from prism.social.people import People
 from prism.social.people_lists import PeopleLists, lists_from, lists_of, rows_of
 from prism.social.population import Population
 from prism.social.post import NO_POST
+from prism.social.post_file import GivenPost
 from prism.social.ranking import ALGORITHMS, ranking, ranking_kernel
 from prism.social.rings import Rings
 from prism.social.tables import (
@@ -129,6 +130,8 @@ class SocialState:
         """Returns the kernel of an algorithm."""
         self.across = -1, 0
         """The column of the attribute that makes groups of people, and 1 if its sign does; -1: there are none."""
+        self.given: tuple[GivenPost, ...] = (GivenPost("", (), {}),)
+        """The posts of a file, by their number; the first one stands for no such post."""
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
         self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
@@ -138,7 +141,7 @@ class SocialState:
         """Return the kernel of an algorithm with a name. An expression may read attributes, which a world tells of."""
         algorithm = algorithm if algorithm in ALGORITHMS else "chronological"
         fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
-        return ranking_kernel(ranking(algorithm, {}), fields)
+        return ranking_kernel(ranking(algorithm, PopulationConfig()), fields)
 
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use settings of the feed, and of the curves of popularity and appeal, from now on."""
@@ -289,18 +292,38 @@ class SocialState:
 
     # Posts and cascades
 
-    def code_of(self, topics: tuple[str, ...]) -> int:
-        """Return the code of a post's topics."""
-        if topics not in self._codes:
-            self._codes[topics] = len(self.topics)
-            self.topics.append(topics)
-            for topic in topics:
-                self.places.setdefault(topic, len(self.places))
+    def codes_of(self, each_one: Iterable[tuple[str, ...]]) -> list[int]:
+        """Return the codes of the topics of posts."""
+        wanted, known = list(each_one), len(self.topics)
+        for topics in wanted:
+            if topics not in self._codes:
+                self._codes[topics] = len(self.topics)
+                self.topics.append(topics)
+                for topic in topics:
+                    self.places.setdefault(topic, len(self.places))
+        if len(self.topics) > known:
             of_codes = [[self.places[topic] for topic in each] for each in self.topics]
             starts = np.cumsum([0, *map(len, of_codes)], dtype=np.int64)
             places = np.array([place for each in of_codes for place in each], dtype=np.int64)
             self.t = self.t._replace(interests=self.t.interests._replace(starts=starts, places=places))
-        return self._codes[topics]
+        return [self._codes[topics] for topics in wanted]
+
+    def give(self, posts: Sequence[GivenPost], words: Words, choice: Callable[..., Any], offered: int) -> None:
+        """Let people publish the posts of a file.
+
+        Args:
+            words: the texts that are numbers in columns.
+            choice: the kernel by which people choose among `offered` of them.
+        """
+        self.given = (self.given[0], *posts)
+        names = [*posts[0].attributes]
+        table = np.zeros((len(self.given), max(1, len(names))))
+        for place, name in enumerate(names):
+            table[1:, place] = words.numbers([post.attributes[name] for post in posts])
+        codes = np.array(self.codes_of(post.topics for post in self.given), dtype=np.int64)
+        self.t = self.t._replace(given=table, given_topics=codes)
+        settings = self.t.settings._replace(choice=pointer_to(choice, self.t), offered=offered)
+        self.t = self.t._replace(settings=settings)
 
     def make_room(self, acts: int) -> None:
         """Make room for the posts and events of so many acts."""
@@ -389,7 +412,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
     people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 19, *[0.0] * 6),
+        settings=Settings(*[0] * 21, *[0.0] * 6),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,
@@ -413,6 +436,8 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         activity=np.zeros(1),
         rates=np.zeros(1),
         attributes=np.zeros((1, 1)),
+        given=np.zeros((1, 1)),
+        given_topics=_ints(1),
         roles=np.full(1, OFFLINE, dtype=np.int64),
         delays=np.zeros((1, 4)),
         dwell=np.zeros((2, 3)),

@@ -53,7 +53,8 @@ DEPTH: Final = 8
 LIKES: Final = 9
 REPLIES: Final = 10
 RESHARES: Final = 11
-POST_COLUMNS: Final = 12
+GIVEN: Final = 12  # its number in the file of posts, from 1 on; 0 for a post that is from no file, nor is its root
+POST_COLUMNS: Final = 13
 
 # The columns of `cascades`
 ROOT: Final = 0  # the id of the original
@@ -142,7 +143,8 @@ class Settings(NamedTuple):
     """The settings that kernels read; they change with an intervention only.
 
     Args:
-        score: `prism.kernels.pointer_to` the ranking.
+        score: `prism.kernels.pointer_to` the ranking; choice: to what people choose posts of a file by.
+        offered: the posts of the file that are drawn for somebody who publishes.
         across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
         per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
             limit.
@@ -155,6 +157,8 @@ class Settings(NamedTuple):
     """
 
     score: int
+    choice: int
+    offered: int
     across: int
     is_signed: int
     per_author: int
@@ -286,6 +290,8 @@ class Tables(NamedTuple):
             and `part_posts`, and how many it has.
         activity: of each person; rates: the probability of an original post in a session; one row: of everybody.
         attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
+        given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
+            that are from no file.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
             numbers of looking and writing.
         inside: the people in each state, and the ticks spent there less the people in it times the ticks; stays: the
@@ -317,6 +323,8 @@ class Tables(NamedTuple):
     activity: NDArray[np.float64]
     rates: NDArray[np.float64]
     attributes: NDArray[np.float64]
+    given: NDArray[np.float64]
+    given_topics: Ints
     roles: Ints
     delays: NDArray[np.float64]
     dwell: NDArray[np.float64]

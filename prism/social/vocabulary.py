@@ -226,7 +226,15 @@ def of_reader(field: str) -> str:
 
 def attribute_field(name: str, declaration: AttributeConfig) -> Field:
     """Return the field `agent.NAME` of people's own attribute."""
-    name, about = f"agent.{name}", "the person's own attribute"
+    return _own_field(f"agent.{name}", declaration, "the person's own attribute")
+
+
+def post_field(name: str, declaration: AttributeConfig) -> Field:
+    """Return the field `post.NAME` of an attribute that the file of posts gives."""
+    return _own_field(f"post.{name}", declaration, "what the file of posts says of it")
+
+
+def _own_field(name: str, declaration: AttributeConfig, about: str) -> Field:
     if declaration.type not in ("int", "float"):
         return Field(name=name, kind=declaration.type, values=declaration.values, help=about)
     low = -NUMBER_MAX if declaration.min is None else declaration.min
@@ -235,12 +243,15 @@ def attribute_field(name: str, declaration: AttributeConfig) -> Field:
 
 
 def social_vocabulary(
-    attributes: Mapping[str, AttributeConfig] = MappingProxyType({}), function: Callable[[str], Any] = no_functions
+    attributes: Mapping[str, AttributeConfig] = MappingProxyType({}),
+    of_posts: Mapping[str, AttributeConfig] = MappingProxyType({}),
+    function: Callable[[str], Any] = no_functions,
 ) -> Vocabulary:
     """Return the words of a social chart.
 
     Args:
         attributes: people's own attributes as declared; `agent.NAME` is the field of each.
+        of_posts: those that a file of posts gives; `post.NAME` is the field of each.
         function: returns the function `module:name`.
     """
     fields = {field.name: field for field in (*(field for field, _ in (*_AGENT, *_POST)), *_DRAWN)}
@@ -254,6 +265,9 @@ def social_vocabulary(
         readers |= {field.name: _of_attribute(name), theirs.name: _of_author(name)}
         if field.kind in ("int", "float"):
             delays[field.name] = field.help
+    for name, declaration in of_posts.items():
+        field = post_field(name, declaration)
+        fields[field.name], readers[field.name] = field, _of_post(name)
     return Vocabulary(
         fields=fields,
         readers=readers,
@@ -273,3 +287,7 @@ def _of_attribute(name: str) -> Reader:
 
 def _of_author(name: str) -> Reader:
     return lambda _, view: view.author_attributes[name]
+
+
+def _of_post(name: str) -> Reader:
+    return lambda _, view: view.attributes[name]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prism.config.attributes import Value
+
 
 class Words:
     """Texts, each with a number.
@@ -23,6 +25,10 @@ class Words:
             found = self._numbers[text] = len(self._texts)
             self._texts.append(text)
         return found
+
+    def numbers(self, values: Iterable[Value]) -> list[float]:
+        """Return values as columns have them: a truth value is 1 or 0, and a text is its number."""
+        return [float(self.number(each)) if isinstance(each, str) else float(each) for each in values]
 
     def text(self, number: int) -> str:
         """Return the text with a number."""

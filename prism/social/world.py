@@ -50,9 +50,9 @@ from prism.social.memory import Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people import People
 from prism.social.population import Population
-from prism.social.post import NO_POST, AuthorView, PersonalView, PostView
+from prism.social.post import NO_POST, AttributeView, PersonalView, PostView
 from prism.social.posting import CERTAIN, posting_rates
-from prism.social.ranking import ranking, ranking_kernel, rankings
+from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, rankings
 from prism.social.realised import Realised
 from prism.social.tables import (
     ALWAYS_ONE_TICK,
@@ -152,16 +152,23 @@ class SocialWorld(World):
     def _changing_attributes(self) -> ChangingAttributes:
         """Return the attributes that change, of which people and the network read the present values."""
         state, declared, across = self.network.state, self.config.population.attributes, self.config.feed.across
-        fields = FieldTables(self.traits, Words(self.actions), state.places, self.weights, self.patience)
-        ranked_by = frozenset(name for each in rankings(self.config) for name in each.fields) | {f"agent.{across}"}
+        of_posts = {name: place for place, name in enumerate(self.config.population.posts.attributes)}
+        fields = FieldTables(
+            self.traits, Words(self.actions), state.places, self.weights, self.patience, of_posts=of_posts
+        )
+        read = [*rankings(self.config), post_choice(self.config.population)]
+        ranked_by = frozenset(name for each in read for name in each.fields) | {f"agent.{across}"}
         changing = ChangingAttributes(state, fields, self.behaviour, declared, ranked_by)
-        state.ranking_of = lambda algorithm: ranking_kernel(ranking(algorithm, declared), changing.tables)
+        people = self.config.population
+        state.ranking_of = lambda algorithm: ranking_kernel(ranking(algorithm, people), changing.tables)
         if across is not None:
             state.across = changing.places[across], int(changing.fields[across].is_number)
         if changing.fields:
             self.traits.changing = changing.column
         if changing.of_authors:
-            self.network.attributes_of, self.network.view_type = changing.of_author, AuthorView
+            self.network.attributes_of = changing.of_author
+        if changing.of_authors or of_posts:
+            self.network.view_type = AttributeView
         return changing
 
     def _memory(self) -> Memory | None:
@@ -182,6 +189,10 @@ class SocialWorld(World):
         """Take over the kernels as they are now: machine code, or plain Python."""
         self.changing.prepare()
         self.network.use(self.config.feed, self.config.population.relevance)
+        if self.population.posts:
+            tables, posts = self.changing.tables, self.config.population.posts
+            choice = post_choice_kernel(post_choice(self.config.population), tables)
+            self.network.state.give(self.population.posts, tables.words, choice, posts.offered)
 
     def _tell_kernels(self) -> None:
         """Put the chart and the settings, as they are now, into the tables."""

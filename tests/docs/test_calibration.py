@@ -20,6 +20,7 @@ SECTIONS = ("population.", "feed.", "statechart.", "oracle.choice.")
 OTHERS = {
     "population.size": "the size of the study",
     "population.attributes": "yours",
+    "population.posts.attributes": "yours",
     "population.graph.columns": "the reading of a file",
     "statechart.max_history_depth": "what is remembered for you; nobody acts on it",
 }
@@ -94,6 +95,8 @@ ALLOWED = {
     ("post_kernel.py", 5): "the columns of views",
     ("post_kernel.py", 7): "the bits of a byte",
     ("post_kernel.py", 64): "the bits of a hash",
+    ("post_kernel.py", 1000): "the most posts that are offered: each has a number of its own in a tick",
+    ("post_file.py", 1_000_000): "a limit of a file",
     ("feed_kernel.py", 8): "the hashes that are kept beyond twice the places of a sample",
     ("feed_kernel.py", 64): "the bits of a hash",
     ("feed_kernel.py", 2**64 - 1): "the largest hash",

@@ -21,7 +21,7 @@ from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
 from prism.social.people_lists import PeopleLists, lists_of
 from prism.social.population import build_population
-from prism.social.post import AuthorView, PostView
+from prism.social.post import AttributeView, PostView
 from prism.social.state import NO_ROWS
 from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
 from prism.social.vocabulary import social_vocabulary
@@ -166,7 +166,7 @@ async def test_an_agent_and_its_oracle_read_the_attributes_as_they_are_now() -> 
     assert person.facts["opinion"] != first["opinion"]
     assert {**person.attributes, "opinion": 0} == {**first, "opinion": 0}
     view = next(view for (_, agent), view in seen.views.items() if agent == 3)
-    assert isinstance(view, AuthorView)
+    assert isinstance(view, AttributeView)
     assert list(view.author_attributes) == ["opinion"]
 
 

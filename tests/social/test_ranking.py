@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from prism.columns import Columns
-from prism.config import Config
+from prism.config import Config, PopulationConfig
 from prism.config.model import ALGORITHMS as NAMES
 from prism.errors import ConfigError
 from prism.events import PostEvent
@@ -53,7 +53,7 @@ def test_the_named_algorithms_are_those_of_the_configuration_and_of_the_page() -
     assert dict(rows) == dict(ALGORITHMS)
     section = read(ROOT / "docs" / "feeds.md").split("\n## A ranking of your own\n")[1].split("\n## ")[0]
     listed = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-    assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields({})}
+    assert {name for row in listed for name in re.findall(r"`([^`]+)`", row)} == {*ranking_fields(PopulationConfig())}
 
 
 @pytest.mark.parametrize("name", NAMES[:-1])

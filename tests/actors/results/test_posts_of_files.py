@@ -1,0 +1,93 @@
+"""Posts of a file as users see them: in tables and explanations, also when the file is gone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors.results.explained_runs import make_run
+from tests.actors.results.exports import Read, exported
+from tests.command import prism_alone
+from tests.social.test_posts import CHART, POSTS, SETTINGS, rows
+
+pytestmark = pytest.mark.long
+COUNT = 30
+BREAKING = 7
+"""The number of the post that an intervention publishes."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run whose input files were deleted after it. Tests only read it."""
+    place = tmp_path_factory.mktemp("posts")
+    posts, chart = place / "headlines.json", place / "chart.yaml"
+    posts.write_text(json.dumps(rows(COUNT)), encoding="utf-8")
+    chart.write_text(CHART, encoding="utf-8")
+    settings: dict[str, Any] = {
+        **SETTINGS,
+        "population": {**SETTINGS["population"], "posts": {**POSTS, "file": str(posts)}},
+        "statechart": {"file": str(chart)},
+        "interventions": [{"round": 2, "publish": {"author": 3, "post": BREAKING, "quality": 1}}],
+        "run": {"checkpoint_every_ticks": 8},
+    }
+    made = make_run(place, settings)
+    posts.unlink()
+    chart.unlink()
+    return made
+
+
+@pytest.fixture(scope="module")
+def tables(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Return its tables."""
+    return exported("parquet", tmp_path_factory.mktemp("tables") / "out", run)[1]
+
+
+def test_the_table_of_posts_says_what_the_file_says(tables: Read) -> None:
+    given, kinds = rows(COUNT), set()
+    for row in tables["posts"]:
+        post = given[row["file_post"] - 1]
+        assert {name: row[f"attribute_{name}"] for name in POSTS["attributes"]} == {
+            name: post[name] for name in POSTS["attributes"]
+        }
+        assert json.loads(row["topics"]) == list(dict.fromkeys(post["topics"]))
+        assert row["text"] == post["text"]
+        kinds.add((row["kind"], row["text_by"]))
+    assert kinds >= {("original", "file"), ("reshare", "file"), ("original", "intervention")}
+    (breaking,) = (row for row in tables["posts"] if row["text_by"] == "intervention")
+    assert (breaking["author"], breaking["tick"], breaking["file_post"]) == (3, 12, BREAKING)
+
+
+def test_a_run_of_another_file_has_no_such_columns(tmp_path: Path) -> None:
+    plain = make_run(tmp_path, {"simulation": {"rounds": 1, "ticks_per_round": 8}, "population": {"size": 99}})
+    posts = exported("csv", tmp_path / "out", plain)[1]["posts"]
+    assert {row["file_post"] for row in posts} == {None}
+    assert not [name for name in posts[0] if name.startswith("attribute_")]
+
+
+def test_replay_and_explanation_need_the_run_alone(run: Path, tables: Read) -> None:
+    ended = prism_alone("replay", str(run))
+    assert ended.code == 0, ended.err
+    shared = max(tables["posts"], key=lambda row: row["reshares"])
+    told = json.loads(prism_alone("explain", str(run), "--post", str(shared["post"]), "--json").out)
+    assert {post["text"] for post in told["posts"] if post["kind"] != "reply"} == {shared["text"]}
+    assert len(told["posts"]) > 1
+    fork = prism_alone("fork", str(run), "--at", "20", "--out", str(run.parent / "fork"), "-q")
+    assert fork.code == 0, fork.err
+    assert prism_alone("verify", str(run.parent / "fork")).code == 0
+
+
+def test_an_explained_turn_has_the_attribute_that_its_guard_read(run: Path, tables: Read) -> None:
+    shared = next(row for row in tables["posts"] if row["kind"] == "reshare")
+    asked = "explain", str(run), "--agent", str(shared["author"]), "--last", str(shared["tick"]), "--json"
+    turns = json.loads(prism_alone(*asked).out)["turns"]
+    decided = [turn["tick"] for turn in turns if turn["to_state"] == "sharing"][-1]
+    told = prism_alone("explain", str(run), "--agent", str(shared["author"]), "--tick", str(decided)).out
+    assert 'post.source "red"' in " ".join(told.split())

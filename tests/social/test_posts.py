@@ -1,0 +1,327 @@
+"""Posts of a file: how it is read, which of its posts people publish, and what charts and feeds know of them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.runtime.simulation import Simulation
+from prism import kernels
+from prism.columns import Columns
+from prism.config import Config, PopulationConfig
+from prism.config.attributes import TAKEN_OF_POSTS
+from prism.errors import ConfigError, InputError, SettingError
+from prism.events import AttributeSet, Event, PostEvent, PostTaken
+from prism.rng import Draw, integer
+from prism.social.chart import social_behaviour
+from prism.social.domain import SocialDomain
+from prism.social.population import Population, build_population
+from prism.social.post_file import GivenPost, parse_posts
+from prism.social.ranking import ranking_fields
+from prism.social.vocabulary import social_vocabulary
+from prism.statechart import Behaviour, read_chart
+from tests.schedules import run_scheduled
+
+POSTS: dict[str, Any] = {
+    "file": "headlines.csv",
+    "attributes": {
+        "leaning": {"type": "float", "min": -1, "max": 1},
+        "source": {"type": "text"},
+        "is_paid": {"type": "bool", "default": False},
+    },
+    "offered": 4,
+    "choice": "post.topic_match - abs(post.leaning - agent.opinion)",
+}
+PEOPLE = 40
+CHART = """
+initial: away
+states:
+  away:
+    role: offline
+    transitions:
+      - {trigger: feed_ready, target: reading}
+      - {trigger: wants_to_post, target: writing}
+  online:
+    initial: reading
+    transitions:
+      - {trigger: round_ends, target: away}
+    states:
+      reading:
+        role: browse
+        transitions:
+          - {trigger: sees_post, target: judging}
+      judging:
+        role: attend
+        transitions:
+          - {trigger: ignores, target: reading}
+          - {trigger: decides, target: sharing, when: "post.source == 'red' and not post.is_paid"}
+          - trigger: decides
+            target: reading
+            set: {opinion: agent.opinion + 0.5 * (post.leaning - agent.opinion)}
+      sharing: {effect: reshare, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+      writing: {effect: post, after: {ticks: 1, trigger: done}, transitions: [{trigger: done, target: reading}]}
+"""
+
+
+def rows(count: int) -> list[dict[str, Any]]:
+    """Return posts as JSON has them."""
+    topics, sources = ("food", "sport", "art"), ("red", "blue", "green")
+    return [
+        {
+            "text": f"Headline {place}",
+            "topics": [topics[place % 3], topics[place // 3 % 3]],
+            "leaning": round(-1 + 2 * place / count, 2),
+            "source": sources[place // 2 % 3],
+            "is_paid": place % 5 == 0,
+        }
+        for place in range(count)
+    ]
+
+
+SETTINGS: dict[str, Any] = {
+    "simulation": {"rounds": 4, "ticks_per_round": 12, "seed": 5},
+    "population": {
+        "size": PEOPLE,
+        "topics": ["food", "sport", "art"],
+        "interests_per_person": 1,
+        "posts_per_session": 0.6,
+        "activity": {"mean": 0.9},
+        "attributes": {"opinion": {"type": "float", "min": -1, "max": 1}},
+        "graph": {"degree": 6},
+        "posts": POSTS,
+    },
+    "feed": {"size": 8, "out_of_network": 0.5, "algorithm": "post.leaning * agent.opinion + draw.uniform / 100"},
+}
+
+
+def config_of(**sections: Any) -> Config:
+    return msgspec.convert({**SETTINGS, **sections}, Config)
+
+
+def behaviour(config: Config) -> Behaviour[Any]:
+    words = social_vocabulary(config.population.attributes, config.population.posts.attributes)
+    return social_behaviour(read_chart(CHART, "chart.yaml"), words)
+
+
+def people(config: Config) -> Population:
+    posts = parse_posts(json.dumps(rows(30)).encode(), "headlines.json", config.population)
+    return build_population(config.population, config.simulation.seed, posts=posts)
+
+
+def simulation(**given: Any) -> Simulation:
+    config = config_of(**given)
+    return Simulation(config, SocialDomain(config, people(config), behaviour(config)))
+
+
+# The file
+
+
+def test_a_table_and_json_give_the_same_posts() -> None:
+    table = "text;topics;Leaning;source;leaning\nOne;food, art;x;red;0.5\n\n Two ;;x;blue;-1\n"
+    found = parse_posts(table.encode(), "p.csv", config_of().population)
+    entries = [
+        {"text": "One", "topics": ["food", "art"], "leaning": 0.5, "source": "red"},
+        {"text": "Two", "leaning": -1, "source": "blue"},
+    ]
+    assert found == parse_posts(json.dumps(entries).encode(), "p.json", config_of().population)
+    lines = "\n".join(map(json.dumps, entries))
+    assert found == parse_posts(lines.encode(), "p.jsonl", config_of().population)
+    assert found[0] == GivenPost("One", ("food", "art"), {"leaning": 0.5, "source": "red", "is_paid": False})
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "p.csv: is empty: expected at least one post"),
+        ("text,leaning,source\n", "p.csv: expected 1 to 1,000,000 posts, got 0"),
+        ("title,leaning,source\na,0,b\n", "p.csv:1: missing column: text; the file has: title, leaning, source"),
+        ("text,leaning\na,0\n", "p.csv:1: missing column: source, for population.posts.attributes.source"),
+        ("text,leaning,source\na,0,b\n ,0,b\n", "p.csv:3: text: expected a text that is not blank"),
+        ("text,leaning,source\na,0,b\nb,2,b\n", "p.csv:3: leaning: expected float -1 to 1, got '2'"),
+        (
+            "text,leaning,source\na,,b\n",
+            "p.csv:2: leaning: expected float -1 to 1, got nothing; population.posts.attributes.leaning.default",
+        ),
+        ('text,leaning,source,topics\na,0,b,"[1"\n', "p.csv:2: topics: expected topics as in `taxes; schools`"),
+        ("text,leaning,source\na,0\n", "p.csv:2: expected 3 columns, got 2"),
+        ('[{"text": "a", "leaning": 0, "source": "b"}, 3]', "p.csv: post 2: expected an object, got a number"),
+        ('[{"text": 5, "leaning": 0, "source": "b"}]', "p.csv: text: post 1: expected a text that is not blank"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_posts(text.encode(), "p.csv", config_of().population)
+    assert str(refused.value).startswith(problem)
+
+
+def test_a_file_of_another_kind_is_refused() -> None:
+    with pytest.raises(InputError, match=r"expected posts in \.json, \.jsonl, \.ndjson, \.csv, \.tsv"):
+        parse_posts(b"text\na", "posts.xlsx", PopulationConfig())
+
+
+@pytest.mark.parametrize(
+    ("posts", "problem"),
+    [
+        (
+            {"attributes": {"mood": {"type": "int"}}},
+            "population.posts.attributes.mood: an attribute of posts needs a f",
+        ),
+        (
+            {**POSTS, "attributes": {"likes": {"type": "int"}}},
+            "population.posts.attributes.likes: is a name that every",
+        ),
+        ({**POSTS, "attributes": {"a": {"type": "float", "mean": 0, "sd": 1}}}, "are read and not drawn"),
+        ({**POSTS, "attributes": {"a": {"kind": "float"}}}, "population.posts.attributes.a.kind: unknown key"),
+        ({**POSTS, "offered": 0}, "population.posts.offered: expected int"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(posts: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        Config(population={"posts": posts})  # type: ignore[arg-type]  # a mapping is taken, too
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize("choice", ["post.likes", "agent.mood", "post.source", "1 +"])
+def test_a_choice_that_cannot_be_is_refused(choice: str) -> None:
+    config = config_of(population={"posts": {**POSTS, "choice": choice}}, feed={})
+    with pytest.raises(ConfigError, match=r"population\.posts\.choice"):
+        SocialDomain(config, people(config), behaviour(config_of()))
+
+
+def test_the_names_that_every_post_has_are_those_that_expressions_know() -> None:
+    known = {*social_vocabulary().fields, *ranking_fields(PopulationConfig())}
+    fields = {name.removeprefix("post.") for name in known if name.startswith("post.")}
+    assert fields | {"id", "author", "text"} == TAKEN_OF_POSTS
+
+
+# Who publishes what
+
+
+async def course(**given: Any) -> tuple[Simulation, list[Any]]:
+    """Return a run and its events."""
+    run, events = simulation(**given), list[Any]()
+    take = run.domain.world.take_events
+
+    def taken() -> Sequence[Event]:
+        found = take()
+        events.extend(found)
+        return found
+
+    run.domain.world.take_events = taken  # type: ignore[method-assign]
+    await run.run()
+    return run, events
+
+
+async def test_of_the_posts_that_are_drawn_the_one_with_the_best_score_is_published() -> None:
+    """By the definition, for people whose opinion has not changed yet."""
+    run, events = await course()
+    population = people(config_of())
+    opinions = [float(persona.attributes["opinion"]) for persona in population.personas]
+    begun: Counter[tuple[int, int]] = Counter()
+    changed: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, AttributeSet):
+            changed.setdefault(event.agent, event.tick)
+    compared = 0
+    for event, taken in pairwise(events):
+        if not (isinstance(event, PostEvent) and event.kind == "publish"):
+            continue
+        assert isinstance(taken, PostTaken)
+        assert (taken.tick, taken.agent, taken.post) == (event.tick, event.agent, event.post)
+        assert event.topics == population.posts[taken.number - 1].topics
+        if changed.get(event.agent, event.tick) < event.tick:
+            continue
+        place = begun[event.agent, event.tick]
+        begun[event.agent, event.tick] += 1
+        offered = [
+            1 + integer(30, 5, event.agent, event.tick, Draw.OFFERED, 1000 * place + index) for index in range(4)
+        ]
+        interests = {*population.interests(event.agent)}
+
+        def score(number: int, agent: int = event.agent, interests: set[str] = interests) -> float:
+            post = population.posts[number - 1]
+            match = len(interests & {*post.topics}) / len(post.topics)
+            return match - abs(float(post.attributes["leaning"]) - opinions[agent])
+
+        assert taken.number == max(offered, key=score)
+        compared += 1
+    assert compared > 20
+    assert run.domain.world.network.counts["reshares"] > 5  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("activation", ["resident", "compiled"])
+def test_every_activation_and_plain_and_machine_code_have_one_digest(activation: str) -> None:
+    def digest(seed: int, way: str) -> str:
+        run = simulation(run={"activation": way})
+        run_scheduled(seed, run.run)
+        return run.engine.digest.hexdigest()
+
+    assert digest(1, activation) == digest(2, "resident")
+    if kernels.are_wanted(10**9):
+        kernels.compile_kernels()
+        assert digest(3, activation) == digest(2, "resident")
+
+
+async def from_checkpoints() -> list[str]:
+    """Return the digest of a run, and of those that go on from its checkpoints."""
+    whole, kept = simulation(), list[Any]()
+
+    async def take() -> None:
+        if whole.engine.tick % 7 == 3:
+            kept.append(await whole.checkpoint())
+
+    await whole.run(between=take)
+    digests = [whole.engine.digest.hexdigest()]
+    for state, pieces in kept:
+        rest, columns = simulation(), Columns(pieces)
+        rest.restore(state, columns)
+        await rest.run()
+        digests.append(rest.engine.digest.hexdigest())
+    return digests
+
+
+def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_happened() -> None:
+    digests = run_scheduled(0, from_checkpoints)
+    assert len(digests) > 5
+    assert len({*digests}) == 1
+
+
+async def test_a_reshare_says_what_its_root_says_and_a_view_has_the_attributes() -> None:
+    run, events = await course()
+    network: Any = run.domain.world.network  # type: ignore[attr-defined]
+    numbers = {event.post: event.number for event in events if isinstance(event, PostTaken)}
+    seen = 0
+    for post in network.posts.values():
+        if post.root in numbers:
+            assert post.given == numbers[post.root]
+            assert network.text(post) == f"Headline {post.given - 1}"
+            seen += post.kind == "reshare"
+    assert seen > 5
+
+
+async def test_an_intervention_publishes_a_post_of_the_file() -> None:
+    _, events = await course(interventions=[{"tick": 5, "publish": {"author": 3, "post": 30}}])
+    taken = [each for each in events if isinstance(each, PostTaken) and (each.tick, each.number) == (5, 30)]
+    assert 3 in {each.agent for each in taken}
+    with pytest.raises(ConfigError, match=r"interventions\[0\]\.publish\.post: expected the number of one of 30 posts"):
+        simulation(interventions=[{"tick": 5, "publish": {"author": 3, "post": 31}}])
+
+
+@pytest.mark.parametrize(
+    ("publish", "problem"),
+    [
+        ({"author": 1}, "expected either text or post, got none"),
+        ({"author": 1, "text": "a", "post": 2}, "expected either text or post, got both"),
+        ({"author": 1, "post": 2, "topics": ["food"]}, "the file gives the topics"),
+        ({"author": 1, "post": 0}, "expected int 1 to 1000000 or none, got 0"),
+    ],
+)
+def test_a_post_of_an_intervention_that_cannot_be_is_refused(publish: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SettingError, match=problem):
+        Config(interventions=[{"tick": 5, "publish": publish}])  # type: ignore[arg-type]  # a mapping is taken, too
