@@ -77,6 +77,8 @@ class Compiled:
                 self._turns.take(triggers, start, numbers[start : start + AT_ONCE])
                 await asyncio.sleep(0)
             asked = self._questions(triggers, numbers)
+            if len(triggers) > AT_ONCE:
+                await asyncio.sleep(0)
         else:
             triggers = sorted(triggers, key=_agent)
             agents = np.array([each.agent for each in triggers], dtype=np.int64)

@@ -132,6 +132,27 @@ class Updates:
         """Return an iterator over them, one by one."""
         return self._made() if self._each is None else iter(self._each)
 
+    def pieces(self, most: int) -> Iterator[Updates]:
+        """Yield these updates in pieces of so many at most; itself if that is one."""
+        if len(self) <= most:
+            yield self
+            return
+        for start in range(0, len(self), most):
+            cut = slice(start, start + most)
+            agents = self.agents[cut]
+            has = frozenset(agents.tolist()) if self.effects or self.reasons else frozenset[int]()
+            piece = Updates(
+                self.tick,
+                agents,
+                self.kinds,
+                self.codes[cut],
+                {agent: effect for agent, effect in self.effects.items() if agent in has},
+                {agent: reason for agent, reason in self.reasons.items() if agent in has},
+                self.of_kinds,
+            )
+            piece._each = None if self._each is None else self._each[cut]
+            yield piece
+
     def _made(self) -> Iterator[Update[Any]]:
         effects, reasons = self.effects, self.reasons
         for agent, code in zip(self.agents.tolist(), self.codes.tolist(), strict=True):

@@ -18,9 +18,11 @@ from actors.core.errors import MailboxClosedError
 from actors.persistence.journal import JOURNAL
 from actors.runtime.activation import MANY, SLICE_S, way_of
 from prism.agents import Update
+from prism.agents.waves import Updates
 from prism.columns import Ints
 from prism.config import Config, RunConfig
 from prism.social.turns import SocialTurns
+from prism.social.world import SocialWorld
 from prism.statechart import Oracle
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, digest_of, with_deliberation, with_oracle, with_simulation
@@ -57,6 +59,8 @@ SHIPPED = {
     ],
     "contagion.yaml": ["simulation.rounds=10"],
     "partisans.yaml": ["simulation.rounds=3", "population.size=150"],
+    "partisans-read.yaml": ["simulation.rounds=3", "oracle.backend=choice"],
+    "headlines.yaml": ["simulation.rounds=3", "population.size=150"],
     "million.yaml": ["simulation.rounds=1", "population.size=3000"],
 }
 """The shipped configurations, and what makes a short run without a server of each."""
@@ -277,7 +281,18 @@ def test_the_parts_of_a_long_wave_are_those_of_one(monkeypatch: pytest.MonkeyPat
         taken_at_once.append(len(numbers))
         take(turns, wave, start, numbers)
 
+    applied, apply_all = list[int](), SocialWorld.apply_all
+
+    def counted_too(world: SocialWorld, updates: Updates) -> None:
+        applied.append(len(updates))
+        apply_all(world, updates)
+
     monkeypatch.setattr("actors.runtime.compiled.AT_ONCE", 3)
+    monkeypatch.setattr("actors.runtime.engine.AT_ONCE", 3)
     monkeypatch.setattr(SocialTurns, "take", counted)
-    assert digest_of(taken("compiled", settings)) == expected
+    monkeypatch.setattr(SocialWorld, "apply_all", counted_too)
+    for way in ("compiled", "resident"):
+        assert digest_of(taken(way, settings)) == expected
+        assert max(applied) == 3
+        applied.clear()
     assert max(taken_at_once) == 3
