@@ -209,8 +209,9 @@ class Memory:
     def columns(self) -> Iterator[Column]:
         """Yield what everybody remembers, for `restore`."""
         for name, rings in (("memory.own", self._own), ("memory.of_others", self._of_others)):
-            yield from pack(f"{name}.key", rings)
-            yield from pack(name, map(tuple, rings.values()), max(1, PIECE // (16 * self._places)))
+            people = sorted(rings)
+            yield from pack(f"{name}.key", people)
+            yield from pack(name, [tuple(rings[person]) for person in people], max(1, PIECE // (16 * self._places)))
 
     def restore(self, columns: Columns) -> None:
         """Take over what these columns hold; of more than there are places for, the latest. A fork may have none."""

@@ -21,7 +21,7 @@ simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
 FEED = "prism/social/feed_kernel.py"
-SCORE = "    return topic_match(t.interests, person, t.posts[post, TOPICS]) + popularity * settings.popularity_weight\n"
+SCORE = "    room.scores[at] = called(t.settings.score, t, person, post, tick)\n"
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_comments_and_docstrings_are_no_other_code(begun: Path, undisturbed: str
 @pytest.mark.slow
 @pytest.mark.process
 def test_another_rule_is_refused_and_no_byte_changes(begun: Path) -> None:
-    edit(begun.parent / FEED, SCORE, SCORE.replace("return topic_match", "return -topic_match"))
+    edit(begun.parent / FEED, SCORE, SCORE.replace("= called", "= -called"))
     before = {path.name: path.read_bytes() for path in begun.iterdir()}
     ended = resumed(begun)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
