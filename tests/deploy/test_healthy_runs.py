@@ -1,4 +1,4 @@
-"""A real Prometheus over healthy runs: ten that end, are resumed, forked, interrupted, paused. No alert fires."""
+"""A real Prometheus over healthy runs: four that end, are resumed, forked, interrupted, paused. No alert fires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.paths import ROOT
 
 pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
 
-RUNS = 10
+RUNS = 4
 SPEED = 10
 """A minute in the rules takes six seconds: even on a busy machine a scrape or a start is quick beside its limit."""
 PAUSE_S = 2.0
@@ -109,7 +109,7 @@ KINDS: tuple[Callable[[Chain, int], None], ...] = (Chain.end, Chain.stop, Chain.
 
 
 @pytest.mark.timeout(1800)
-def test_no_alert_fires_over_ten_healthy_runs_of_each_kind_and_one_does_when_a_run_is_killed(tmp_path: Path) -> None:
+def test_no_alert_fires_over_healthy_runs_of_each_kind_and_one_does_when_a_run_is_killed(tmp_path: Path) -> None:
     def live(kind: Callable[[Chain, int], None]) -> None:
         for number in range(RUNS):
             kind(chains[kind], number)

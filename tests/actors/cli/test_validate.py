@@ -156,7 +156,7 @@ def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
 @pytest.mark.long
 @pytest.mark.process
 def test_a_forecast_has_one_time_of_a_tick(prism: Prism) -> None:
-    model = ("--set", "oracle.backend=ollama", "--set", "population.size=3000", "--set", "simulation.rounds=12")
+    model = ("--set", "oracle.backend=ollama", "--set", "population.size=800", "--set", "simulation.rounds=12")
     ended = prism("validate", "small.yaml", "--forecast", *model)
     assert ended.code == 0, ended.err
     found = re.search(r"start, (?:(\d+) min )?(\d+) s to run", ended.out)

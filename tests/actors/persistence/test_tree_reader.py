@@ -190,13 +190,13 @@ def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> No
     people = {"graph": {"path": str(graph), "directed": False}, "activity": {"mean": 0.08}, "posts_per_session": 0.05}
     config.write_text(
         yaml.safe_dump(
-            {**REMEMBERING, "simulation": {"rounds": 50, "seed": 9}, "population": people, "run": {"segment_mb": 0}}
+            {**REMEMBERING, "simulation": {"rounds": 25, "seed": 9}, "population": people, "run": {"segment_mb": 0}}
         )
     )
     whole, killed = KillableRun(config, tmp_path / "whole"), KillableRun(config, tmp_path / "killed")
     ends(whole.start(), 600.0)
     for _ in range(3):
-        killed.run_and_kill(random, 10.0, 50 * 24)
+        killed.run_and_kill(random, 6.0, 25 * 24)
     ends(killed.start(), 600.0)
     assert differences(killed.run, whole.run) == []
     assert check(killed.run)["largest_cascade"]["size"] > 2
