@@ -117,7 +117,7 @@ class Inference:
         # A guess is the mean of the parameter already, so the regression is of what is left, and of guesses that vary.
         rest = self._places[near] - away[near]
         local = Ridge(alpha=weights.sum() * VARIES**2).fit(away[near], rest, sample_weight=weights)
-        left = rest - local.predict(away[near])
+        left = rest - np.reshape(local.predict(away[near]), rest.shape)  # of one parameter it predicts a row
         effective = weights.sum() ** 2 / (weights**2).sum()
         inflated = math.sqrt(
             effective / max(1.0, effective - away.shape[1] - 1)

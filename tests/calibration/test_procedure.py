@@ -214,3 +214,9 @@ def test_parameters_that_only_their_sum_tells_apart_are_not_identified() -> None
     assert x.with_other is not None
     assert x.with_other[0] == "idle"
     assert x.with_other[1] < -0.9
+
+
+def test_a_calibration_of_one_parameter_alone_finds_it() -> None:
+    one = msgspec.structs.replace(CALIBRATION, parameters=CALIBRATION.parameters[:1])
+    (found,) = fitted(one).estimates
+    assert found.best == pytest.approx(3.0, abs=0.2)
