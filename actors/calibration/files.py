@@ -15,6 +15,8 @@ from actors.calibration.plan import CalibrationPlan
 from actors.core.files import write_file
 from actors.factory.config_file import read_config
 from actors.factory.domains import code_of
+from actors.runs.directory import RunDirectory
+from actors.runs.inputs import keep_those_of
 from actors.runs.manifest import manifest_of
 from prism.calibration import Result
 from prism.config import Config, fitted_settings, settings
@@ -30,13 +32,16 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
     """Write the files of a result. A fit that is not reported leaves no configuration.
 
     Raises:
-        RunDirectoryError: a file cannot be written.
+        RunDirectoryError: a file cannot be written, or an input that a run has kept cannot be copied beside it.
     """
     document = _rounded(_document(plan, result))
     content = msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=2) + b"\n"
     configuration = out / CONFIGURATION
     if result.is_reported:
-        write_file(configuration, _configuration(plan, result, sha256(content).hexdigest()))
+        best = {each.parameter: each.best for each in result.estimates}
+        config = read_config(plan.base, {**plan.calibration.settings, **best})
+        keep_those_of(RunDirectory(plan.base.parent), RunDirectory(out), config)
+        write_file(configuration, _configuration(plan, config, result, sha256(content).hexdigest()))
     else:
         configuration.unlink(missing_ok=True)  # of an earlier fit, which is no longer the one of this file
     write_file(out / PAGE, page_of(plan, result).encode())
@@ -74,10 +79,9 @@ def _rounded(value: Any) -> Any:
     return plain
 
 
-def _configuration(plan: CalibrationPlan, result: Result, result_hash: str) -> bytes:
+def _configuration(plan: CalibrationPlan, config: Config, result: Result, result_hash: str) -> bytes:
     """Return the configuration of the fit, with what it was fitted to."""
     asked = plan.calibration
-    config = read_config(plan.base, {**asked.settings, **{each.parameter: each.best for each in result.estimates}})
     data = f"{len(asked.targets)} targets" if asked.data is None else Path(asked.data).name
     content: dict[str, Any] = {}
     ours, default = msgspec.to_builtins(config), msgspec.to_builtins(Config())

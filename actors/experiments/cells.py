@@ -12,6 +12,7 @@ from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
 from actors.experiments.plan import Cell, settings_hash
 from actors.factory.domain_code import raised
 from actors.factory.domains import entrust
+from actors.factory.kept_inputs import note_files
 from actors.gateway.place import GatewayPlace
 from actors.results.api import resume, run
 from actors.results.result import RunResult, read_result
@@ -31,6 +32,7 @@ class Task(NamedTuple):
     """The work of a process: a cell, its directory, and the hashes of its input files when it was planned.
 
     Args:
+        kept: `{kept input that the configuration names: its place here}`, which another process does not know.
         gateway: asks the servers of models for the cell; None if it asks for itself.
     """
 
@@ -38,6 +40,7 @@ class Task(NamedTuple):
     path: Path
     inputs: Mapping[str, str]
     gateway: GatewayPlace | None = None
+    kept: Mapping[str, Path] = {}
 
 
 class Done(NamedTuple):
@@ -113,6 +116,7 @@ def _gateway(task: Task) -> Gateway | None:
 
 def _executed(task: Task) -> RunResult:
     path = task.path
+    note_files(task.kept)
     entrust(task.config)  # its user has planned it, maybe on another machine
     if _is_begun(path):
         return resume(path)

@@ -19,12 +19,14 @@ from typing import NamedTuple
 from actors.experiments.cells import CELLS, Done, Task, work
 from actors.experiments.machine import Load, LoadMeter, resident_bytes
 from actors.experiments.parcels import Parcel, pack, piece
-from actors.experiments.reach import no_way_to
+from actors.experiments.plan import Cell
+from actors.experiments.reach import network_here, no_way_to
 from actors.experiments.shared_oracle import asks_model
-from actors.factory.input_files import Kept, inputs_shared
-from actors.factory.kept_inputs import note_files, plain_name
+from actors.factory.input_files import Kept, inputs_shared, kept_inputs
+from actors.factory.kept_inputs import kept_code, kept_sha256, note_files, plain_name, sources_sha256
 from actors.gateway.place import GatewayPlace
 from actors.runs.code import code_sha256
+from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import OWN_PACKAGE
 from prism.config import Config
 
@@ -62,6 +64,7 @@ class Order(NamedTuple):
         experiment: a name for the directory of the experiment, so that two of them share no files.
         network: that of the driver, by `network_here`.
         gateway: asks the servers of models for the cell; None if it asks for itself.
+        code: `{name: content}` of the code that a run has kept and the configuration names; empty without any.
     """
 
     key: str
@@ -72,6 +75,7 @@ class Order(NamedTuple):
     experiment: str
     network: str = ""
     gateway: GatewayPlace | None = None
+    code: Mapping[str, bytes] = {}
 
 
 class Returned(NamedTuple):
@@ -92,6 +96,34 @@ def sort_here() -> Sort:
     return Sort(".".join(platform.python_version_tuple()[:2]), version(OWN_PACKAGE), code_sha256())
 
 
+def read_by(cell: Cell) -> dict[str, str]:
+    """Return `{file that a cell reads: SHA-256}`: its inputs, and those that a run has kept, such as a tape."""
+    config = cell.config
+    kept = (name for name in kept_inputs(config) if name != config.simulation.domain_path)
+    return {**{name: str(kept_sha256(name)) for name in kept}, **cell.inputs}
+
+
+def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlace | None = None) -> Order:
+    """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`.
+
+    Raises:
+        OSError: the code that a run has kept cannot be read.
+    """
+    read = read_by(cell)
+    config, kept = with_kept_files(cell.config, read)
+    return Order(
+        key=cell.key,
+        config=config,
+        inputs={name: read[source] for name, source in kept.items()},
+        path=path,
+        sort=sort_here(),
+        experiment=experiment,
+        network=network_here(),
+        gateway=gateway,
+        code=kept_code(config.simulation.domain_path),
+    )
+
+
 def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returned:
     """Run a cell in this process.
 
@@ -109,6 +141,8 @@ def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returne
     if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
         return Returned(Done(problem), node)
     note_files(_place(order.inputs, fetch, home / _INPUTS))
+    if order.code:
+        note_files({str(order.config.simulation.domain_path): _place_code(order.code, home / _INPUTS)})
     with _counted(home, node), inputs_shared(_KEPT):
         done = work(Task(order.config, path, order.inputs, order.gateway))
     if order.path is not None or not path.is_dir():
@@ -195,3 +229,18 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
             draft.replace(path)
         placed[name] = path
     return placed
+
+
+def _place_code(sources: Mapping[str, bytes], directory: Path) -> Path:
+    """Write kept code that is not here yet, and return its directory."""
+    path = directory / sources_sha256(sources)
+    if not path.exists():
+        draft = Path(tempfile.mkdtemp(dir=directory))
+        for name, source in sources.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_bytes(source)
+        try:
+            draft.rename(path)
+        except OSError:  # another process was first
+            shutil.rmtree(draft)
+    return path

@@ -24,15 +24,14 @@ from actors.core.files import read_regular
 from actors.experiments.batch import Batch, OnDone
 from actors.experiments.cells import CELLS, Done, cell_path
 from actors.experiments.machine import Load, processors
-from actors.experiments.node import Order, Returned, discard, load_here, piece_of, run_order, sort_here
+from actors.experiments.node import Order, Returned, discard, load_here, order_of, piece_of, read_by, run_order
 from actors.experiments.parcels import Arrival
 from actors.experiments.plan import Cell
 from actors.experiments.processes import cell_bytes
-from actors.experiments.reach import is_there, network_here
+from actors.experiments.reach import is_there
 from actors.experiments.standing import Progress
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.gateway.place import GatewayPlace
-from actors.runs.inputs import with_kept_files
 from prism.errors import PrismError
 
 LOAD_EVERY_S = 5.0
@@ -108,21 +107,11 @@ class OnRay(AbstractContextManager["OnRay"]):
             if path is not None:
                 cell_path(call.out, cell).parent.mkdir(parents=True, exist_ok=True)
             try:
-                contents = {digest: self._content(name, digest) for name, digest in cell.inputs.items()}
+                contents = {digest: self._content(name, digest) for name, digest in read_by(cell).items()}
+                order = order_of(cell, path, call.experiment, self._gateway)
             except (PrismError, OSError) as error:
                 call.batch.end(cell, Done(" ".join(str(error).split())))
                 continue
-            config, kept = with_kept_files(cell.config, cell.inputs)
-            order = Order(
-                cell.key,
-                config,
-                {name: cell.inputs[source] for name, source in kept.items()},
-                path,
-                sort_here(),
-                call.experiment,
-                network_here(),
-                self._gateway,
-            )
             needed = cell_bytes(cell.config)
             self._nodes.needed_bytes = max(self._nodes.needed_bytes, needed)
             call.flying[self._remote.cell.options(memory=needed).remote(order, contents)] = (cell, None)

@@ -21,7 +21,8 @@ from actors.experiments.machine import LoadMeter, available_bytes, processors, r
 from actors.experiments.plan import Cell
 from actors.experiments.standing import Progress
 from actors.factory.checks import check_domain
-from actors.factory.input_files import inputs_shared
+from actors.factory.input_files import inputs_shared, kept_inputs
+from actors.factory.kept_inputs import place_of
 from actors.gateway.place import GatewayPlace
 from prism.config import Config
 from prism.errors import PrismError
@@ -108,7 +109,8 @@ class Processes(AbstractContextManager["Processes"]):
                 worker = _Worker(self._context)
                 self._workers.append(worker)
             cell = batch.take()
-            if not worker.begin(cell, Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway)):
+            kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
+            if not worker.begin(cell, Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway, kept)):
                 self._remove(worker)  # it was killed while it was idle
                 batch.give_back(cell)
 

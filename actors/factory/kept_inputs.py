@@ -99,6 +99,15 @@ def sources_of(places: Iterable[Path]) -> dict[str, bytes]:
     return found
 
 
+def kept_code(name: str | None) -> dict[str, bytes]:
+    """Return `{name: content}` of code that a run keeps under a name; nothing where the name is that of other code.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    return sources_below(place_of(name), place_of(name)) if name is not None and is_kept(name) else {}
+
+
 def sources_sha256(sources: Mapping[str, bytes]) -> str:
     """Return the SHA-256 of code, by its names and bytes."""
     digest = sha256()

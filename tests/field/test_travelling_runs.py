@@ -152,6 +152,113 @@ def test_its_configuration_runs_again_from_any_directory(place: Path, digest: st
     assert prism("run", place / "there" / "run" / CONFIG, "--out", tmp_path / "again", "-q").strip() == digest
 
 
+def write_experiment(directory: Path, base: str) -> Path:
+    """Write an experiment without measures of its own, and return its file."""
+    directory.mkdir(exist_ok=True)
+    text = EXPERIMENT.replace("study.yaml", base).replace("mine:posts", "posts")
+    (directory / "feed.yaml").write_text(text)
+    return directory / "feed.yaml"
+
+
+def digests_of(out: Path) -> dict[str, str]:
+    """Return `{cell: its digest}` of an experiment, each of which is done again from what the cell has kept."""
+    cells = sorted((out / "cells").iterdir())
+    return {cell.name: prism("replay", cell).rpartition("digest ")[2].strip() for cell in cells}
+
+
+@pytest.fixture(scope="module")
+def study_digests(place: Path) -> dict[str, str]:
+    """Return the digests of the cells of an experiment whose base is the study, beside its sources."""
+    study = write_study(place / "sources").parent
+    prism("experiment", write_experiment(study, "study.yaml"), "--out", place / "cells-of-study", "--jobs", "2", "-q")
+    shutil.rmtree(study)
+    return digests_of(place / "cells-of-study")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_an_experiment_whose_base_is_a_runs_configuration_has_the_cells_of_its_study(
+    place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "run").symlink_to(place / "there" / "run")
+    file = write_experiment(tmp_path / "experiment", f"../run/{CONFIG}")
+    prism("experiment", file, "--out", tmp_path / "out", "--jobs", "2", "-q")
+    (tmp_path / "run").unlink()
+    assert digests_of(tmp_path / "out") == study_digests
+    assert len(study_digests) == 4
+
+
+ORDERS = """
+import pickle, sys
+from pathlib import Path
+from actors.core.files import read_regular
+from actors.experiments.node import order_of, read_by
+from actors.experiments.plan import make_plan
+from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
+
+cells = Path(sys.argv[2])
+for cell in make_plan(Path(sys.argv[1])).cells:
+    contents = {digest: read_regular(locate_input(name), INPUT_BYTES_MAX) for name, digest in read_by(cell).items()}
+    order = order_of(cell, str(cells / cell.key), "e")
+    (cells.parent / f"{cell.key}.order").write_bytes(pickle.dumps((order, contents)))
+"""
+NODE = """
+import pickle, sys
+from pathlib import Path
+from actors.experiments.node import run_order
+
+for path in map(Path, sys.argv[1:]):
+    order, contents = pickle.loads(path.read_bytes())
+    problem = run_order(order, "n", contents.__getitem__).done.problem
+    assert not problem, problem
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_node_without_the_run_does_the_cells_of_its_configuration_with_its_code(
+    place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("cells", "node"):
+        (tmp_path / name).mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "node")}
+    run = shutil.copytree(place / "there" / "run", tmp_path / "run")
+    file = write_experiment(tmp_path / "experiment", f"../run/{CONFIG}")
+    ordered = [sys.executable, "-P", "-c", ORDERS, str(file), str(tmp_path / "cells")]
+    subprocess.run(ordered, cwd="/", env=environment, check=True)
+    shutil.rmtree(run)
+    done = [sys.executable, "-P", "-c", NODE, *map(str, tmp_path.glob("*.order"))]
+    subprocess.run(done, cwd="/", env=environment, check=True)
+    assert digests_of(tmp_path) == study_digests
+
+
+FIT = """
+question: How often do people post?
+base: BASE
+parameters:
+  population.posts_per_session: {low: 0.05, high: 0.6, scale: log}
+targets:
+  posts: {measure: rounds.posts, value: 40, tolerance: 30, source: made up, holdout: 42}
+checks:
+  reshares: {measure: reshares, value: 60, tolerance: 30, source: made up}
+budget: {screening: 0, design: 20, search: 3, confirm: 11}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(
+    place: Path, digest: str, tmp_path: Path
+) -> None:
+    run = shutil.copytree(place / "there" / "run", tmp_path / "run")
+    (tmp_path / "fit.yaml").write_text(FIT.replace("BASE", f"run/{CONFIG}"))
+    prism("calibrate", tmp_path / "fit.yaml", "--out", tmp_path / "fit", "--jobs", "2", "-q")
+    shutil.rmtree(run)
+    fitted = prism("run", tmp_path / "fit" / "calibrated.yaml", "--out", tmp_path / "fitted", "-q").strip()
+    assert fitted in prism("replay", tmp_path / "fitted")
+    assert fitted != digest
+
+
 AS_NOBODY = """
 import os, sys
 from pathlib import Path

@@ -12,11 +12,10 @@ import pytest
 
 from actors.experiments import node, parcels
 from actors.experiments.cells import Done, Task, cell_path, work
-from actors.experiments.node import Order, Sort, discard, load_here, piece_of, run_order, sort_here
+from actors.experiments.node import Order, Sort, discard, load_here, order_of, piece_of, run_order, sort_here
 from actors.experiments.parcels import Arrival, Parcel, pack
 from actors.experiments.plan import Cell, make_plan
 from actors.results.result import read_result
-from actors.runs.inputs import with_kept_files
 from tests.actors.experiments.files import write_experiment
 
 RING = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))
@@ -37,9 +36,7 @@ def cell_with_graph(directory: Path) -> Cell:
 
 
 def order(cell: Cell, path: str | None = None, sort: Sort | None = None) -> Order:
-    config, kept = with_kept_files(cell.config, cell.inputs)
-    inputs = {name: cell.inputs[source] for name, source in kept.items()}
-    return Order(cell.key, config, inputs, path, sort or sort_here(), "e")
+    return order_of(cell, path, "e")._replace(sort=sort or sort_here())
 
 
 def fetched(*_: str) -> bytes:
