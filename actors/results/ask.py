@@ -24,7 +24,7 @@ from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
-from actors.results.respondents import checked_tick, chosen_people, people_of, respondents_at, tick_of
+from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
 from actors.results.retrace import OnBegin, open_run
 from actors.results.schema import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
 from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, RunDirectory
@@ -42,7 +42,10 @@ RECORD: Final = "ask.json"
 """The file that says what was asked, and what the answers say, in the directory of the answers."""
 END: Final = "the end"
 """The moment after the last tick of a run."""
-_OWN = {"oracle.tape_path": "answers are kept on the tape in the directory of --out"}
+_OWN = {
+    "oracle.tape_path": "answers are kept on the tape in the directory of --out",
+    "llm.memory": f"people remember as in the recorded run, or {LINES} things if it had no memory",
+}
 _ANSWERS: Final = Table(
     name="answers",
     about="an answer of a person to a question of a questionnaire, or the reason why there is none",

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from actors.core.errors import RunDirectoryError
-from actors.core.frames import HEAD
-from actors.core.messages import Codec
-from actors.persistence.journal import answers_of
 from actors.results.agent_path import chosen_agent
 from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
-from prism.agents import Trigger
 from prism.agents.social_agent import SocialAgent
-from prism.events import PostEvent
 from prism.social.domain import SocialDomain
-from prism.social.network import Network
-from prism.social.post import PostView, author_of
-from prism.survey import Memory, Respondent
-from prism.survey.respondent import done_line, seen_line
+from prism.social.memory import Memory
+from prism.survey import Respondent
 
 LATELY_ROUNDS = 5
-"""The rounds before a moment in which things were seen and done lately."""
-REMEMBERED = 10
-"""The most posts seen, and the most things done, that a person is reminded of."""
-SEES_POST = "sees_post"
+"""The rounds before a moment that people of a run without memory are reminded of."""
+LINES = 10
+"""The most things that a person of a run without memory is reminded of."""
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]
@@ -109,22 +100,21 @@ async def respondents_at(
         DivergedError: a tick has another result than the journal.
         JournalError: a file cannot be read.
     """
-    lately = _Lately(numbers)
-    domain = run.domain
+    domain: Any = run.domain
     if tick:
         first = max(0, tick - LATELY_ROUNDS * run.config.simulation.ticks_per_round)
+        memory = _Memory(first)
 
         def begin(simulation: Simulation) -> None:
-            lately.attach(simulation, first)
+            memory.begin(simulation)
             on_begin(simulation)
 
-        simulation = await retrace(run, Trace((), first, first), tick, begin, lately.committed)
-        domain = simulation.domain
-    people: Any = domain
-    return [_respondent(people.agent(number), moment, tick, lately.of(number), answers) for number in numbers]
+        domain = (await retrace(run, Trace((), first, first), tick, begin, memory.committed)).domain
+    return [_respondent(domain, number, moment, tick, answers) for number in numbers]
 
 
-def _respondent(person: SocialAgent, moment: str, tick: int, memory: Memory, answers: Answers | None) -> Respondent:
+def _respondent(domain: SocialDomain, number: int, moment: str, tick: int, answers: Answers | None) -> Respondent:
+    person, memory = domain.agent(number), domain.world.memory
     return Respondent(
         number=person.agent_id,
         tick=tick,
@@ -134,59 +124,33 @@ def _respondent(person: SocialAgent, moment: str, tick: int, memory: Memory, ans
         personality=person.personality,
         facts=dict(person.facts),
         attributes=dict(person.attributes),
-        memory=memory,
+        memory=() if memory is None else memory.lines(number, tick),
         answers={} if answers is None else answers(person),
     )
 
 
-class _Lately:
-    """The latest that some people have seen and done, while ticks are done again.
+class _Memory:
+    """The memory of the people of a run while ticks are done again: that of the run, or else of the latest rounds.
 
     Args:
-        people: their numbers.
+        first: the tick from which on a run without memory is remembered, whatever checkpoint is the start.
     """
 
-    def __init__(self, people: Iterable[int]) -> None:
-        self._people = frozenset(people)
-        self._seen: dict[int, deque[str]] = {}
-        self._done: dict[int, deque[str]] = {}
-        self._first = 0
-
-    def attach(self, simulation: Simulation, first: int) -> None:
-        """Look at a simulation that is about to run, from a tick on."""
+    def __init__(self, first: int) -> None:
         self._first = first
-        simulation.engine.on_triggers = self._note
+        self._latest: Memory | None = None
 
-    def _note(self, triggers: Sequence[Trigger[Any]]) -> None:
-        for trigger in triggers:
-            is_wanted = trigger.name == SEES_POST and trigger.agent in self._people and trigger.tick >= self._first
-            if is_wanted and isinstance(trigger.context, PostView):
-                _add(self._seen, trigger.agent, seen_line(trigger.context))
+    def begin(self, simulation: Simulation) -> None:
+        """Look at a simulation that is about to run. In a fork people go on with what they remember."""
+        self._keep(simulation, simulation.engine.tick)
 
-    def committed(self, simulation: Simulation, tick: int, frame: bytes) -> None:
-        """Take over what people have done in a tick."""
-        domain = simulation.domain
-        if tick < self._first or not isinstance(domain, SocialDomain):
-            return
-        network: Network = domain.world.network
-        codec = Codec(domain.context_type, domain.effect_type)
-        for event in codec.array(answers_of(frame[HEAD.size :])):
-            if isinstance(event, PostEvent) and event.agent in self._people:
-                about = event.post if event.parent is None else event.parent
-                author = domain.population.name(author_of(about))
-                line = done_line(event.kind, author, _text(network, event.post), _text(network, event.parent))
-                _add(self._done, event.agent, line)
+    def committed(self, simulation: Simulation, tick: int, _: bytes) -> None:
+        """Look at a simulation after a tick."""
+        self._keep(simulation, tick + 1)
 
-    def of(self, person: int) -> Memory:
-        """Return what a person has seen and done."""
-        return Memory(seen=tuple(self._seen.get(person, ())), done=tuple(self._done.get(person, ())))
-
-
-def _add(lines: dict[int, deque[str]], person: int, line: str) -> None:
-    lines.setdefault(person, deque(maxlen=REMEMBERED)).append(line)
-
-
-def _text(network: Network, post: int | None) -> str:
-    """Return the text of a post; empty for none, and for one that is forgotten."""
-    found = None if post is None else network.post(post)
-    return "" if found is None else network.text(found)
+    def _keep(self, simulation: Simulation, tick: int) -> None:
+        domain: Any = simulation.domain
+        world = domain.world
+        if world.memory is None and tick >= self._first:
+            world.remember(LINES, self._latest)
+        self._latest = world.memory

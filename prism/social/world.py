@@ -177,8 +177,20 @@ class SocialWorld(World):
         if not places:
             return None
         self.network.view_type = PersonalView
-        asking = frozenset(self.behaviour.chart.question_kinds())
+        return self._empty_memory(places, frozenset(self.behaviour.chart.question_kinds()))
+
+    def _empty_memory(self, places: int, asking: frozenset[tuple[str, str]]) -> Memory:
         return Memory(places, self.network, self.config.simulation.tick_seconds, asking)
+
+    def remember(self, places: int, before: Memory | None = None) -> None:
+        """Remember from now on what takes place, for who looks at the run: no model and no checkpoint has it.
+
+        Args:
+            places: as of `Memory`; before: what people remember already.
+        """
+        self.memory = self._empty_memory(places, frozenset())
+        if before is not None:
+            self.memory.restore(Columns(before.columns()))
 
     @property
     def people(self) -> Ints:
@@ -528,7 +540,7 @@ class SocialWorld(World):
         yield from pack_array("agenda_name", people[:, NEXT], names.__getitem__)
         yield from self.network.columns()
         yield from self.changing.columns()
-        if self.memory is not None:
+        if self.memory is not None and self.config.llm.memory:
             yield from self.memory.columns()
         if self.interventions:
             yield from pack("interventions", self.interventions)

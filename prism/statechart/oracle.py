@@ -387,6 +387,15 @@ Your personality: {_inline(personality)}
 {known}"""
 
 
+def memory_lines(lines: Sequence[str]) -> str:
+    """Return what a prompt says of a person's memory, after an empty line and with a line end; nothing without lines.
+
+    Args:
+        lines: a line for each thing, in which all that people wrote is quoted already.
+    """
+    return "\nYou remember:\n" + "".join(f"- {_inline(line)}\n" for line in lines) if lines else ""
+
+
 def format_context(context: Any) -> str:
     """Return the event's context as one line for each field, texts as JSON strings; empty for None.
 
@@ -403,10 +412,9 @@ def format_context(context: Any) -> str:
 
 
 def _memory_of(context: Any) -> str:
-    """Return what the person remembers, a line each, of a context that has a `prompt_memory` method; else nothing."""
+    """Return what the person remembers, of a context that has a `prompt_memory` method; else nothing."""
     remember = getattr(context, "prompt_memory", None)
-    lines = () if remember is None else remember()
-    return "\nYou remember:\n" + "".join(f"- {_inline(line)}\n" for line in lines) if lines else ""
+    return "" if remember is None else memory_lines(remember())
 
 
 def _builtins(context: Any) -> Any:

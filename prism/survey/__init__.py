@@ -4,7 +4,7 @@ from prism.survey.embedded import EmbeddedAnswers
 from prism.survey.oracle import Interview, SurveyOracle
 from prism.survey.outcome import Given, ItemOutcome, outcomes_of
 from prism.survey.questionnaire import Item, Questionnaire, read_questionnaire
-from prism.survey.respondent import Memory, Respondent
+from prism.survey.respondent import Respondent
 
 __all__ = [
     "EmbeddedAnswers",
@@ -12,7 +12,6 @@ __all__ = [
     "Interview",
     "Item",
     "ItemOutcome",
-    "Memory",
     "Questionnaire",
     "Respondent",
     "SurveyOracle",

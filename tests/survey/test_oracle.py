@@ -7,7 +7,7 @@ import pytest
 from actors.testing import ScriptedModel
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
-from prism.survey import Interview, Item, Memory, Respondent, SurveyOracle
+from prism.survey import Interview, Item, Respondent, SurveyOracle
 
 PERSON = Respondent(
     number=3,
@@ -18,7 +18,7 @@ PERSON = Respondent(
     personality="calm",
     facts={"leaning": 0.5},
     attributes={"leaning": 0.5},
-    memory=Memory(seen=('by "Bo": "Hi"',)),
+    memory=('just now you liked a post by "Bo": "Hi"',),
 )
 OPEN = Item(id="why", text="Why is that so?", open=True)
 SCALE = Item(id="trust", text="Do you trust it?", scale=(1, 3), labels=("not at all", "very much"))
@@ -40,8 +40,7 @@ async def test_a_prompt_says_the_question_and_then_the_person() -> None:
     assert "Do you trust it?\n\nThe answer is a whole number from 1 (not at all) to 3 (very much)." in prompt
     assert 'You are "Ada", a social media user.' in prompt
     assert "Your leaning: 0.5" in prompt
-    assert 'Posts that you have lately seen, the latest last:\n- by "Bo": "Hi"' in prompt
-    assert prompt.endswith("What you have lately done: nothing.")
+    assert prompt.endswith('\n\nYou remember:\n- just now you liked a post by "Bo": "Hi"')
 
 
 @pytest.mark.parametrize("said", ['{"answer": "2"}', '{"answer": 2}', "2", '<think>3?</think>{"answer": "2"}'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -13,12 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header
+from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.results.result import read_result
+from actors.results.retrace import open_run
 from actors.runs.questions import decoded, messages_of
 from prism.events import AttributeSet
 from tests.actors.runs.test_shadow import ECONOMY
@@ -83,6 +87,11 @@ questions:
 Command = Callable[..., Ended]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Here a task may read files: nothing else is under way that it could hold up."""
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of people whose opinions change. Tests use copies of it."""
@@ -92,6 +101,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ended = prism_alone("run", str(place / "study.yaml"), "-q", "--out", str(place / "run"))
     assert ended.code == 0, ended.err
     return place / "run"
+
+
+@pytest.fixture(scope="module")
+def forks(made: Path) -> dict[str, str]:
+    """Forks of the run at tick 26: with the same settings, and with a memory of 4 lines."""
+    found = {}
+    for name, settings in (("same", ()), ("new", ("--set", "llm.memory=4"))):
+        found[name] = str(made.parent / name)
+        ended = prism_alone("fork", str(made), "--at", "26", "-q", *settings, "--out", found[name])
+        assert ended.code == 0, ended.err
+    return found
 
 
 @pytest.fixture
@@ -230,6 +250,7 @@ def test_a_run_that_is_unfinished_is_asked_up_to_its_last_tick(command: Command,
         (["--agents", "Nobody"], 2, "no agent is called 'Nobody'"),
         (["--set", "feed.size=3"], 2, "feed.size cannot be set here: people are asked as they were"),
         (["--set", "oracle.tape_path=x"], 2, "oracle.tape_path cannot be set here"),
+        (["--set", "llm.memory=3"], 2, "llm.memory cannot be set here: people remember as in the recorded run"),
         (["--out", "run"], 2, "run: exists already, and has no answers of `prism ask`"),
         (["--out", "run/answers"], 2, "run/answers: is inside the run run"),
         (["--out", "a/b/c"], 2, "a/b: no such directory"),
@@ -254,6 +275,41 @@ def test_the_answers_of_another_asking_are_not_replaced(command: Command) -> Non
     ended = command("ask", "run", "--questions", "asked.yaml", "--agents", "3")
     assert (ended.code, "has answers to other questions" in ended.err) == (2, True)
     assert files(Path("run-answers")) == there
+
+
+def memories(run: str, tick: int) -> list[tuple[str, ...]]:
+    """What each person of a run remembers after so many ticks."""
+    opened = open_run(Path(run))
+    people = anyio.run(respondents_at, opened, "then", tick, range(PEOPLE))
+    return [person.memory for person in people]
+
+
+def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command, made: Path) -> None:
+    study = str(made.parent / "study.yaml")
+    for lines in (LINES, 3):
+        ended = command("run", study, "-q", "--set", f"llm.memory={lines}", "--out", f"with-{lines}")
+        assert ended.out.strip() == read_result("run").digest  # the embedded choice reads no memory
+    for tick in (TICKS, LATELY_ROUNDS * TICKS):
+        told = memories("run", tick)
+        assert told == memories(f"with-{LINES}", tick)
+        assert {len(lines) for lines in memories("with-3", tick)} <= {0, 1, 2, 3}
+    assert max(map(len, told)) == LINES
+    assert memories("run", 0) == [()] * PEOPLE
+
+
+@pytest.mark.usefixtures("command")
+def test_what_people_remember_depends_on_no_checkpoint_and_goes_on_in_a_fork(
+    forks: dict[str, str],
+) -> None:
+    moments = (27, 40, 6 * TICKS)
+    told = [memories("run", tick) for tick in moments]
+    assert [memories(forks["same"], tick) for tick in moments] == told
+    for checkpoint in Path("run").glob("checkpoint-*"):
+        checkpoint.unlink()
+    assert [memories("run", tick) for tick in moments] == told
+    fresh = [line for lines in memories(forks["new"], 30) for line in lines]
+    assert fresh
+    assert all(re.match(r"(just now|[1-4] minutes? ago) ", line) for line in fresh)
 
 
 def test_a_run_of_nations_has_nobody_to_ask(command: Command, tmp_path: Path) -> None:
