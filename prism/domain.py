@@ -153,6 +153,14 @@ class Domain(Protocol):
 
 
 @runtime_checkable
+class HasWords(Protocol):
+    """A domain that says in a sentence what happened in a run."""
+
+    def in_words(self, rounds: int) -> str:
+        """Return the first sentence about a run of so many whole rounds. Called once, at the run's end."""
+
+
+@runtime_checkable
 class HasReference(Protocol):
     """A domain whose embedded choice can be compared with the choices of an oracle."""
 

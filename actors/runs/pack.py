@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatch
@@ -153,11 +154,26 @@ def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
 def _put(draft: Path, out: Path) -> None:
     """Give a written file its name, unless another file has got that name meanwhile."""
     try:
-        os.link(draft, out)
+        try:
+            os.link(draft, out)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            _copy_whole(draft, out)
     except FileExistsError:
         raise RunDirectoryError(f"{out}: exists already; name another file with --out") from None
-    except OSError:  # a file system without hard links
-        draft.rename(out)
+
+
+def _copy_whole(draft: Path, out: Path) -> None:
+    """Copy a file to a name that is free; of a copy that fails nothing is left."""
+    with draft.open("rb") as whole, out.open("xb") as copy:
+        try:
+            shutil.copyfileobj(whole, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+        except OSError:
+            out.unlink(missing_ok=True)
+            raise
 
 
 def _files_of(path: Path) -> tuple[list[str], str]:

@@ -17,6 +17,7 @@ from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words
 from prism.config import calibration_label
 from prism.divergence import Divergence
+from prism.domain import HasWords
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 from prism.sharing.summary import SharingSummary
@@ -31,7 +32,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     `latency_s_*` and `wall_*`.
 
     Args:
-        in_words: what happened, and what limits it, a sentence each; empty for a domain of one's own.
+        in_words: what happened, and what limits it, a sentence each; empty for a domain without its own words.
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
         status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
             last tick, as `stopped_by` says.
@@ -200,13 +201,15 @@ def _fallback_share(decisions: Mapping[str, int]) -> float:
 def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
     """Return the world's entries, the share of fallbacks, and both in words."""
     config, ticks, world = simulation.config, simulation.engine.tick, simulation.domain.world.totals()
+    rounds = ticks // config.simulation.ticks_per_round
     in_words = run_in_words(
         world,
         agents=simulation.domain.size,
-        rounds=ticks // config.simulation.ticks_per_round,
+        rounds=rounds,
         simulated_s=ticks * config.simulation.tick_seconds,
         calibration=calibration_label(config),
         fallbacks=fallback_share,
+        own=simulation.domain.in_words(rounds) if isinstance(simulation.domain, HasWords) else "",
     )
     return {"in_words": in_words, "fallback_share": fallback_share, "world": world}
 

@@ -15,10 +15,17 @@ INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment")
 _ONE_RUN = "This is one run under one seed: another seed gives other numbers."
 
 
-def run_in_words(
-    world: Mapping[str, Any], *, agents: int, rounds: int, simulated_s: float, calibration: str | None, fallbacks: float
+def run_in_words(  # noqa: PLR0913  # what happened, and what limits it
+    world: Mapping[str, Any],
+    *,
+    agents: int,
+    rounds: int,
+    simulated_s: float,
+    calibration: str | None,
+    fallbacks: float,
+    own: str = "",
 ) -> list[str]:
-    """Return what happened in a run, and what limits it, a sentence each; none of a domain of one's own.
+    """Return what happened in a run, and what limits it, a sentence each; none for a domain without words of its own.
 
     Args:
         world: the totals of its world.
@@ -26,8 +33,11 @@ def run_in_words(
         simulated_s: the simulated time of the run.
         calibration: what it is calibrated on, in words; None if it is not.
         fallbacks: the share of its choices that were made without the oracle, 0 to 1.
+        own: what a domain itself says of its run, as `prism.domain.HasWords` has it; empty if it says nothing.
     """
-    if "cascade_sizes" in world:
+    if own:
+        told = [own]
+    elif "cascade_sizes" in world:
         told = list(_people(world, agents, f"{counted(rounds, 'round')} ({_time(simulated_s)})"))
     elif all(name in world for name in INDICATORS):
         told = list(_economy(world, rounds))

@@ -68,3 +68,7 @@ def test_a_run_without_cascades_claims_none(changes: dict[str, Any], second: str
 
 def test_a_domain_of_ones_own_is_not_put_into_words() -> None:
     assert told({"birds": 7}) == []
+
+
+def test_a_domain_with_words_of_its_own_is_told_by_them_and_then_limited() -> None:
+    assert told({"guests": 44}, own="44 of 100 guests were at the bar.") == ["44 of 100 guests were at the bar.", *LAST]

@@ -41,6 +41,11 @@ class TrafficDomain:
         """Return the oracle: without a model the embedded one, and here with a model, too."""
         return Patience(self.settings.patience)
 
+    def in_words(self, rounds: int) -> str:
+        """Return the first sentence about a run of so many rounds."""
+        counts = self.world.totals()
+        return f"In {rounds} rounds {counts['passed']:,} cars passed, and {counts['waiting']:,} still wait."
+
 
 def build(config: Config, settings: Settings) -> TrafficDomain:
     """Return the domain of a configuration."""

@@ -51,6 +51,7 @@ def test_cars_wait_where_no_light_turns() -> None:
 def test_more_cars_mean_more_waiting() -> None:
     quiet, busy = (run(read_config(CONFIG, {"domain.arrivals": share})) for share in (0.1, 0.9))
     assert quiet.summary.world["waiting"] < busy.summary.world["waiting"]
+    assert f"and {busy.summary.world['waiting']:,} still wait." in busy.summary.in_words[0]
 
 
 def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path: Path) -> None:

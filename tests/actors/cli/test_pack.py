@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -207,14 +208,40 @@ def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeyp
     assert (ended.code, ".seg: has the value of $PRISM_LLM_API_KEY in it" in ended.err) == (2, True), ended.err
 
 
+def refuses_links(*_: object) -> None:
+    """Refuse a hard link, as FAT and some network file systems do."""
+    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+@pytest.mark.parametrize("has_links", [True, False])
 def test_a_file_that_was_made_meanwhile_is_not_replaced(
-    feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    has_links: bool, feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     prism("unpack", "feed.prism")
     monkeypatch.setattr("os.fsync", lambda _: Path("late.prism").write_text("mine"))
+    if not has_links:
+        monkeypatch.setattr("os.link", refuses_links)
     ended = prism("pack", "feed", "--out", "late.prism")
     assert (ended.code, "late.prism: exists already; name another file" in ended.err) == (2, True)
     assert Path("late.prism").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_without_hard_links_a_pack_is_copied_to_its_name_and_a_failed_copy_leaves_nothing(
+    feed: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    prism("unpack", "feed.prism")
+    monkeypatch.setattr("os.link", refuses_links)
+    assert prism("pack", "feed", "--out", "copied.prism").code == 0
+    assert Path("copied.prism").read_bytes() == Path("feed.prism").read_bytes()
+
+    def is_full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "full.prism")
+
+    monkeypatch.setattr("shutil.copyfileobj", is_full)
+    ended = prism("pack", "feed", "--out", "full.prism")
+    assert (ended.code, ended.err.count("\n"), "No space left" in ended.err) == (1, 1, True), ended.err
+    assert not Path("full.prism").exists()
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
