@@ -93,6 +93,7 @@ class Draw(IntEnum):
     SHADOW = 1009
     AUDIT = 1010
     SURVEY = 1011
+    SURVEY_NORMAL = 1012
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

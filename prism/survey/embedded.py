@@ -23,7 +23,7 @@ Answered = int | str | None
 class EmbeddedAnswers:
     """The answers to the questions of a questionnaire, by their expressions.
 
-    `draw.uniform` and `draw.normal` are random numbers of the run's seed, the person, the question and the repeat.
+    `draw.uniform` and `draw.normal` are two random numbers of the run's seed, the person, the question and the repeat.
 
     Args:
         questionnaire: its questions all have an answer.
@@ -37,11 +37,13 @@ class EmbeddedAnswers:
         words = social_vocabulary(attributes)
         self._seed = seed
         self._repeats = range(1, questionnaire.repeat + 1)
-        self._unit = 0.0
+        self._key = 0
         fields = {name: field for name, field in words.fields.items() if name.startswith("agent.") or name in _DRAWS}
         readers = {name: words.readers[name] for name in fields}
-        readers["draw.uniform"] = lambda *_: self._unit
-        readers["draw.normal"] = lambda *_: normal_quantile(max(self._unit, LEAST_DRAW))
+        readers["draw.uniform"] = lambda person, _: self._drawn(person, Draw.SURVEY)
+        readers["draw.normal"] = lambda person, _: normal_quantile(
+            max(self._drawn(person, Draw.SURVEY_NORMAL), LEAST_DRAW)
+        )
         self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
 
     def of(self, person: Any) -> dict[tuple[str, int], Answered]:
@@ -49,9 +51,12 @@ class EmbeddedAnswers:
         found: dict[tuple[str, int], Answered] = {}
         for item, answer in self._answers:
             for repeat in self._repeats:
-                self._unit = uniform(self._seed, person.agent_id, 0, Draw.SURVEY, item.key(repeat))
+                self._key = item.key(repeat)
                 found[item.id, repeat] = answer(person)
         return found
+
+    def _drawn(self, person: Any, draw: Draw) -> float:
+        return uniform(self._seed, person.agent_id, 0, draw, self._key)
 
 
 def _answer_of(

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import correlation, pstdev
 from typing import Any
 
 import anyio
@@ -195,6 +196,20 @@ def test_an_answer_is_of_its_kind_and_only_chance_differs_between_repeats(comman
     first = ended.out.replace("\n", " ")
     assert first.startswith("exact: from before to after answers were ")
     assert f"side: from before to after nobody of {PEOPLE} people changed the answer." in first
+
+
+def test_the_uniform_and_the_normal_number_of_an_asking_do_not_follow_from_each_other(command: Command) -> None:
+    key = "repeat: 40\nquestions:"
+    asked = "{id: both, text: b, scale: [-50, 50], answer: %s}"
+    found = {}
+    for name, answer in (("uniform", "100 * draw.uniform - 50"), ("normal", "16 * draw.normal")):
+        Path("asked.yaml").write_text(f"{key} [{asked % answer}]")
+        assert command("ask", "run", "--questions", "asked.yaml", "--out", name).code == 0
+        found[name] = [int(row["number"]) for row in rows(f"{name}/answers.csv")]
+    assert len(found["uniform"]) == len(found["normal"]) == 40 * PEOPLE
+    # A correlation of independent numbers is 5 standard errors from 0.15; that of one number in two forms is 0.98.
+    assert abs(correlation(found["uniform"], found["normal"])) < 0.15
+    assert 14 < pstdev(found["normal"]) < 18
 
 
 @pytest.mark.process
