@@ -17,7 +17,7 @@ from prism.agents import DECIDED, FALLBACKS
 from prism.answers import run_in_words
 from prism.config import calibration_label
 from prism.divergence import Divergence
-from prism.domain import HasWords
+from prism.domain import Domain, HasWords
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.statistics import statistics_of
 from prism.sharing.summary import SharingSummary
@@ -209,7 +209,7 @@ def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
         simulated_s=ticks * config.simulation.tick_seconds,
         calibration=calibration_label(config),
         fallbacks=fallback_share,
-        own=simulation.domain.in_words(rounds) if isinstance(simulation.domain, HasWords) else "",
+        own=_own_words(simulation.domain, rounds),
     )
     return {"in_words": in_words, "fallback_share": fallback_share, "world": world}
 
@@ -247,3 +247,11 @@ def _llm(simulation: Simulation) -> OracleStatistics | None:
 
 def _ratio(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
+
+
+def _own_words(domain: Domain, rounds: int) -> str:
+    """Return what a domain says of its run; empty if it says nothing. Its failure does not take the summary away."""
+    try:
+        return domain.in_words(rounds) if isinstance(domain, HasWords) else ""
+    except Exception as error:  # noqa: BLE001  # somebody's own code, and the run is over
+        return f"The domain could not say what happened: its in_words ended with {type(error).__name__}."

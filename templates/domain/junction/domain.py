@@ -43,8 +43,7 @@ class TrafficDomain:
 
     def in_words(self, rounds: int) -> str:
         """Return the first sentence about a run of so many rounds."""
-        counts = self.world.totals()
-        return f"In {rounds} rounds {counts['passed']:,} cars passed, and {counts['waiting']:,} still wait."
+        return f"In {rounds} rounds {self.world.passed:,} cars passed, and {sum(self.world.cars):,} still wait."
 
 
 def build(config: Config, settings: Settings) -> TrafficDomain:

@@ -48,7 +48,8 @@ def test_an_example_written_elsewhere_means_the_same_and_has_its_data_beside_it(
         path.write_bytes(content)
     written = with_inputs_beside(load(Path("study/prism.yaml")), Path("study"))
     original = load(ROOT / FOLDER / f"{name}.yaml")
-    named = {Path(str(name)) for name in (written.economy.initial.path, written.statechart.file)} - {Path("None")}
+    files_of_it = (written.economy.initial.path, written.statechart.file, written.population.posts.file)
+    named = {Path(str(name)) for name in files_of_it} - {Path("None")}
     beside = {*files} - {Path("study/prism.yaml")}
     assert named <= beside
     if named:
