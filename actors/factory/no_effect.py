@@ -20,7 +20,7 @@ from prism.config.measures import measure_name
 from prism.domain import Domain
 from prism.expressions import expression_of
 from prism.social.population import Population
-from prism.social.ranking import post_choice, rankings
+from prism.social.ranking import scored_by
 from prism.social.vocabulary import ACTIONS, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind
 from prism.statechart.definition import Delay, DelayLaw
@@ -166,7 +166,7 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *(delay.field for delay in behaviour.delays.values()),
         *(_AGENT + name for name in config.oracle.choice.attributes),
         *map(of_reader, behaviour.read_outside_guards),
-        *(of_reader(name) for each in (*rankings(config), post_choice(config.population)) for name in each.fields),
+        *map(of_reader, scored_by(config)),
         f"{_AGENT}{config.feed.across}",
         *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
         *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),

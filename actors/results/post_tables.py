@@ -173,7 +173,9 @@ class PostTables:
         if self._drafts is not None:
             self._drafts.take(tick.moved)
         outside: str | None = None
-        taken = {message.post: message.number for message in tick.others if isinstance(message, PostTaken)}
+        taken = dict[int, int]()
+        if self._given:
+            taken = {message.post: message.number for message in tick.others if isinstance(message, PostTaken)}
         for message in tick.others:
             if isinstance(message, PostEvent):
                 self._event(tick, message, outside, taken.get(message.post, 0))

@@ -140,14 +140,14 @@ class Updates:
         for start in range(0, len(self), most):
             cut = slice(start, start + most)
             agents = self.agents[cut]
-            has = frozenset(agents.tolist()) if self.effects or self.reasons else frozenset[int]()
+            numbers = agents.tolist() if self.effects or self.reasons else ()
             piece = Updates(
                 self.tick,
                 agents,
                 self.kinds,
                 self.codes[cut],
-                {agent: effect for agent, effect in self.effects.items() if agent in has},
-                {agent: reason for agent, reason in self.reasons.items() if agent in has},
+                {agent: self.effects[agent] for agent in numbers if agent in self.effects},
+                {agent: self.reasons[agent] for agent in numbers if agent in self.reasons},
                 self.of_kinds,
             )
             piece._each = None if self._each is None else self._each[cut]

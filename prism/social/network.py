@@ -279,14 +279,14 @@ class Network:
             if what in _MAKING:
                 if who in texts:
                     self.state.texts[number] = texts[who]
-                if what == PUBLISH:
+                if what == PUBLISH and (len(self.state.given) > 1 or (self._sigma and are_drawn)):
                     self._begin(tick, who, number, are_drawn=are_drawn)
                 number += 1
 
     def _begin(self, tick: int, author: int, number: int, *, are_drawn: bool) -> None:
         """Note where a new original is from, and give it its quality."""
         t, row = self.state.t, self.living.rows(np.array([number]))
-        if len(self.state.given) > 1 and (given := int(t.posts[row, GIVEN][0])):
+        if given := int(t.posts[row, GIVEN][0]):
             self.events.append(PostTaken(tick, author, int(t.posts[row, ID][0]), given))
         if self._sigma and are_drawn:
             t.worth[self.state.cascade_rows(t.posts[row, CASCADE]), QUALITY] = drawn_quality(

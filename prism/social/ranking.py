@@ -139,6 +139,16 @@ def post_choice(people: PopulationConfig) -> Expression:
         raise ConfigError("configuration", str(error), key=CHOICE_KEY) from None
 
 
+def scored_by(config: Config) -> frozenset[str]:
+    """Return the fields that the rankings of a run read, and the choice among posts of a file.
+
+    Raises:
+        ConfigError: as of `rankings` and `post_choice`.
+    """
+    read = (*rankings(config), post_choice(config.population))
+    return frozenset(name for each in read for name in each.fields)
+
+
 def post_choice_kernel(expression: Expression, tables: FieldTables) -> Callable[..., Any]:
     """Return the kernel that scores a post of the file, by its number, for a person at a tick.
 

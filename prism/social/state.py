@@ -308,20 +308,22 @@ class SocialState:
             self.t = self.t._replace(interests=self.t.interests._replace(starts=starts, places=places))
         return [self._codes[topics] for topics in wanted]
 
-    def give(self, posts: Sequence[GivenPost], words: Words, choice: Callable[..., Any], offered: int) -> None:
-        """Let people publish the posts of a file.
+    def give(self, posts: Sequence[GivenPost], words: Words) -> None:
+        """Let people publish the posts of a file, of which there is one at least.
 
         Args:
             words: the texts that are numbers in columns.
-            choice: the kernel by which people choose among `offered` of them.
         """
-        self.given = (self.given[0], *posts)
+        self.given = (*self.given, *posts)
         names = [*posts[0].attributes]
         table = np.zeros((len(self.given), max(1, len(names))))
         for place, name in enumerate(names):
             table[1:, place] = words.numbers([post.attributes[name] for post in posts])
         codes = np.array(self.codes_of(post.topics for post in self.given), dtype=np.int64)
         self.t = self.t._replace(given=table, given_topics=codes)
+
+    def offer(self, choice: Callable[..., Any], offered: int) -> None:
+        """Let people choose by a kernel among so many of these posts, from now on."""
         settings = self.t.settings._replace(choice=pointer_to(choice, self.t), offered=offered)
         self.t = self.t._replace(settings=settings)
 

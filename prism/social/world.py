@@ -52,7 +52,7 @@ from prism.social.people import People
 from prism.social.population import Population
 from prism.social.post import NO_POST, AttributeView, PersonalView, PostView
 from prism.social.posting import CERTAIN, posting_rates
-from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, rankings
+from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
 from prism.social.tables import (
     ALWAYS_ONE_TICK,
@@ -131,6 +131,8 @@ class SocialWorld(World):
         self.patience = config.statechart.default_timeout_ticks
         """The setting of people, who keep it as they do the weights."""
         self.changing, self.memory = self._changing_attributes(), self._memory()
+        if population.posts:
+            self.network.state.give(population.posts, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
@@ -156,9 +158,8 @@ class SocialWorld(World):
         fields = FieldTables(
             self.traits, Words(self.actions), state.places, self.weights, self.patience, of_posts=of_posts
         )
-        read = [*rankings(self.config), post_choice(self.config.population)]
-        ranked_by = frozenset(name for each in read for name in each.fields) | {f"agent.{across}"}
-        changing = ChangingAttributes(state, fields, self.behaviour, declared, ranked_by)
+        read = scored_by(self.config) | {f"agent.{across}"}
+        changing = ChangingAttributes(state, fields, self.behaviour, declared, read)
         people = self.config.population
         state.ranking_of = lambda algorithm: ranking_kernel(ranking(algorithm, people), changing.tables)
         if across is not None:
@@ -202,9 +203,9 @@ class SocialWorld(World):
         self.changing.prepare()
         self.network.use(self.config.feed, self.config.population.relevance)
         if self.population.posts:
-            tables, posts = self.changing.tables, self.config.population.posts
-            choice = post_choice_kernel(post_choice(self.config.population), tables)
-            self.network.state.give(self.population.posts, tables.words, choice, posts.offered)
+            people = self.config.population
+            choice = post_choice_kernel(post_choice(people), self.changing.tables)
+            self.network.state.offer(choice, people.posts.offered)
 
     def _tell_kernels(self) -> None:
         """Put the chart and the settings, as they are now, into the tables."""
