@@ -143,7 +143,7 @@ class Survey:
         )
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out
-        RunDirectory(path).manifest()  # of what is no run, this says so
+        RunDirectory(path).manifest()  # it raises the error of a directory that is no run
         self._config = _asked(path, overrides, out)
         self._run = open_run(path)
         people_of(self._run)

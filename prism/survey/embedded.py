@@ -47,7 +47,7 @@ class EmbeddedAnswers:
         self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
 
     def of(self, person: Any) -> dict[tuple[str, int], Answered]:
-        """Return `{(question, repeat): the answer}` of a person, who is a `SocialAgent`; None where there is none."""
+        """Return `{(question, repeat): the answer}` of a `SocialAgent`; the answer is None where it gives none."""
         found: dict[tuple[str, int], Answered] = {}
         for item, answer in self._answers:
             for repeat in self._repeats:
