@@ -29,6 +29,11 @@ class Ended(NamedTuple):
 Prism = Callable[..., Ended]
 
 
+def without_settings() -> dict[str, str]:
+    """Return the variables of this process without the settings of a run; kernels stay plain or compiled, as here."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PRISM_") or name == "PRISM_JIT"}
+
+
 def run_prism(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Ended:
     """Return the end of `prism` with these arguments."""
     monkeypatch.setattr(sys, "argv", ["prism", *arguments])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from actors.runs.directory import SUMMARY
 from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from actors.testing.completions import count_tokens
 from deploy.prometheus_process import Prometheus, prometheus
+from tests.command import without_settings
 from tests.deploy.tools import eventually, lasting_port, needs
 from tests.paths import ROOT
 
@@ -88,7 +88,7 @@ def serving() -> Iterator[tuple[Counted, str]]:
 @contextmanager
 def process(place: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A `prism` of its own, killed at the end of the block."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}
+    environment = without_settings()
     with (place / "prism.err").open("ab") as errors:
         command = [sys.executable, "-m", "actors.cli", *arguments, "--quiet"]
         running = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=errors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import msgspec
 
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
+from tests.command import without_settings
 from tests.deploy.tools import eventually
 from tests.paths import ROOT
 
@@ -61,7 +61,7 @@ def prism(
         errors: the file for its standard error.
         environment: variables over those of this process, without its own PRISM_*.
     """
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}
+    inherited = without_settings()
     command = [sys.executable, "-m", "actors.cli", *arguments]
     with errors.open("ab") as output:
         process = subprocess.Popen(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from nbclient import NotebookClient
 
 import actors
 import prism
+from tests.command import without_settings
 from tests.docs.pages import blocks, read
 from tests.paths import ROOT
 
@@ -70,7 +70,7 @@ def scripts(page: Path) -> list[Example]:
 
 def printed(codes: list[str], directory: Path) -> list[str]:
     """What each block prints, in one process in this directory; a warning is an error."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PRISM_")}
+    environment = without_settings()
     environment["PYTHONPATH"] = str(ROOT)
     command = [sys.executable, "-W", "error", "-c", RUN_ALL]
     ended = subprocess.run(
