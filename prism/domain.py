@@ -59,8 +59,15 @@ class World(Protocol):
     def apply(self, update: Update[Any]) -> None:
         """Apply an agent's update: carry out its effect, and plan the agent's next trigger."""
 
+    def begin(self, updates: Updates) -> None:
+        """Note what these updates need of the state before their wave, of which nothing is applied yet.
+
+        The engine calls it for each piece of a wave, and then `apply_all` for each, in the same order.
+        """
+        del updates  # most worlds need nothing of it
+
     def apply_all(self, updates: Updates) -> None:
-        """Apply the updates of a wave, in the order of agents. A world that can do it in columns is faster."""
+        """Apply updates of a wave, in the order of agents. A world that can do it in columns is faster."""
         for update in updates:
             self.apply(update)
 

@@ -274,15 +274,17 @@ class EngineActor:
 
     async def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
-        is_large = answers.number > AT_ONCE
+        pieces = () if answers.updates is None else tuple(answers.updates.pieces(AT_ONCE))
         for question, encoded in answers.questions:
             self._ask(question, encoded)
-        for piece in () if answers.updates is None else answers.updates.pieces(AT_ONCE):
-            if is_large:
-                await asyncio.sleep(0)
-            self._world.apply_all(piece)
-            self.counters.add_all(piece)
-        if is_large:
+        for apply in (self._world.begin, self._world.apply_all):
+            for piece in pieces:
+                if len(pieces) > 1:
+                    await asyncio.sleep(0)
+                apply(piece)
+        if answers.updates is not None:
+            self.counters.add_all(answers.updates)
+        if answers.number > AT_ONCE:
             await asyncio.sleep(0)
         self._frame.extend(answers.encoded)
         self._in_frame += answers.number

@@ -27,6 +27,7 @@ from prism.statechart.behaviour import Behaviour, Change
 
 NO_CHANGE: Final = -1
 """The number of a row that changes no attribute."""
+_NOBODY: Final = np.zeros(0, dtype=np.int64)
 
 _TAIL: Final = """
 
@@ -149,32 +150,34 @@ class ChangingAttributes:
             text = HEAD + "\n".join([*head, *lines, "    return is_changed"]) + _TAIL
             self._kernel = kernels.generated("changes", text).change
             self._given = fields.columns()
-            none = np.zeros(0, dtype=np.int64)
-            self._kernel(self._state.t, 0, none, none, self._given, self._following, none)
+            self._kernel(self._state.t, 0, _NOBODY, _NOBODY, self._given, self._following, _NOBODY)
 
-    def change(self, tick: int, agents: Ints, numbers: Ints) -> list[AttributeSet]:
-        """Work out what people's attributes are from the next tick on, and return a record of each that changes.
+    def work_out(self, tick: int, agents: Ints, numbers: Ints) -> Ints:
+        """Work out what people's attributes are from the next tick on, and return the people whose change.
 
         Args:
             agents: the people whose rows are taken, before anything else comes of them.
             numbers: of each one's row among `rows`; NO_CHANGE for a row that changes nothing.
         """
         if not (numbers >= 0).any():
-            return []
+            return _NOBODY
         changed = np.empty(len(agents), dtype=np.int64)
-        tables = self._state.t
-        count = self._kernel(tables, tick, agents, numbers, self._given, self._following, changed)
-        self._changed = np.concatenate((self._changed, changed[:count]))
+        count = self._kernel(self._state.t, tick, agents, numbers, self._given, self._following, changed)
+        return changed[:count]
+
+    def change(self, tick: int, changed: Ints) -> list[AttributeSet]:
+        """Let these people have what was worked out from the next tick on, and return a record of each that changes."""
+        if not len(changed):
+            return []
+        self._changed = np.concatenate((self._changed, changed))
         names = [*self.fields]
-        rows, places = np.nonzero(self._following[changed[:count]] != tables.attributes[changed[:count]])
+        following = self._following[changed]
+        rows, places = np.nonzero(following != self._table[changed])
         self.count += len(rows)
         return [
             AttributeSet(tick, person, names[place], self._value(names[place], value))
             for person, place, value in zip(
-                changed[rows].tolist(),
-                places.tolist(),
-                self._following[changed[rows], places].tolist(),
-                strict=True,
+                changed[rows].tolist(), places.tolist(), following[rows, places].tolist(), strict=True
             )
         ]
 

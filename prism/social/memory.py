@@ -6,7 +6,7 @@ post carries the lines that its reader remembers at that time, so a decision tha
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
@@ -78,7 +78,7 @@ class InView(NamedTuple):
 
     Args:
         agents: the people; `posts`: the numbers of the posts.
-        came: the ticks in which these came into view; `likes`: their likes before the wave.
+        came: the ticks in which these came into view; `likes`: their likes.
     """
 
     agents: Ints
@@ -134,15 +134,10 @@ class Memory:
         left = self._network.state.t.people[before.agents, CURRENT] != before.posts
         agents, numbers, came, likes = (column[left] for column in before)
         posts = self._network.living.made(numbers)
-        more = Counter[int]()  # likes of this wave by people with a lower number, whose turns are before
-        liked = deque(event for event in events if isinstance(event, PostEvent) and event.kind == "like")
-        for agent, post, since, had in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):
-            while liked and liked[0].agent < agent:
-                more[liked.popleft().post] += 1
+        for agent, post, since, liked in zip(agents.tolist(), posts, came.tolist(), likes.tolist(), strict=True):
             own = self._own.get(agent)
             if own is None or own[-1].post != post.id or own[-1].tick < since:  # else something was done about it
-                seen = self._about(tick, SAW, post.author, post, likes=had + more[post.id])
-                self._remember(self._own, agent, seen)
+                self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
 
     def add_events(self, tick: int, events: Sequence[Event]) -> None:
         """Remember what people did, each for the person and for whom it concerns."""

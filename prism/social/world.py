@@ -17,12 +17,13 @@ the round that has begun by then.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from itertools import compress
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ from prism.social.effects import ACTIONS_ON_POSTS
 from prism.social.field_source import FieldTables, reads_draw, reads_view
 from prism.social.hours import hour_at
 from prism.social.measured import Moment
-from prism.social.memory import Memory
+from prism.social.memory import InView, Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people import People
 from prism.social.population import Population
@@ -93,6 +94,20 @@ _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 _ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND}
 
 
+class Begun(NamedTuple):
+    """What updates need of the state before their wave.
+
+    Args:
+        kinds: the rows of their kinds; `SocialWorld._kind_row` has the columns.
+        changed: the people whose attributes change, if the chart changes any.
+        in_view: the posts in view, if people remember.
+    """
+
+    kinds: Ints
+    changed: Ints | None
+    in_view: InView | None
+
+
 class SocialWorld(World):
     """People's committed states, their sessions, and the network that they act on.
 
@@ -137,6 +152,8 @@ class SocialWorld(World):
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The probability of an original post, for each person, by its mean and exponent."""
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
+        self._begun: deque[Begun] = deque()
+        """Of the pieces of a wave that are not applied yet."""
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
         self.realised = Realised(self.network.state, self._names, config.simulation.tick_seconds)
@@ -345,30 +362,37 @@ class SocialWorld(World):
 
     def apply(self, update: Update[str | Draft]) -> None:
         """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
-        self.apply_all(Updates.of([update]))
+        one = Updates.of([update])
+        self.begin(one)
+        self.apply_all(one)
 
-    def apply_all(self, updates: Updates) -> None:
-        """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
-        state, tick = self.network.state, updates.tick
-        state.make_room(len(updates))
+    def begin(self, updates: Updates) -> None:
+        """Work out what the attributes of these people will be, and note what they have in view."""
         if updates.effects:
             self._intend(updates.effects)
         if updates.kinds is not self._latest[0] or len(updates.kinds) != self._latest[1]:
             rows = np.array([self._kind_row(*each) for each in updates.forms()], dtype=np.int64)
             self._latest = updates.kinds, len(rows), rows
         kinds = self._latest[2]
-        texts = self._texts(updates, kinds) if self.drafts else {}
-        changes: list[Event] = []
+        changed = in_view = None
         if self.changing.rows:
-            changes += self.changing.change(tick, updates.agents, kinds[updates.codes, CHANGE])
-        in_view = None if self.memory is None else self.memory.in_view(updates)
-        turn_kernel.apply(state.t, tick, updates.agents, updates.codes, kinds)
+            changed = self.changing.work_out(updates.tick, updates.agents, kinds[updates.codes, CHANGE])
+        if self.memory is not None:
+            in_view = self.memory.in_view(updates)
+        self._begun.append(Begun(kinds, changed, in_view))
+
+    def apply_all(self, updates: Updates) -> None:
+        """Commit the turns of a wave, carry out their effects in the order of agents, and plan what comes next."""
+        state, tick, begun = self.network.state, updates.tick, self._begun.popleft()
+        state.make_room(len(updates))
+        texts = self._texts(updates, begun.kinds) if self.drafts else {}
+        turn_kernel.apply(state.t, tick, updates.agents, updates.codes, begun.kinds)
         events, before = self.network.events, len(self.network.events)
         self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
-        if changes:
+        if begun.changed is not None and (changes := self.changing.change(tick, begun.changed)):
             events[before:] = sorted(changes + events[before:], key=attrgetter("agent"))  # each person's together
-        if self.memory is not None and in_view is not None:
-            self.memory.add(tick, events[before:], in_view)
+        if self.memory is not None and begun.in_view is not None:
+            self.memory.add(tick, events[before:], begun.in_view)
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import Any
 
 import msgspec
 import pytest
 
+from actors.runtime import engine
 from actors.runtime.compiled import Compiled
 from actors.runtime.simulation import Simulation
-from prism.agents.waves import Updates
 from prism.config import Config
 from prism.social.chart import social_behaviour, social_chart_text
 from prism.social.domain import SocialDomain
@@ -235,20 +234,14 @@ def outcome(settings: Settings, seed: int, way: str, *, at_once: bool = True) ->
 
     async def done() -> Simulation:
         run = simulation(settings, behaviour, way, seed)
-        world: Any = run.domain.world
-        if not at_once:
-            world.apply_all = partial(one_by_one, world.apply_all)
-        await run.run()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(engine, "AT_ONCE", engine.AT_ONCE if at_once else 1)
+            await run.run()
         assert isinstance(run.agents, Compiled) == (way == "compiled")
         return run
 
     run = run_scheduled(seed + len(way), done)
     return run.engine.digest.hexdigest(), run.domain.world.totals(), [*run.domain.world.columns()], run.guard_errors()
-
-
-def one_by_one(apply_all: Any, updates: Updates) -> None:
-    for update in updates:
-        apply_all(Updates.of([update]))
 
 
 def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(size: Size) -> None:
