@@ -39,6 +39,7 @@ MODULES: Final = (
     "prism.social.feed_kernel",
     "prism.social.turn_kernel",
     "prism.social.choice_kernel",
+    "prism.social.graph_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""
 WORTH_LOADING: Final = 150_000

@@ -22,6 +22,7 @@ from prism.config.graph_fit import block_ties, find_misfit
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
 from prism.rng import GraphRandom
+from prism.social.graph_kernel import friendships
 from prism.social.graph_library import load_igraph
 
 if TYPE_CHECKING:
@@ -196,10 +197,10 @@ def generate(config: GraphConfig, size: int, seed: int) -> FollowGraph:
     misfit = find_misfit(config, size)
     if misfit is not None:
         raise ConfigError("configuration", misfit.problem, key=misfit.keys[0])
+    if config.kind == "barabasi_albert":
+        return FollowGraph(size, *friendships(size, max(1, config.degree // 2), seed), mutual=True)
     with _drawing_from(seed):
-        if config.kind == "barabasi_albert":
-            made = load_igraph().Graph.Barabasi(n=size, m=max(1, config.degree // 2), directed=False)
-        elif config.kind == "power_law":
+        if config.kind == "power_law":
             made = _power_law(config, size)
         elif config.kind == "watts_strogatz":
             made = _watts_strogatz(config, size)

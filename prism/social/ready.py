@@ -19,6 +19,8 @@ from prism.social.tables import POST_COLUMNS
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
+_called: Final[list[bool]] = []
+"""Whether each kernel was called once."""
 
 
 def make_ready(person_ticks: int) -> None:
@@ -27,8 +29,9 @@ def make_ready(person_ticks: int) -> None:
     Each is called once in a world of two people, with arrays of the types that it will get.
     """
     _so_far[0] += person_ticks
-    if kernels.are_compiled() or not kernels.are_wanted(_so_far[0]):
+    if _called or not kernels.are_wanted(_so_far[0]):
         return
+    _called.append(True)
     kernels.compile_kernels()
     people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
     state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
