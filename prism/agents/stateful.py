@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from enum import StrEnum
 from numbers import Integral
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast
-
-from msgspec.structs import replace
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.errors import StatechartError
@@ -18,8 +17,10 @@ from prism.statechart.states import S
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-NO_HISTORY: Final[tuple[()]] = ()
-
+Moved: TypeAlias = tuple[S, S, str, int, dict[str, Any] | None]
+"""A change of state as an agent keeps it: before, after, the trigger, the tick and the context."""
+FAR_S = 1e11
+"""Simulated seconds from which on a tick may be after the last year of a calendar, which is 9999."""
 
 _DOCS: dict[str, str | None] = {}
 """`{property: its docstring}` of those that read a slot in C: a getter in C has none of its own."""
@@ -93,7 +94,7 @@ class StatefulAgent(Generic[S]):
         self._tick = tick
         self._entered = tick - ticks_in_state
         self._max_history_depth = max_history_depth
-        self._history: list[StateTransition[S]] | None = None
+        self._history: deque[Moved[S]] | None = None
 
     @property
     @_from_slot("_state")
@@ -144,12 +145,16 @@ class StatefulAgent(Generic[S]):
         self._check_is_free("max_history_depth")
         self._max_history_depth = whole("max_history_depth", value)
         if self._history is not None:
-            del self._history[: max(0, len(self._history) - self._max_history_depth)]
+            self._history = deque(self._history, self._max_history_depth)
 
     @property
     def state_history(self) -> list[StateTransition[S]]:
         """A copy of the latest transitions, oldest first, at most `max_history_depth`."""
-        return [_copied(record) for record in self._history or NO_HISTORY]
+        at = self.clock.at
+        return [
+            StateTransition(before, after, trigger, at(tick), None if context is None else _copy_of(context, {}))
+            for before, after, trigger, tick, context in self._history or ()
+        ]
 
     def enter(self, state: S, trigger: str, tick: int | None = None, context: Any = None) -> None:
         """Enter `state` at `tick`; None is the current tick.
@@ -171,7 +176,12 @@ class StatefulAgent(Generic[S]):
         elif type(tick) is not int or tick < 0:
             tick = whole("tick", tick)
         if self._max_history_depth and state is not before:
-            self._remember(StateTransition(before, state, trigger, self.clock.at(tick), self.remembered(context)))
+            is_named = type(trigger) is str and trigger and not trigger.isspace()
+            if not is_named or tick * self.clock.tick_seconds > FAR_S:
+                StateTransition(before, state, trigger, self.clock.at(tick))  # says what is wrong with it
+            if self._history is None:
+                self._history = deque(maxlen=self._max_history_depth)
+            self._history.append((before, state, trigger, tick, self.remembered(context)))
         self._state = state
         self._tick = self._entered = tick
 
@@ -201,13 +211,6 @@ class StatefulAgent(Generic[S]):
             "ticks_in_state": self.ticks_in_state,
             "state_history": [record.to_json() for record in self.state_history],
         }
-
-    def _remember(self, record: StateTransition[S]) -> None:
-        if self._history is None:
-            self._history = []
-        elif len(self._history) >= self._max_history_depth:
-            del self._history[0]
-        self._history.append(record)
 
     def _check_is_free(self, field: str) -> None:
         if self.running is not None:
@@ -246,11 +249,6 @@ def whole(name: str, value: object, *, least: int | None = 0) -> int:
     if least is not None and value < least:
         raise ValueError(f"{name} must be {'above 0' if least else '0 or more'}, got {int(value)}")
     return int(value)
-
-
-def _copied(record: StateTransition[S]) -> StateTransition[S]:
-    """Return the record with a context of its own, which no later change of the original reaches."""
-    return record if record.context is None else replace(record, context=_copy_of(record.context, {}))
 
 
 def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
