@@ -33,7 +33,7 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 """WebGL is drawn by the processor. A root user, as in a container, has no sandbox."""
 STEP_MS = 50
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 """The longest wait for anything on a page; the default of 30 s is no shorter than a hang."""
 
 

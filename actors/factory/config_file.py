@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.domains import entrust, is_own, located
-from actors.factory.input_files import input_paths, kept_inputs, locate_input, no_such_file, with_inputs_beside
+from actors.factory.input_files import kept_inputs, missing_inputs, with_inputs_beside
 from actors.factory.kept_inputs import note_places
 from actors.factory.own_domain import find_own_domain
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import PlacedConfig, load_interventions, load_placed_config
-from prism.errors import ConfigError, InputError, together
+from prism.errors import ConfigError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
 
@@ -56,7 +56,7 @@ def read_config(
     variables = os.environ if environment is None else environment
     placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
-    wrong = [*_archetype_errors(placed), *_missing_inputs(placed, config)]
+    wrong = [*_archetype_errors(placed), *missing_inputs(placed, config)]
     if wrong:
         raise together(wrong)
     if not _is_of_run(file.parent):
@@ -127,14 +127,6 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
     except ConfigError as error:
         for each in (error, *error.others):
             yield leaf.refuse(each.problem, str(each.key))
-
-
-def _missing_inputs(placed: PlacedConfig, config: Config) -> Iterator[InputError]:
-    """Yield the input files that are named and do not exist; those of a configuration with their directory in it."""
-    for key, name in input_paths(config).items():
-        leaf = placed.leaves.get(key.partition("[")[0])
-        if leaf is not None and not locate_input(name).exists():
-            yield InputError(leaf.source, f"{name}: {no_such_file(name)}", key=key, line=leaf.line)
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:

@@ -7,7 +7,7 @@ import hashlib
 import io
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -21,6 +21,7 @@ from actors.factory.graph_files import parse_graph
 from actors.factory.kept_inputs import is_kept, kept_sha256, place_of
 from actors.factory.shipped import find_shipped
 from prism.config import Config
+from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.social.hours import parse_hours
@@ -321,7 +322,19 @@ def replays_tape(config: Config) -> bool:
     return config.oracle.backend != "choice" and config.oracle.tape == "replay"
 
 
-def no_such_file(name: str) -> str:
+def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = ()) -> Iterator[InputError]:
+    """Yield the input files that are named and do not exist; those of a configuration with their directory in it.
+
+    Args:
+        but: names that are left out.
+    """
+    for key, name in input_paths(config).items():
+        leaf = placed.leaves.get(key.partition("[")[0])
+        if name not in but and leaf is not None and not locate_input(name).exists():
+            yield InputError(leaf.source, f"{name}: {_no_such_file(name)}", key=key, line=leaf.line)
+
+
+def _no_such_file(name: str) -> str:
     """Return the problem with an input file that is missing: where it was looked for."""
     if is_kept(name):
         return f"is missing: it was looked for in {place_of(name).parent}; {BRING_ALONG}"
@@ -333,7 +346,7 @@ def _read(name: str, bytes_max: int) -> bytes:
         with fitting_memory(name):
             return read_regular(locate_input(name), bytes_max)
     except FileNotFoundError:
-        raise InputError(name, no_such_file(name)) from None
+        raise InputError(name, _no_such_file(name)) from None
     except TooLargeError:
         raise
     except NotRegularError as error:

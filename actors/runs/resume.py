@@ -13,7 +13,7 @@ from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.factory.input_files import kept_inputs
+from actors.factory.input_files import kept_inputs, missing_inputs
 from actors.factory.kept_inputs import note_places
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
@@ -25,7 +25,8 @@ from actors.runs.execute import Run
 from actors.runs.inputs import Inputs, inputs_of, keep
 from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
-from prism.config import LENGTH_MAX, Config, load_config
+from prism.config import LENGTH_MAX, Config
+from prism.config.load import load_placed_config
 from prism.domain import Domain
 from prism.errors import ConfigError
 
@@ -269,7 +270,7 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
 
     Raises:
-        ConfigError: it is missing, or is not what PRISM wrote.
+        ConfigError: it is missing, is not what PRISM wrote, or names an input that is not kept and does not exist.
     """
     try:
         text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
@@ -277,6 +278,9 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    config = load_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
-    note_places(kept_inputs(config), path.parent)
-    return config
+    placed = load_placed_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    kept = kept_inputs(placed.config)
+    note_places(kept, path.parent)
+    for missing in missing_inputs(placed, placed.config, but=kept):
+        raise missing
+    return placed.config

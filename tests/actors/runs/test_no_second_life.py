@@ -186,7 +186,8 @@ def codes_of(member: object) -> list[CodeType]:
 
 @pytest.mark.slow
 def test_runs_use_every_class_of_the_specification(traced: Tracer) -> None:
-    assert sorted(kind.__name__ for kind in set(CLASSES) - traced.classes()) == []
+    made_when_read = {StateTransition}  # an agent keeps what its records are made of, and a run reads no history
+    assert sorted(kind.__name__ for kind in set(CLASSES) - traced.classes() - made_when_read) == []
 
 
 def test_what_no_run_calls_is_the_library_and_shown_in_an_example(traced: Tracer) -> None:
