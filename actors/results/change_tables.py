@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
+from actors.results.changes import tie_changes
 from actors.results.recorded_run import RecordedRun, RecordedTick
 from actors.results.rows import Rows
 from actors.results.schema import Value
@@ -19,8 +19,6 @@ Tie = tuple[int, int]
 class TieTables:
     """The rows of `ties` and `edges`: the ties at the start, and those that people and interventions make and end.
 
-    A change of a person holds from the next tick on, and that of an intervention from its tick on.
-
     Args:
         ties, edges: the rows; None for a table that is not wanted.
     """
@@ -31,23 +29,16 @@ class TieTables:
         self._run = run
         self._ties = ties
         self._edges = edges
-        self._changes: list[tuple[int, bool, Any, Any, bool]] = []
-        """From when on, whether it is followed, who and whom, and whether these are named as a configuration does."""
+        self._changes: list[TieChanged | Intervened] = []
 
     def take(self, tick: RecordedTick) -> None:
         """Take over the ties that change in a tick."""
         for message in tick.others:
-            if isinstance(message, TieChanged):
-                if self._ties is not None:
-                    of = message.agent, message.kind, message.whom, message.post
-                    self._ties.add(self._run.name, tick.tick, tick.time, *of)
-                if message.kind != "mute":
-                    follows = message.kind == "follow"
-                    self._changes.append((tick.tick + 1, follows, message.agent, message.whom, False))
-            elif isinstance(message, Intervened):
-                for key, follows in (("follow", True), ("unfollow", False)):
-                    for one, other in message.content.get(key) or ():
-                        self._changes.append((tick.tick, follows, one, other, True))
+            if isinstance(message, TieChanged) and self._ties is not None:
+                of = message.agent, message.kind, message.whom, message.post
+                self._ties.add(self._run.name, tick.tick, tick.time, *of)
+            if isinstance(message, TieChanged | Intervened):
+                self._changes.append(message)
 
     def finish(self, population: Population) -> None:
         """Add all times of ties, and count those of the end."""
@@ -56,8 +47,8 @@ class TieTables:
         later: dict[Tie, list[list[int | None]]] = {}
         """`{tie: its later times, each from its first tick until its end}`."""
         graph = population.graph
-        for tick, follows, one, other, is_named in self._changes:
-            tie = (population.number(one), population.number(other)) if is_named else (one, other)
+        for tick, one, other, follows in tie_changes(self._changes, population.number):
+            tie = one, other
             times = later.setdefault(tie, [])
             begins = graph.follows(*tie) and tie not in ended
             is_there = begins if not times else times[-1][1] is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 from anyio import to_thread
@@ -12,15 +11,13 @@ from actors.core.errors import RunDirectoryError
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header
 from actors.results.agent_path import chosen_agent
+from actors.results.changes import changes_in, tie_changes
 from actors.results.explained_post import ROUNDS_BEFORE, TURNS_KEPT, cause_of
 from actors.results.explanation import Cause, ExplainedTie, ExplainedTieChange
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
-from actors.runs.questions import decoded, messages_of
-from prism.events import Intervened, TieChanged
+from actors.runs.questions import messages_of
+from prism.events import TieChanged
 from prism.social.population import Population
-
-_INTERVENED, _TIE = 6, 9
-"""The tags of an intervention, and of a tie that a person has changed."""
 
 
 async def explain_tie(
@@ -68,22 +65,14 @@ def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list
     _, offset = read_header(disk)
     found: list[TieChanged | ExplainedTieChange] = []
     for _, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
-        for encoded in messages:
-            if encoded[1] not in (_INTERVENED, _TIE):
+        for message in changes_in(messages):
+            if isinstance(message, TieChanged):
+                found += [message] if (message.agent, message.whom) == (agent, whom) else []
                 continue
-            message = decoded(encoded)
-            if isinstance(message, TieChanged) and (message.agent, message.whom) == (agent, whom):
-                found.append(message)
-            elif isinstance(message, Intervened):
-                found += _from_outside(message, people, (agent, whom))
+            for tick, one, other, follows in tie_changes([message], people.number):
+                if (one, other) == (agent, whom):
+                    found.append(ExplainedTieChange(tick=tick, kind="follow" if follows else "unfollow"))
     return found
-
-
-def _from_outside(done: Intervened, people: Population, tie: tuple[int, int]) -> Iterator[ExplainedTieChange]:
-    """Yield what an intervention does to a tie."""
-    for kind in ("follow", "unfollow"):
-        if any((people.number(one), people.number(other)) == tie for one, other in done.content.get(kind) or ()):
-            yield ExplainedTieChange(tick=done.tick, kind=kind)
 
 
 async def _causes(run: OpenRun, changes: list[TieChanged], on_begin: OnBegin) -> dict[tuple[int, str], Cause]:

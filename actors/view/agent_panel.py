@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_answers
+from actors.results.changes import Changed, changes_in, tie_changes
 from actors.runs.questions import decoded
 from actors.view.record import Record, decode_frame
 from actors.view.viewed_run import ViewedRun
@@ -150,11 +151,6 @@ def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPane
     )
 
 
-Changed = TieChanged | AttributeSet | Intervened
-_CHANGED: Final = (6, 9, 10)
-"""The tags of interventions, ties and attributes that have changed."""
-
-
 def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Changed]:
     """Return what concerns an agent's ties and attributes from the start on, if any can change: in order."""
     opened = run.opened
@@ -166,12 +162,8 @@ def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Chan
         return []
     found: list[Changed] = []
     for frame in record.frames(0, last):
-        for encoded in map(bytes, _raw(frame.payload)[1]):
-            if encoded[1] not in _CHANGED:
-                continue
-            message = decoded(encoded)
-            if isinstance(message, Changed) and _concerns(message, agent):
-                found.append(message)
+        changes = changes_in(map(bytes, _raw(frame.payload)[1]))
+        found += [message for message in changes if _concerns(message, agent)]
     return found
 
 
@@ -188,23 +180,12 @@ def _ties(population: Population | None, changed: Sequence[Changed], agent: int)
         return [], 0
     following = {*population.graph.following(agent).tolist()}
     followers = {*population.graph.followers(agent).tolist()}
-    for one, other, follows in _tie_changes(population, changed):
+    for _, one, other, follows in tie_changes(changed, population.number):
         if one == agent:
             (following.add if follows else following.discard)(other)
         if other == agent:
             (followers.add if follows else followers.discard)(one)
     return sorted(following), len(followers)
-
-
-def _tie_changes(population: Population, changed: Sequence[Changed]) -> Iterator[tuple[int, int, bool]]:
-    """Yield who follows whom from then on, or does no more."""
-    for each in changed:
-        if isinstance(each, TieChanged) and each.kind != "mute":
-            yield each.agent, each.whom, each.kind == "follow"
-        elif isinstance(each, Intervened):
-            for kind in ("follow", "unfollow"):
-                for one, other in each.content.get(kind) or ():
-                    yield population.number(one), population.number(other), kind == "follow"
 
 
 def _messages(record: Record, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:

@@ -1,0 +1,59 @@
+"""What people and interventions change of ties and attributes, as a journal tells it: its only reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from actors.runs.questions import decoded
+from prism.events import AttributeSet, Intervened, TieChanged
+
+Changed = TieChanged | AttributeSet | Intervened
+"""A message that may change a tie or an attribute."""
+_TAGS: Final = (6, 9, 10)
+"""The tags of interventions, ties and attributes: of other messages no more is read."""
+
+
+class TieChange(NamedTuple):
+    """A tie that is made or ended.
+
+    Args:
+        tick: the first tick in which it is so.
+        one: the follower; other: the person who is followed.
+        follows: whether it is made.
+    """
+
+    tick: int
+    one: int
+    other: int
+    follows: bool
+
+
+def changes_in(messages: Iterable[bytes]) -> Iterator[Changed]:
+    """Yield those of a tick's messages, as they were encoded, that may change a tie or an attribute.
+
+    Raises:
+        JournalError: one of them cannot be read.
+    """
+    for encoded in messages:
+        if encoded[1] in _TAGS:
+            message = decoded(encoded)
+            if isinstance(message, Changed):
+                yield message
+
+
+def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> Iterator[TieChange]:
+    """Yield the ties that messages make and end, in order. A mute changes no tie.
+
+    A change of a person holds from the next tick on, and that of an intervention from its tick on.
+
+    Args:
+        number: returns the number of a person whom an intervention names.
+    """
+    for each in messages:
+        if isinstance(each, TieChanged) and each.kind != "mute":
+            yield TieChange(each.tick + 1, each.agent, each.whom, each.kind == "follow")
+        elif isinstance(each, Intervened):
+            for kind in ("follow", "unfollow"):
+                for one, other in each.content.get(kind) or ():
+                    yield TieChange(each.tick, number(one), number(other), kind == "follow")
