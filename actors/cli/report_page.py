@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
-import msgspec
 from rich.progress import BarColumn, Progress, TextColumn
 
 from actors.cli.options import PackedOrDirectory
@@ -18,11 +17,10 @@ from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole, echo
 from actors.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
-from actors.results.audience import audience_of
 from actors.results.observed import ECONOMY
 from actors.results.real_figures import Real, read_real
 from actors.results.run_groups import groups_of
-from actors.results.run_record import RunRecord, read_run
+from actors.results.run_record import RunRecord, read_run, with_people
 from prism.config import Config
 from prism.errors import InputError
 
@@ -123,14 +121,13 @@ def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
     shown = {group.first.label for group in groups_of(runs)[0]}
-    return [_with_audience(run, progress) if run.label in shown and domains == ["social"] else run for run in runs]
+    return [_with_people(run, progress) if run.label in shown and domains == ["social"] else run for run in runs]
 
 
-def _with_audience(run: RunRecord, progress: Progress) -> RunRecord:
-    """Return a record with the people of the run."""
+def _with_people(run: RunRecord, progress: Progress) -> RunRecord:
+    """Return a record with the people of the run, and what they change."""
     task = progress.add_task(f"people of {run.label}", total=None)
-    audience = audience_of(run.config, lambda step: progress.update(task, description=f"{run.label}: {step}"))
-    return msgspec.structs.replace(run, audience=audience)
+    return with_people(run, lambda step: progress.update(task, description=f"{run.label}: {step}"))
 
 
 def _real(files: Sequence[str], config: Config) -> Real:

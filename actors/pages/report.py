@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from actors.pages.answer import lead_of
+from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.document import Section, document, figures, grid, missing
@@ -72,7 +73,7 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
     if len(groups) == 1 and len(groups[0].runs) == 1:
         if first.summary is None or not first.summary.in_words:
             return None
-        told = Answer(finding="described", text=" ".join(first.summary.in_words))
+        told = Answer(finding="described", text=" ".join([*attributes_in_words(first)[:1], *first.summary.in_words]))
         return lead_of([told], str(made_of([read_beside(first.path, ())])))
     sides = {}
     for place, group in enumerate(groups):
@@ -148,7 +149,7 @@ def _sections(
     makers: list[Callable[[], Section | None]] = [
         lambda: _glance(runs, groups, differences),
         lambda: _cascades(groups, real),
-        lambda: _measures(groups),
+        lambda: _people(groups),
         lambda: _economy(groups, real),
         lambda: _world(groups),
         lambda: _states(groups),
@@ -319,12 +320,25 @@ def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
     return Section("economy", "The economy", parts)
 
 
-def _measures(groups: Sequence[RunGroup]) -> Section | None:
-    if not groups[0].first.config.population.measures:
+def _people(groups: Sequence[RunGroup]) -> Section | None:
+    """Return what people change, and the measures of people and their ties."""
+    has_measures = bool(groups[0].first.config.population.measures)
+    shown = groups[:DETAILED_MAX]
+    is_alone = sum(len(group.runs) for group in groups) == 1
+    charts = [chart for group in shown for chart in attribute_charts(group, is_alone=is_alone)]
+    if not charts and not has_measures:
         return None
-    chart = measures_chart(groups)
-    nothing = "Fewer than two rounds were run, or not all runs have the measures of the first one."
-    return Section("measures", "People and ties", [grid([chart], "measures") if chart else missing(nothing)])
+    parts: list[Node] = []
+    for group in shown:
+        named = [] if is_alone else [tag("span", f"{group.label or group.first.label}: ", class_="quiet")]
+        parts.extend(tag("p", *named, told) for told in attributes_in_words(group.first))
+    if charts:
+        parts += [grid(charts, "attributes"), *_only_first(groups, "Pictures of attributes")]
+    if has_measures:
+        chart = measures_chart(groups)
+        nothing = "Fewer than two rounds were run, or not all runs have the measures of the first one."
+        parts.append(grid([chart], "measures") if chart else missing(nothing))
+    return Section("people", "People and ties", parts)
 
 
 def _world(groups: Sequence[RunGroup]) -> Section | None:

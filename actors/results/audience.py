@@ -1,12 +1,13 @@
-"""The people of a social run: their names, and how many followed each of them at the start."""
+"""The people of a social run at the start: their names, how many followed each of them, and their attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from actors.factory.input_files import load_population
 from prism.config import Config
+from prism.config.attributes import Value
 from prism.errors import PrismError
 from prism.social.population import ignore_step
 
@@ -17,17 +18,29 @@ class Audience(NamedTuple):
     Args:
         names: their names.
         followers: how many followed each of them at the start.
+        attributes: `{attribute: its value of each of them at the start}` of those that were asked for.
     """
 
     names: tuple[str, ...]
     followers: tuple[int, ...]
+    attributes: Mapping[str, tuple[Value, ...]]
 
 
-def audience_of(config: Config, on_step: Callable[[str], None] = ignore_step) -> Audience | str:
-    """Return the people of a configuration; the reason, if their files can no longer be read."""
+def audience_of(
+    config: Config, attributes: Iterable[str], on_step: Callable[[str], None] = ignore_step
+) -> Audience | str:
+    """Return the people of a configuration; the reason, if their files can no longer be read.
+
+    Args:
+        attributes: those whose values are wanted, in the order of the configuration; others than declared are left out.
+        on_step: called with the next step, in words.
+    """
     try:
         population, _ = load_population(config.population, config.simulation.seed, on_step)
     except PrismError as error:
         return str(error)
     names = tuple(persona.name for persona in population.personas)
-    return Audience(names, tuple(int(count) for count in population.graph.follower_counts()))
+    followers = tuple(int(count) for count in population.graph.follower_counts())
+    wanted = [name for name in config.population.attributes if name in {*attributes}]
+    values = {name: tuple(persona.attributes[name] for persona in population.personas) for name in wanted}
+    return Audience(names, followers, values)

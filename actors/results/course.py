@@ -17,7 +17,7 @@ from actors.persistence.journal import JOURNAL, Header, answers_of, journal_fram
 from actors.results.chart_activity import ActivityCounter, Step
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE, Question, Update
 from prism.drawing import Activity
-from prism.events import FeedShown, Intervened, PostEvent
+from prism.events import AttributeSet, FeedShown, Intervened, PostEvent
 
 POINTS_MAX = 200
 """The most points of a line over time."""
@@ -56,6 +56,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
             to whom a feed showed a post of the cascade; empty unless feeds were recorded.
         engaged: by root, the people who liked, answered or reshared something of the cascade, but for its author.
         interventions: `(tick, kind)` of each.
+        attributes_changed: the attributes that people have changed.
     """
 
     header: Header
@@ -78,6 +79,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     engaged: dict[int, set[int]]
     activity_ticks: list[int]
     interventions: list[tuple[int, str]]
+    attributes_changed: set[str]
 
     @property
     def turns(self) -> int:
@@ -148,6 +150,7 @@ class _Reader:
         self.engaged: defaultdict[int, set[int]] = defaultdict(set)
         self.acted: list[int] = []
         self.interventions: list[tuple[int, str]] = []
+        self.attributes_changed: set[str] = set()
 
     def add(self, messages: Iterable[Message]) -> None:
         """Count the messages of the next tick."""
@@ -161,9 +164,15 @@ class _Reader:
             elif isinstance(message, FeedShown):
                 for post in message.posts:
                     self.shown[self.roots.get(post, post)].add(message.agent)
-            elif isinstance(message, Intervened):
-                self.interventions.append((message.tick, message.kind))
+            else:
+                self._add_change(message)
         self._end_tick()
+
+    def _add_change(self, message: Message) -> None:
+        if isinstance(message, Intervened):
+            self.interventions.append((message.tick, message.kind))
+        elif isinstance(message, AttributeSet):
+            self.attributes_changed.add(message.name)
 
     def _add_update(self, update: Update[Any]) -> None:
         source = str(update.source)
@@ -232,4 +241,5 @@ class _Reader:
             engaged=dict(self.engaged),
             activity_ticks=self.acted,
             interventions=self.interventions,
+            attributes_changed=self.attributes_changed,
         )

@@ -13,8 +13,9 @@ from actors.core.frames import Damage
 from actors.factory.domains import chart_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_records
-from actors.results.audience import Audience
+from actors.results.audience import Audience, audience_of
 from actors.results.course import Course, point_ticks, read_course
+from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.listing import ListedRun, RunStatus, list_run, refuse_backtest
@@ -58,6 +59,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         chart: the chart with what the run did on it; None if it cannot be read, for the reason in `chart_problem`.
         shadow: what `prism shadow` has found; None if nobody has asked.
         audience: the people of a social run; the reason, if they cannot be read again; None if nobody has asked.
+        attributes: those that people change, over the rounds, if somebody has asked for the people.
     """
 
     label: str
@@ -72,6 +74,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     chart_problem: str
     shadow: ShadowSummary | None = None
     audience: Audience | str | None = None
+    attributes: tuple[AttributeCourse, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -122,6 +125,26 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         chart_problem=problem,
         shadow=read_shadow(directory, listed.digest),
     )
+
+
+def with_people(run: RunRecord, on_step: Callable[[str], None] = lambda _: None) -> RunRecord:
+    """Return the record of a social run with its people, and with the attributes that they change.
+
+    If they change any, it reads the journal again.
+
+    Args:
+        on_step: called with the next step, in words.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    changed = run.course.attributes_changed
+    audience = audience_of(run.config, changed, on_step)
+    attributes: tuple[AttributeCourse, ...] = ()
+    if changed and isinstance(audience, Audience):
+        on_step("attributes over the rounds")
+        attributes = read_distributions(run.path, run.config, audience.attributes, run.course.ticks)
+    return msgspec.structs.replace(run, audience=audience, attributes=attributes)
 
 
 def feed_of_run(run: RunRecord) -> Feed:

@@ -143,6 +143,12 @@ def report_states(studio: Studio) -> None:
     studio.shoot("report-states", studio.report("one", _social(studio)), part="#states .charts >> nth=0")
 
 
+def report_attribute(studio: Studio) -> None:
+    """Opinions over the rounds."""
+    page = studio.report("opinions", studio.run("opinions", ROOT / "configs" / "opinions.yaml"))
+    studio.shoot("report-attribute", page, part="#people .charts >> nth=0")
+
+
 def report_cascades(studio: Studio) -> None:
     """The cascades of two feeds, dark."""
     studio.shoot("report-cascades", _two_feeds(studio), part="#cascades", height=1500, scheme="dark")
@@ -214,6 +220,7 @@ SCENES: dict[str, Callable[[Studio], None]] = {
     for scene in (
         report_top,
         report_states,
+        report_attribute,
         report_cascades,
         report_economy,
         report_own_chart,

@@ -1,0 +1,173 @@
+"""The attributes that people change, over the rounds of a run: who thinks what, from the start to the last round."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_header
+from actors.results.changes import changes_in
+from actors.runs.questions import messages_of
+from prism.config import Config
+from prism.config.attributes import AttributeConfig, Value
+from prism.events import AttributeSet
+from prism.social.measures import Floats, bimodality, variance
+
+ROUNDS_MAX: Final = 60
+"""The most rounds whose ends are kept: of a longer run they are evenly chosen, and the last one."""
+VALUES_MAX: Final = 1001
+"""The most values that are kept of a moment: of more people they are evenly chosen by rank."""
+
+
+class Cluster(NamedTuple):
+    """The people on one side of the mean: how many they are, and their median."""
+
+    people: int
+    median: float
+
+
+class Moment(NamedTuple):
+    """A number of everybody at the end of a round.
+
+    Args:
+        values: ascending, of shape (people,) or (VALUES_MAX,).
+        mean: over all people; spread: the standard deviation.
+        bimodality: as `prism.social.measures.bimodality` has it.
+        sides: the people below the mean, and the others.
+    """
+
+    values: Floats
+    mean: float
+    spread: float
+    bimodality: float
+    sides: tuple[Cluster, Cluster]
+
+
+class NumberCourse(NamedTuple):
+    """A number of people over the rounds.
+
+    Args:
+        name: the attribute; is_whole: whether it is an int.
+        low, high: its declared ends, or else the least and the largest value.
+        rounds: ascending; 0 is the start, 1 the end of the first round.
+        moments: at the end of each of them.
+    """
+
+    name: str
+    is_whole: bool
+    low: float
+    high: float
+    rounds: list[int]
+    moments: list[Moment]
+
+
+class ValueCourse(NamedTuple):
+    """A text or a truth value of people over the rounds.
+
+    Args:
+        name: the attribute.
+        rounds: as of `NumberCourse`.
+        shares: the share of people with each value: of all values at any of these rounds, 0 to 1.
+    """
+
+    name: str
+    rounds: list[int]
+    shares: list[dict[str, float]]
+
+
+AttributeCourse = NumberCourse | ValueCourse
+
+
+def read_distributions(
+    path: Path,
+    config: Config,
+    drawn: Mapping[str, Sequence[Value]],
+    ticks: int,
+) -> tuple[AttributeCourse, ...]:
+    """Return the attributes that differ at the ends of rounds, in their order. It reads the journal once.
+
+    Args:
+        path: the run's directory.
+        drawn: the values at the start of those that people change.
+        ticks: whole ticks of the run; rounds that are not whole are left out.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    length = config.simulation.ticks_per_round
+    last = ticks // length
+    kept = {*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last}
+    columns = {name: _Column(name, config.population.attributes[name], values) for name, values in drawn.items()}
+    disk = RealDisk(path)
+    _, offset = read_header(disk)
+    for tick, messages in enumerate(islice(messages_of(disk, offset, 0), last * length), start=1):
+        for change in changes_in(messages):
+            if isinstance(change, AttributeSet) and change.name in columns:
+                columns[change.name].values[change.agent] = change.value
+        if tick % length == 0 and tick // length in kept:
+            for column in columns.values():
+                column.keep()
+    return tuple(column.course(sorted(kept)) for column in columns.values() if column.differs)
+
+
+class _Column:
+    """An attribute of everybody while a journal is read.
+
+    Args:
+        values: at the start.
+    """
+
+    def __init__(self, name: str, declared: AttributeConfig, values: Sequence[Value]) -> None:
+        self._name, self._declared = name, declared
+        self._is_number = declared.type in ("float", "int")
+        self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)
+        self._first = self.values.copy()
+        self.differs = False
+        """Whether somebody had another value than at the start, at one of the moments."""
+        self._moments: list[Moment] = []
+        self._counts: list[Counter[str]] = []
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep what the values are like at this moment."""
+        self.differs = self.differs or bool((self.values != self._first).any())
+        if self._is_number:
+            self._moments.append(moment_of(self.values))
+        else:
+            self._counts.append(Counter(map(_text, self.values)))
+
+    def course(self, rounds: list[int]) -> AttributeCourse:
+        """Return the attribute over the rounds."""
+        if not self._is_number:
+            every = dict.fromkeys(text for counted in self._counts for text in counted)
+            shares = [{text: counted[text] / counted.total() for text in every} for counted in self._counts]
+            return ValueCourse(self._name, rounds, shares)
+        declared, moments = self._declared, self._moments
+        low = min(each.values[0] for each in moments) if declared.min is None else declared.min
+        high = max(each.values[-1] for each in moments) if declared.max is None else declared.max
+        return NumberCourse(self._name, declared.type == "int", float(low), float(high), rounds, moments)
+
+
+def moment_of(values: Floats) -> Moment:
+    """Return what a number of everybody is like.
+
+    Args:
+        values: of shape (people,), in any order.
+    """
+    mean = float(values.mean())
+    is_below = values < mean
+    sides = [values[is_below], values[~is_below]]
+    ranks = np.linspace(0, len(values) - 1, min(len(values), VALUES_MAX)).round().astype(np.int64)
+    below, above = (Cluster(len(side), float(np.median(side)) if len(side) else mean) for side in sides)
+    return Moment(np.sort(values)[ranks], mean, float(np.sqrt(variance(values))), bimodality(values), (below, above))
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else "true" if value else "false"
