@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, cast
 import msgspec
 
 from prism.expressions.fields import Field
-from prism.expressions.intervals import Interval, interval, whole
+from prism.expressions.intervals import Box, Interval, Members, Truth, Words, interval, whole
 from prism.expressions.source import compiled
 from prism.expressions.tree import (
     MIRRORED,
@@ -286,6 +286,11 @@ class _Searching:
         whole_text = And(tuple(wanted)) if len(wanted) > 1 else wanted[0] if wanted else Flag(True)
         readers = {name: _from_mapping(name) for name in self._formulas.fields}
         self._holds = compiled(Expression(text="", root=whole_text, kind="bool"), readers)
+        read = {node.field.name for number in self._numbers for node in walk(number) if isinstance(node, Read)}
+        self._discrete_in_numbers = tuple(
+            field for field in self._formulas.fields.values() if field.name in read - {*self._fields}
+        )
+        """The texts and truth values on which numbers depend, by an `if`."""
         self._start = {name: cast("Interval", whole(field)) for name, field in self._fields.items()}
 
     def result(self, boxes: int) -> Search:
@@ -337,7 +342,7 @@ class _Searching:
         box = dict(state.box)
         bounds: _Bounds = []
         for _ in range(len(self._numbers) + 2):
-            before, bounds = bounds, [interval(node, box) for node in self._numbers]
+            before, bounds = bounds, self._bounds(box, state)
             if bounds == before:
                 break
             for (left, right), is_less in state.order.items():
@@ -348,6 +353,11 @@ class _Searching:
                 if _is_empty(bounds[left]) or _is_empty(bounds[right]):
                     return None
         return box, bounds
+
+    def _bounds(self, box: Mapping[str, Box], state: _State) -> _Bounds:
+        """Return the bounds of all numbers in a box, with what is known of texts and truth values."""
+        discrete = {field.name: _box_of(field, state.values) for field in self._discrete_in_numbers}
+        return [interval(node, {**box, **discrete} if discrete else box) for node in self._numbers]
 
     def _narrow(self, place: int, to: Interval, box: dict[str, Interval], bounds: _Bounds) -> None:
         low, high, has_nan = bounds[place]
@@ -415,14 +425,19 @@ class _Searching:
 
     def _halves(self, state: _State) -> Iterator[_State]:
         """Yield the two halves of a state, divided where its relations leave the most open; none for a point."""
-        bounds = [interval(node, state.box) for node in self._numbers]  # without what the relations were taken to be
+        bounds = self._bounds(state.box, state)  # without what the relations were taken to be
         open_pairs = [
             pair for pair, known in state.known.items() if _apart(bounds[pair[0]], bounds[pair[1]]) != {known}
         ]
         places = {place for pair in open_pairs for place in pair if not self._is_simple[place]}
         nodes = chain.from_iterable(walk(self._numbers[place]) for place in sorted(places))
         names = dict.fromkeys(node.field.name for node in nodes if isinstance(node, Read))
-        wide = [name for name in names if state.box[name].low < state.box[name].high]
+        for variable, values in state.values.items():
+            if variable[0] in names and len(values) > 1:
+                first = frozenset(sorted(values, key=str)[:1])
+                yield from (state._replace(values={**state.values, variable: part}) for part in (first, values - first))
+                return
+        wide = [name for name in names if name in state.box and state.box[name].low < state.box[name].high]
         if not wide:
             return
         name = max(wide, key=lambda each: _width(state.box[each]) / (_width(self._start[each]) or 1.0))
@@ -466,6 +481,18 @@ class _Searching:
             else:
                 found[name] = min(values) if kind == "bool" else min(values, key=str)
         return found
+
+
+def _box_of(field: Field, values: Mapping[_Variable, _Values]) -> Box:
+    """Return the possible values of a text, of texts or of a truth value as a box."""
+    if field.kind == "texts":
+        texts = {text: found for (name, text), found in values.items() if name == field.name}
+        sides = (frozenset(text for text, found in texts.items() if found == side) for side in (_TRUE, _FALSE))
+        return Members(*sides)
+    found = values[field.name, ""]
+    if field.kind == "bool":
+        return Truth((True in found) * 1 + (False in found) * 2)
+    return Words(tuple(sorted(map(str, found))))
 
 
 def _from_mapping(name: str) -> Callable[[Any, Any], Any]:

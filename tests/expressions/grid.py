@@ -53,6 +53,9 @@ numbers = st.recursive(
         st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(lambda parts: f"({' '.join(parts)})"),
         st.tuples(st.sampled_from(["min", "max"]), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
         inner.map(lambda part: f"abs({part})"),
+        st.tuples(st.sampled_from(["on", "state == mood", "state in tags", "mood != 'z'"]), inner, inner).map(
+            lambda p: f"if({p[0]}, {p[1]}, {p[2]})"
+        ),
     ),
     max_leaves=3,
 )

@@ -62,6 +62,8 @@ def search(holds: str, fails: str = "", boxes: int = BOXES_MAX) -> Search:
         ("city == home; home == work; city != work", ""),
         ("city in places; city == 'rome'; 'rome' not in places", ""),
         ("city == 'rome' and city == 'oslo'", ""),
+        ("if(city == home, low, 1) < 0.5; city == home; low > 0.5", ""),
+        ("if('rome' in places, low / 4, high) > 0.5; 'rome' in places", ""),
     ],
 )
 def test_what_is_impossible_is_proved(holds: str, fails: str) -> None:
@@ -83,6 +85,8 @@ def test_what_is_impossible_is_proved(holds: str, fails: str) -> None:
         ("n / low > 100", "", None),
         ("city != 'rome'; home != 'rome'; city != home; work == home", "", None),
         ("city not in places; 'rome' in places", "", None),
+        ("if(city == home, 0, 1) == 1; if(home == work, 0, 1) == 1; if('rome' in places, 1, 0) == 1", "", None),
+        ("if(city == 'rome', low, 2 * middle) > 1.5", "", None),
     ],
 )
 def test_what_is_possible_is_shown_by_values(holds: str, fails: str, values: dict[str, Any] | None) -> None:
