@@ -29,7 +29,7 @@ from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
 FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
 YAML = "yaml"
 SUFFIXES = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".scxml": "scxml", ".yaml": YAML}
-NOTICES = frozenset({FindingKind.GAP, FindingKind.UNDECIDED})
+NOTICES = frozenset({FindingKind.GAP, FindingKind.ALWAYS_SET, FindingKind.UNDECIDED})
 """Findings that need not be faults."""
 RUN_PATH = PackedOrDirectory()
 
@@ -142,7 +142,8 @@ def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any])
     """Print what the linter finds. Rows that wait until a guard holds are gaps on purpose, so a gap is no fault."""
     if isinstance(behaviour, Behaviour):
         delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
-        found = [*lint(behaviour.chart, assume=behaviour.assumed, delays=delays), *long_delays(config, behaviour)]
+        found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays, changes=behaviour.changes)
+        found += long_delays(config, behaviour)
     else:
         found = lint(behaviour)
     notices = sum(each.kind in NOTICES for each in found)

@@ -12,9 +12,12 @@ shown by values, and its absence is a proof. Where the search reaches its limit,
 | gap | for some values no row is enabled, so the trigger does nothing |
 | overlap | for some values two rows are enabled, and neither list order nor the oracle was asked for |
 | no_choice | the row asks the oracle, which has one option at most, or only ways into traps |
+| never_set | the row never sets the attribute: its `when` is never true, or its value never is one |
+| clipped | the value that the row sets is never within the attribute's range |
+| always_set | the `when` of the attribute is always true, so it says nothing |
 | delay | the delay of a state ends with a trigger that does nothing there |
 | too_long | the end of the round cuts the delay of a state short; only who knows the rounds can find it |
-| undecided | a shadowed row, a gap or an overlap is possible; the search has reached its limit |
+| undecided | one of these is possible; the search has reached its limit |
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum, unique
 from itertools import combinations
-from typing import Any, Generic
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple
 
 import msgspec
 
 from prism.expressions import BOXES_MAX, Expression, Search, expression_of, find
+from prism.expressions.tree import Comparison, Node, Number, Ordering
+from prism.statechart.behaviour import Change
 from prism.statechart.statechart import Statechart
 from prism.statechart.states import S
 from prism.statechart.transitions import Transition
@@ -44,7 +50,14 @@ class FindingKind(StrEnum):
     GAP = "gap"
     OVERLAP = "overlap"
     NO_CHOICE = "no_choice"
+    NEVER_SET = "never_set"
+    CLIPPED = "clipped"
+    ALWAYS_SET = "always_set"
     UNDECIDED = "undecided"
+
+
+Changes = Mapping[str, Mapping[tuple[str, str], tuple[Change, ...]]]
+"""`{trigger: {(state before, state after): the attributes that such rows set}}`."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +90,7 @@ def lint(
     *,
     assume: Sequence[Expression] = (),
     delays: Mapping[S, str] | None = None,
+    changes: Changes = MappingProxyType({}),
     boxes: int = BOXES_MAX,
 ) -> list[Finding]:
     """Return the faults of a chart, in the order of its states, of their triggers, and of their rows.
@@ -86,9 +100,10 @@ def lint(
         assume: what always holds between fields, such as `agent.low_threshold <= agent.high_threshold`: what could only
             happen otherwise is no fault.
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
+        changes: the attributes that rows set, as `Behaviour.changes` has them.
         boxes: the limit on the work for each question: the number of boxes that a search looks at.
     """
-    return _Linting(chart, assume, delays or {}, boxes).findings()
+    return _Linting(chart, assume, delays or {}, changes, boxes).findings()
 
 
 def rendered(findings: Sequence[Finding]) -> str:
@@ -119,7 +134,14 @@ class _Group(Generic[S]):
 
     def search(self, holds: Sequence[Transition[S]], fails: Sequence[Transition[S]] = ()) -> Search:
         """Search for values that enable all of `holds` and none of `fails`. Rows with other guards are left out."""
-        true, false = ([self._guards[id(row)] for row in rows if self.knows(row)] for rows in (holds, fails))
+        return self.find(self.guards(holds), self.guards(fails))
+
+    def guards(self, rows: Sequence[Transition[S]]) -> list[Expression]:
+        """Return the guards of these rows; others than expressions are left out."""
+        return [self._guards[id(row)] for row in rows if self.knows(row)]
+
+    def find(self, true: Sequence[Expression], false: Sequence[Expression] = ()) -> Search:
+        """Search for values with which all of `true` hold and none of `false`, among those that may be assumed."""
         names = tuple(dict.fromkeys(name for guard in (*true, *false) for name in guard.fields))
         found = find([*true, *self._assumed(names)], false, boxes=self._boxes)
         if found.values is None:
@@ -176,9 +198,17 @@ class _Group(Generic[S]):
 class _Linting(Generic[S]):
     """The linting of one chart."""
 
-    def __init__(self, chart: Statechart[S], assume: Sequence[Expression], delays: Mapping[S, str], boxes: int) -> None:
+    def __init__(
+        self,
+        chart: Statechart[S],
+        assume: Sequence[Expression],
+        delays: Mapping[S, str],
+        changes: Changes,
+        boxes: int,
+    ) -> None:
         self._chart = chart
         self._delays = delays
+        self._changes = changes
         self._boxes = boxes
         self._states = [state for state in type(chart.initial) if state in chart.states]
         self._groups: dict[S, dict[str, _Group[S]]] = {
@@ -211,6 +241,7 @@ class _Linting(Generic[S]):
 
     def _of_group(self, group: _Group[S]) -> list[Finding]:
         found = [*self._shadowed(group), *self._gaps(group), *self._overlaps(group), *self._choices(group)]
+        found += self._sets(group)
         order = list(FindingKind)
         return sorted(found, key=lambda finding: order.index(finding.kind))
 
@@ -320,9 +351,121 @@ class _Linting(Generic[S]):
                 message = f"{_told(row)} asks the oracle, and no state that it can choose is ever left again"
                 yield _finding(FindingKind.NO_CHOICE, [row], message)
 
+    # Attributes
+
+    def _sets(self, group: _Group[S]) -> Iterator[Finding]:
+        by_ends = self._changes.get(group.rows[0].trigger, {})
+        for target in dict.fromkeys(row.target for row in group.rows if row.target is not None):
+            rows = [row for row in group.rows if row.target == target and not group.is_dead(row)]
+            for change in by_ends.get((group.rows[0].source, target), ()) if rows else ():
+                yield from self._of_change(change, rows, _Taken(group, rows, change))
+
+    def _of_change(self, change: Change, rows: Sequence[Transition[S]], taken: _Taken[S]) -> Iterator[Finding]:
+        when = [] if change.when is None else [change.when]
+        is_met = taken.search(when)
+        if when and is_met.is_impossible:
+            message = f"{change.name} is never set: its condition is never true ({change.when})"
+            yield _finding(FindingKind.NEVER_SET, rows, message)
+            return
+        if when and not is_met.is_decided:
+            yield self._undecided(rows, f"the condition of {change.name} is ever true")
+        if when and not (_reads_view(when[0]) and not _reads_view(change.to)):
+            # A condition that reads a post is false where none is in view, so it says something beside a value that
+            # reads none.
+            is_missed = taken.search([], when)
+            if is_missed.is_impossible:
+                message = f"the condition of {change.name} is always true, so it can go ({change.when})"
+                yield _finding(FindingKind.ALWAYS_SET, rows, message)
+            elif not is_missed.is_decided:
+                yield self._undecided(rows, f"the condition of {change.name} is always true")
+        if change.field.is_number:
+            yield from self._of_value(change, rows, taken, when)
+
+    def _of_value(
+        self, change: Change, rows: Sequence[Transition[S]], taken: _Taken[S], when: Sequence[Expression]
+    ) -> Iterator[Finding]:
+        low, high = (Number(float(bound)) for bound in change.field.bounds)
+        inside = taken.search([*when, _compared(low, "<=", change.to.root, "<=", high)])
+        if not inside.is_decided:
+            yield self._undecided(rows, f"{change.to} is ever within the range of {change.name}")
+        if not inside.is_impossible:
+            return
+        is_below = taken.search([*when, _compared(change.to.root, "<", low)])
+        is_above = taken.search([*when, _compared(change.to.root, ">", high)])
+        if is_below.is_impossible and is_above.is_impossible:
+            message = f"{change.name} is never set: {change.to} never has a value"
+            yield _finding(FindingKind.NEVER_SET, rows, message)
+            return
+        side = (
+            f"below {low.value:g}"
+            if is_above.is_impossible
+            else f"above {high.value:g}"
+            if is_below.is_impossible
+            else f"out of {low.value:g} to {high.value:g}"
+        )
+        message = f"{change.name} is always clipped to its range: {change.to} is always {side}"
+        yield _finding(FindingKind.CLIPPED, rows, message)
+
     def _undecided(self, rows: Sequence[Transition[S]], question: str) -> Finding:
         message = f"not decided within {self._boxes:,} boxes: whether {question}"
         return _finding(FindingKind.UNDECIDED, rows, message)
+
+
+class _Case(NamedTuple):
+    """The conditions under which a row is taken: those that hold, and those that do not."""
+
+    holds: Sequence[Expression]
+    fails: Sequence[Expression]
+
+
+class _Taken(Generic[S]):
+    """The values with which one of several rows is taken, for what the rows set.
+
+    Nothing is assumed where the oracle may choose the row: its guard may no longer hold when the answer comes. Nothing
+    either where its guard and the change both read random numbers, which are not the same.
+
+    Args:
+        rows: the rows that set the attribute, of which at least one can be enabled.
+    """
+
+    def __init__(self, group: _Group[S], rows: Sequence[Transition[S]], change: Change) -> None:
+        self._group = group
+        self._cases = [self._case(row, change) for row in rows]
+
+    def _case(self, row: Transition[S], change: Change) -> _Case:
+        group = self._group
+        if any(_is_marked(each) or self._may_both_hold(row, each) for each in group.rows):
+            return _Case((), ())
+        case = _Case(group.guards([row]), ()) if row.guard is not None else _Case((), group.guards(group.guarded))
+        read = [name for guard in (*case.holds, *case.fails) for name in guard.fields]
+        is_random = any(map(_is_drawn, read)) and any(map(_is_drawn, change.fields))
+        return _Case((), ()) if is_random else case
+
+    def _may_both_hold(self, row: Transition[S], other: Transition[S]) -> bool:
+        """Return whether the oracle may be asked because two rows hold, of which neither says what then is."""
+        if row is other or row.guard is None or other.guard is None or _may_overlap(row, other):
+            return False
+        return not self._group.search([row, other]).is_impossible
+
+    def search(self, holds: Sequence[Expression], fails: Sequence[Expression] = ()) -> Search:
+        """Search for values with which a row is taken, all of `holds` are true and all of `fails` false."""
+        found = [self._group.find([*case.holds, *holds], [*case.fails, *fails]) for case in self._cases]
+        undecided = next((each for each in found if not each.is_decided), found[0])
+        return next((each for each in found if each.values is not None), undecided)
+
+
+def _compared(first: Node, *rest: Node | Ordering) -> Expression:
+    """Return a chain of comparisons: `_compared(low, "<=", value)`."""
+    root = Comparison((first, *rest[1::2]), rest[::2])  # type: ignore[arg-type]  # signs and operands in turn
+    return Expression(text="", root=root, kind="bool")
+
+
+def _is_drawn(name: str) -> bool:
+    return name.startswith("draw.")
+
+
+def _reads_view(expression: Expression) -> bool:
+    return any(name.startswith(("post.", "author.")) for name in expression.fields)
 
 
 def _finding(

@@ -15,6 +15,7 @@ from prism.expressions import Expression, Field, compiled, parse
 from prism.expressions.source import Reader
 from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
 from prism.statechart import Choice, Finding, FindingKind, Statechart, Transition, lint, rendered
+from prism.statechart.behaviour import Change
 from tests.expressions.grid import GRID, conditions, every_value
 
 
@@ -89,6 +90,64 @@ def test_a_state_is_unreachable_behind_a_row_that_is_never_enabled() -> None:
     assert found[0] == "red: trap: no row leads from red to another state"
     assert "red, go: shadowed: the guard of the row to green (where energy > 1) is never true" in found
     assert found[-1] == "green: unreachable: no row leads from red to green"
+
+
+SEEN = {
+    **FIELDS,
+    "post.likes": Field(name="post.likes", kind="int", low=0, high=9),
+    "draw.uniform": Field(name="draw.uniform", kind="float", low=0, high=1),
+}
+
+
+def sets(name: str, to: str, when: str = "") -> dict[str, Any]:
+    """The settings of a lint in which the row from red to green sets an attribute."""
+    condition = parse(when, SEEN) if when else None
+    change = Change(field=FIELDS[name], to=parse(to, SEEN, kind="number"), when=condition)
+    return {"changes": {"go": {("red", "green"): (change,)}}}
+
+
+CLIPPED = "clipped: energy is always clipped to its range"
+ROME = 'if(city == "rome", 3, -3)'
+NEVER = "never_set: energy is never set: its condition is never true"
+ALWAYS = "always_set: the condition of energy is always true, so it can go"
+
+
+@pytest.mark.parametrize(
+    ("guard", "change", "told"),
+    [
+        ("", sets("energy", "energy + 1.5"), f"{CLIPPED}: energy + 1.5 is always above 1"),
+        ("", sets("energy", "low - 2"), f"{CLIPPED}: low - 2 is always below 0"),
+        ("", sets("energy", "if(city == 'rome', 3, -3)"), f"{CLIPPED}: {ROME} is always out of 0 to 1"),
+        ("", sets("energy", "1 / 0"), "never_set: energy is never set: 1 / 0 never has a value"),
+        ("", sets("energy", "low", "high > 1"), f"{NEVER} (high > 1)"),
+        ("", sets("energy", "low", "high <= 1"), f"{ALWAYS} (high <= 1)"),
+        ("energy > 0.5", sets("energy", "energy + 0.6"), f"{CLIPPED}: energy + 0.6 is always above 1"),
+        ("energy > 0.5", sets("energy", "low", "energy < 0.4"), f"{NEVER} (energy < 0.4)"),
+        ("energy > 0.5", sets("energy", "low", "energy > 0.4"), f"{ALWAYS} (energy > 0.4)"),
+        ("", sets("energy", "low", "energy > 0.4"), ""),
+        ("", sets("energy", "energy + 1"), ""),  # where it is 0, the value is just within
+        ("", sets("energy", "energy / low"), ""),
+        ("", sets("energy", "low", "post.likes >= 0"), ""),  # false where no post is in view
+        ("draw.uniform < 0.3", sets("energy", "draw.uniform + 0.8"), ""),  # another random number
+    ],
+)
+def test_what_a_row_sets(guard: str, change: dict[str, Any], told: str) -> None:
+    when = guard_of(parse(guard, SEEN)) if guard else None
+    other = [row("go", RED, RED)] if guard else []
+    found = found_in(Transition("go", RED, GREEN, when), *other, BACK, **change)
+    assert found == ([f"red, go: {told}"] if told else [])
+
+
+def test_nothing_is_assumed_of_a_row_that_the_oracle_chooses() -> None:
+    rows = (row("go", RED, GREEN, "energy > 0.5", oracle=True), row("go", RED, RED, "energy > 0.2", oracle=True))
+    otherwise = row("go", RED, RED)
+    assert found_in(*rows, otherwise, BACK, **sets("energy", "energy + 0.6")) == []
+
+
+def test_of_several_rows_that_set_the_same_one_is_enough() -> None:
+    rows = (row("go", RED, GREEN, "energy > 0.5"), row("go", RED, GREEN, "energy < 0.2"), row("go", RED, RED))
+    assert found_in(*rows, BACK, **sets("energy", "energy + 0.6")) == []
+    assert found_in(*rows, BACK, **sets("energy", "low", "0.3 < energy < 0.4")) != []
 
 
 def test_a_state_that_is_never_left() -> None:

@@ -139,6 +139,40 @@ def test_a_fault_is_a_line_with_values_that_show_it_and_exit_code_4(prism: Prism
     assert "lost: unreachable: " in ended.out
 
 
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [
+        *(("opinions", rule) for rule in ("degroot", "deffuant", "friedkin-johnsen", "hegselmann-krause", "voter")),
+        ("contagion", "contagion"),
+        ("headlines", "headlines"),
+    ],
+)
+def test_the_rules_that_come_with_it_set_what_they_say(prism: Prism, config: str, rule: str) -> None:
+    configs = ROOT / "configs"
+    chart = f"statechart.file={configs / 'rules' / rule}.yaml"
+    ended = prism("chart", str(configs / f"{config}.yaml"), "--lint", "--set", chart)
+    assert (ended.code, ended.out) == (0, "0 faults, 0 notices\n")
+
+
+def test_what_is_set_in_vain_is_told(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(
+        CHART.replace("target: reading, when", "target: away, when").replace(
+            "{trigger: sees_post, target: reading}",
+            "{trigger: sees_post, target: reading, set: {mood: {to: agent.mood + 3, when: agent.mood <= 1}}}",
+        )
+    )
+    (tmp_path / "study.yaml").write_text(
+        "population: {attributes: {mood: {type: float, min: -1, max: 1}}}\nstatechart: {file: rules.yaml}\n"
+    )
+    ended = prism("chart", "study.yaml", "--lint")
+    assert ended.code == 4
+    told = [line.partition(": ")[2] for line in ended.out.splitlines() if "mood" in line]
+    assert told == [
+        "clipped: mood is always clipped to its range: agent.mood + 3 is always above 1",
+        "always_set: the condition of mood is always true, so it can go (agent.mood <= 1)",
+    ]
+
+
 @pytest.mark.long
 def test_a_guard_that_raises_says_so_on_standard_error_alone(prism: Prism, tmp_path: Path) -> None:
     posting = "{trigger: feed_ready, target: reading}, {trigger: wants_to_post, target: reading, effect: post}"
