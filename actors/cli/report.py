@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from actors.display.words import duration, usd
 from actors.runs.interventions import DoneIntervention
 from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
+from prism.answers import named
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable
@@ -68,7 +69,7 @@ def render(summary: Summary, directory: str) -> RenderableType:
     parts.extend(_realised(summary.world))
     levels = [name for name, value in summary.world.items() if isinstance(value, float) and name not in TOLD]
     paths = read_paths(Path(directory, ROUNDS), levels)
-    parts.append(_world({name: value for name, value in summary.world.items() if name not in (*paths, *TOLD)}))
+    parts.append(_world(summary.world, (*paths, *TOLD)))
     if paths:
         parts.append(Sparklines(paths, _marked(summary, paths)))
     parts.extend(_done(summary.interventions))
@@ -135,11 +136,13 @@ def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _world(world: Mapping[str, Any]) -> RenderableType:
-    """Return the domain's entries as a table: a line for each number or group of numbers."""
+def _world(world: Mapping[str, Any], told: Collection[str]) -> RenderableType:
+    """Return the domain's entries that are not `told` elsewhere: a line for each number or group of numbers."""
     table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
     for name, value in world.items():
+        if name in told:
+            continue
         if isinstance(value, Mapping):
             if len(value) > LONGEST_GROUP:
                 continue  # a distribution, which is too long for a line; summary.json has it
@@ -147,7 +150,7 @@ def _world(world: Mapping[str, Any]) -> RenderableType:
             shown = ", ".join(f"{key.replace('_', ' ')} {number}" for key, number in parts)
         else:
             shown = f"{value:,}"
-        table.add_row(name.replace("_", " "), shown)
+        table.add_row(named(name, world).name, shown)
     return table
 
 

@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
 from actors.display.sparkline import blocks
+from prism.answers import named
 
 OTHER_COLUMNS = 60
 """Columns of the terminal beside the blocks."""
@@ -51,7 +52,7 @@ class Sparklines:
             table.add_column(name, justify="right" if name else "left", no_wrap=True)
         for name, values in self._paths.items():
             first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
-            table.add_row(name.replace("_", " "), first, blocks(values, width), *others)
+            table.add_row(named(name, self._paths).name, first, blocks(values, width), *others)
         if self._marked:
             length = max(map(len, self._paths.values()))
             table.add_row("interventions", "", marks(self._marked, length, width, "^" if options.ascii_only else "▲"))

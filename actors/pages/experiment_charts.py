@@ -19,6 +19,7 @@ from actors.pages.picture import LINE, WIDTH, WORDS, figure, label, log_numbers,
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
+from prism.answers import NumberName, named
 from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
 from prism.palette import BLUE, GREY, ORANGE
 
@@ -526,10 +527,11 @@ def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
 
 def course_charts(courses: Courses) -> list[Chart]:
     """Return the chosen columns over the rounds, as a band for each condition."""
-    return [_course(column, bands, courses.interventions) for column, bands in courses.over_time.items()]
+    over_time = courses.over_time
+    return [_course(named(column, over_time), bands, courses.interventions) for column, bands in over_time.items()]
 
 
-def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, Sequence[int]]) -> Chart:
+def _course(column: NumberName, bands: Mapping[str, Band], interventions: Mapping[str, Sequence[int]]) -> Chart:
     kept = dict(list(bands.items())[:LINES_MAX])
     drawn = figure()
     axes = drawn.subplots()
@@ -543,7 +545,7 @@ def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, 
         mark_places(axes, numbers, color_of(place))
     plain_numbers(axes.xaxis, whole=True)
     plain_numbers(axes.yaxis)
-    label(axes, "round", wrapped(column.replace("_", " ")))
+    label(axes, "round", wrapped(str(column)))
     rows = [
         (name, count(band.x[at]), *(pages_number(float(each[at])) for each in (band.low, band.middle, band.high)))
         for name, band in kept.items()
@@ -552,5 +554,5 @@ def _course(column: str, bands: Mapping[str, Band], interventions: Mapping[str, 
     table = Table(("condition", "round", "low (5%)", "median", "high (95%)"), rows)
     dotted = " Dotted lines: interventions." if any(marked.values()) else ""
     reading = f"{SEEDS_AND_BANDS}{dotted}{_first_of(kept, bands)}"
-    name = column.replace("_", " ")
+    name = column.name
     return Chart(f"{name[:1].upper()}{name[1:]} by round", drawn, reading, table, key=_lines_key(list(kept)))

@@ -39,6 +39,7 @@ from actors.results.odd import Grid, Terms, odd_of
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
+from prism.answers import named
 from prism.economy.moments import QUARTERS_MIN
 from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts
@@ -170,8 +171,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
     shown = tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)
     parts: list[Node] = [shown]
     if len(runs) == 1:
-        ends = figures([(name, end_text(name, value)) for name, value in world_ends(runs[0]).items()])
-        parts = [ends, tag("details", tag("summary", "How far it went, and its digest"), shown)]
+        parts = [_ends(runs[0]), tag("details", tag("summary", "How far it went, and its digest"), shown)]
     if len(groups) > 1:
         rows = [(each.key, *each.values) for each in differences]
         columns = ("setting", *(group.label for group in groups))
@@ -192,6 +192,13 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
     for group in groups[:DETAILED_MAX]:
         parts.extend(_done_and_idle(group.first, f" of {group.first.label}" if len(runs) > 1 else ""))
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
+
+
+def _ends(run: RunRecord) -> Element:
+    """Return the numbers with which a run ended, each by its name."""
+    ends = world_ends(run)
+    names = {key: named(key, ends) for key in ends}
+    return figures([(names[key].name, end_text(key, value, names[key].unit)) for key, value in ends.items()])
 
 
 def _done_and_idle(run: RunRecord, of: str) -> Iterator[Node]:

@@ -16,6 +16,7 @@ from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from actors.runs.listing import RunStatus
 from actors.runs.rounds_csv import ENGINE_COLUMNS
+from prism.answers import named
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.scorecard import Fact
@@ -26,7 +27,7 @@ DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 KINDS: Final = {"social": "people", "economy": "nations"}
-_SHARES: Final = frozenset(name.replace("_", " ") for name in SIZE_TOTALS if name.startswith("cascades_"))
+_SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
     RunStatus.STOPPED: "was stopped",
@@ -163,7 +164,9 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
         for run in group.runs:
             for name, value in ends_of(run).items():
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
-    rows = [(name, *(_median(values) for values in by_group)) for name, by_group in numbers.items()]
+    rows = [
+        (str(named(name, numbers)), *(_median(values) for values in by_group)) for name, by_group in numbers.items()
+    ]
     return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
 
 
@@ -175,20 +178,18 @@ def ends_of(run: RunRecord) -> dict[str, float]:
 
 def world_ends(run: RunRecord) -> dict[str, float]:
     """Return the numbers of a world after the last whole round."""
-    kept = {
-        name.replace("_", " "): column[-1]
-        for name, column in run.rounds.items()
-        if column and name not in ENGINE_COLUMNS
-    }
+    kept = {name: column[-1] for name, column in run.rounds.items() if column and name not in ENGINE_COLUMNS}
     if run.summary is not None and "largest_cascade" in run.summary.world:
         kept["largest cascade, posts"] = run.summary.world["largest_cascade"]["size"]
     return kept
 
 
-def end_text(name: str, value: float) -> str:
-    """Return a number of `world_ends` as a text: shares of cascades in percent."""
+def end_text(name: str, value: float, unit: str) -> str:
+    """Return a number of `world_ends` as a text: shares of cascades and indicators of an economy in percent."""
     if name in _SHARES:
         return share(value)
+    if unit.startswith("%"):
+        return f"{value:.2f}%"
     return f"{value:,.{0 if float(value).is_integer() else 2}f}"
 
 

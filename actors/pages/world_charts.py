@@ -26,17 +26,13 @@ from actors.pages.words import figure as digits
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS
+from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.quarter import Quarter
 
 PANELS_MAX: Final = 8
-_INDICATORS: Final = {
-    "interest_rate": "interest rate, % a year",
-    "inflation": "inflation, % over the year",
-    "gdp_growth": "growth of output, % a year",
-    "unemployment": "unemployment, % of the labour force",
-}
+_INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
 HISTORY: Final = "history"
 
 
@@ -181,7 +177,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
         axes.margins(x=0)
         mark_interventions(axes, groups, partial(_quarter_place, start))
         plain_numbers(axes.yaxis, ticks=3)
-        label(axes, "", title)
+        label(axes, "", str(title))
     plain_numbers(rows[-1].xaxis, whole=True)
     rows[-1].xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
     rows[-1].set_xlabel("year" if start else "quarter", loc="right")
@@ -205,7 +201,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
     if real:
         shown = key or (("", color_of(0), "the run" if len(groups[0].runs) == 1 else f"{len(groups[0].runs)} seeds"),)
         key = (*shown, ("", "var(--text)" if is_dated else "var(--line)", HISTORY))
-    return Chart("Indicators", drawn, reading, Table(("quarter", *_INDICATORS.values()), table_rows), key=key)
+    return Chart("Indicators", drawn, reading, Table(("quarter", *map(str, _INDICATORS.values())), table_rows), key=key)
 
 
 def _quarters(run: RunRecord, start: Quarter | None) -> list[float]:
@@ -251,7 +247,7 @@ def _moment_chart(
     names = list(found[0][0])
     rows = [
         (
-            name.replace("_", " "),
+            moment_in_words(name),
             _number(real.get(name, math.nan)),
             *(_spread([one[name] for one in each]) for each in found),
         )
@@ -280,7 +276,7 @@ def _moment_picture(found: Sequence[Sequence[dict[str, float]]], real: dict[str,
         axes.text(
             0.0,
             row - 0.44,
-            _INDICATORS[name].rpartition(",")[0],
+            _INDICATORS[name].name,
             fontsize=SMALL,
             color=TEXT,
             va="center",

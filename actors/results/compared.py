@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from actors.results.beside import Beside, companions, made_of, read_beside
-from prism.answers import caveats, words_of
+from prism.answers import caveats, setting_in_words, words_of
 from prism.experiment import Answer, Side, condition_in_words, described_by
 
 MEASURES: Mapping[str, tuple[str, ...]] = {
@@ -44,7 +44,7 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
         return condition_in_words(name, plain) if plain else f"in {name}"
     if any(not value or value[0] in "[{" for value in plain.values()):
         return f"in {name}"
-    return f"with {' and '.join(f'{key} {value}' for key, value in plain.items())}"
+    return f"with {' and '.join(f'{setting_in_words(key)} {value}' for key, value in plain.items())}"
 
 
 def compared_runs(domain: str, sides: Mapping[str, Sequence[Path]]) -> Compared:

@@ -17,6 +17,7 @@ from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from actors.runs.summary import Summary
+from prism.answers import named
 from prism.config import Config
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             ("rounds", f"{summary.rounds:,}"),
             ("transitions", f"{summary.transitions:,}"),
             ("oracle calls per 1,000 activations", f"{summary.oracle_calls_per_1000_activations:g}"),
-            *((name.replace("_", " "), f"{value:,}") for name, value in totals),
+            *((str(named(name, summary.world)), f"{value:,}") for name, value in totals),
             ("digest", summary.digest),
             ("directory", "none (in memory)" if self.path is None else str(self.path)),
         ]

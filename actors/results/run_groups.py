@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.results.run_record import RunRecord
+from prism.answers import setting_in_words
 from prism.config import Config
 
 SEED = "simulation.seed"
@@ -71,7 +72,7 @@ def _label(differences: Sequence[Difference], place: int, groups: int) -> str:
     """Return a short name of a group: its settings that differ, if these are few and short."""
     if groups == 1:
         return ""
-    named = [f"{each.key.rpartition('.')[2]}: {_plain(each.values[place])}" for each in differences]
+    named = [f"{setting_in_words(each.key)}: {_plain(each.values[place])}" for each in differences]
     label = ", ".join(named)
     return label if len(differences) <= 2 and len(label) <= 40 else f"configuration {place + 1}"
 

@@ -8,9 +8,9 @@ import msgspec
 
 from actors.persistence.journal import answers_of
 from actors.runs.questions import decoded
-from actors.view.outcomes import INDICATORS
 from actors.view.record import Record
 from prism.agents import Question, Update
+from prism.answers import INDICATORS, RATES
 from prism.config.model import EconomyConfig
 
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
@@ -97,7 +97,9 @@ def council_at(record: Record, economy: EconomyConfig, tick: int) -> Council:
 def _indicators(context: Any) -> dict[str, float]:
     state = context.get("state") if isinstance(context, dict) else None
     found = state.get("global_state") if isinstance(state, dict) else None
-    return {key: float(found[key]) for key, _, _ in INDICATORS if key in found} if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {INDICATORS[key].name: float(found[key]) for key in RATES if key in found}
 
 
 def _stage(update: Update[Any]) -> Stage:

@@ -12,20 +12,13 @@ import msgspec
 from actors.core.errors import ActorError
 from actors.factory.input_files import fitting_memory, read_input
 from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS, ROUNDS, RoundsTable, read_rounds
+from prism.answers import INDICATORS
 from prism.config import Config
 from prism.economy.moments import real_columns
 from prism.economy.series_file import parse_series
 from prism.errors import PrismError
 from prism.quarter import Quarter
 
-INDICATORS: Final = (
-    ("interest_rate", "interest rate", "% a year"),
-    ("inflation", "inflation", "% a year"),
-    ("gdp_growth", "growth of GDP", "% a year"),
-    ("unemployment", "unemployment", "% of the labour force"),
-    ("total_economic_value", "total economic value", "units of account"),
-)
-"""`(column, name, unit)` of an economy's indicators."""
 OUTCOMES_MAX: Final = 8
 """The most numbers of another world that are shown."""
 FIGURES_MAX: Final = 5
@@ -98,14 +91,14 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
         outcomes = [
             Outcome(
                 key=key,
-                name=name,
-                unit=unit,
+                name=each.name,
+                unit=each.unit,
                 is_count=False,
                 values=rounds[key],
                 target=config.economy.taylor.inflation_target if key == "inflation" else None,
                 history=_at(history.get(key, {}), quarters),
             )
-            for key, name, unit in INDICATORS
+            for key, each in INDICATORS.items()
             if key in rounds
         ]
         is_known = any(one.history for one in outcomes)
@@ -151,9 +144,9 @@ def figures_of(path: Path, domain: str, summary: dict[str, Any] | None) -> list[
         return []
     if domain == "economy":
         return [
-            Figure(name=name, value=rounds[key][-1], unit=unit)
-            for key, name, unit in INDICATORS
-            if key in rounds and unit.startswith("%")
+            Figure(name=each.name, value=rounds[key][-1], unit=each.unit)
+            for key, each in INDICATORS.items()
+            if key in rounds and each.unit.startswith("%")
         ]
     if domain != "social":
         return [Figure(name=_plain(name), value=rounds[name][-1], unit=" ") for name in _levels(rounds)[:FIGURES_MAX]]

@@ -2,6 +2,21 @@
 
 from prism.answers.limits import MadeOf, caveats
 from prism.answers.measure_words import SIZE, MeasureWords, figure, words_of
+from prism.answers.names import INDICATORS, RATES, NumberName, moment_in_words, named, setting_in_words
 from prism.answers.run_words import run_in_words
 
-__all__ = ["SIZE", "MadeOf", "MeasureWords", "caveats", "figure", "run_in_words", "words_of"]
+__all__ = [
+    "INDICATORS",
+    "RATES",
+    "SIZE",
+    "MadeOf",
+    "MeasureWords",
+    "NumberName",
+    "caveats",
+    "figure",
+    "moment_in_words",
+    "named",
+    "run_in_words",
+    "setting_in_words",
+    "words_of",
+]

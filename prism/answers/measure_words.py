@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from prism.answers.names import INDICATORS
 from prism.distribution import STATISTICS
 
 
@@ -110,11 +111,11 @@ _KNOWN: Final[Mapping[str, MeasureWords]] = {
     "engagement": _ENGAGEMENT,
     "behaviour.engagement_per_post_seen": _ENGAGEMENT,
     "fallback_share": MeasureWords(subject="the share of fallbacks among choices", unit=SHARE),
-    "interest_rate": MeasureWords(subject="the interest rate", unit=PERCENT),
-    "inflation": MeasureWords(subject="inflation", unit=PERCENT),
-    "gdp_growth": MeasureWords(subject="growth of output", unit=PERCENT),
-    "unemployment": MeasureWords(subject="unemployment", unit=PERCENT),
-    "total_economic_value": MeasureWords(subject="total economic value"),
+    **{
+        key: MeasureWords(subject=each.name, unit=PERCENT if each.unit.startswith("%") else "")
+        for key, each in INDICATORS.items()
+    },
+    "interest_rate": MeasureWords(subject=f"the {INDICATORS['interest_rate'].name}", unit=PERCENT),
 }
 _UNITS: Final = {"size": ("post", SIZE), "depth": ("step", DEPTH), "breadth": ("post", SIZE), "virality": ("", LEVEL)}
 """`{number of a cascade: (its unit, the words for a difference)}`."""

@@ -7,11 +7,10 @@ from typing import Any
 
 from prism.answers.limits import caveats
 from prism.answers.measure_words import figure, indicator_in_words
+from prism.answers.names import RATES
 from prism.wording import counted
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
-INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment")
-"""The indicators of an economy, in the order of the sentence."""
 _ONE_RUN = "This is one run under one seed: another seed gives other numbers."
 
 
@@ -39,7 +38,7 @@ def run_in_words(  # noqa: PLR0913  # what happened, and what limits it
         told = [own]
     elif "cascade_sizes" in world:
         told = list(_people(world, agents, f"{counted(rounds, 'round')} ({_time(simulated_s)})"))
-    elif all(name in world for name in INDICATORS):
+    elif all(name in world for name in RATES):
         told = list(_economy(world, rounds))
     else:
         return []
@@ -63,7 +62,7 @@ def _people(world: Mapping[str, Any], agents: int, length: str) -> Iterator[str]
 
 
 def _economy(world: Mapping[str, Any], rounds: int) -> Iterator[str]:
-    values = [f"{indicator_in_words(name)} was {figure(world[name])}%" for name in INDICATORS]
+    values = [f"{indicator_in_words(name)} was {figure(world[name])}%" for name in RATES]
     yield f"After {counted(rounds, 'quarter')} {', '.join(values[:-1])} and {values[-1]}."
     proposed, applied = world.get("proposed", 0), world.get("applied", 0)
     if proposed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,13 @@ GAPS = """() => {
 }"""
 """The rows of charts that do not reach from one side of the page to the other."""
 
+REPORTS = {
+    "social": ("a1",),
+    "several": ("a1", "a2", "b1"),
+    "economy": ("economy",),
+    "economies": ("economy", "strong"),
+}
+"""`{name of a report: its runs}`."""
 HOSTILE = "\n".join(MARKUP.values())[:1900]
 
 
@@ -86,8 +94,9 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "run", str(place / "people.yaml"), "-q", f"--out={place / name}", *(f"--set={each}" for each in settings)
         )
     economy = ROOT / "configs" / "economy.yaml"
-    run_prism("run", str(economy), "-q", f"--out={place / 'economy'}")
-    for name, runs in {"social": ("a1",), "several": ("a1", "a2", "b1"), "economy": ("economy",)}.items():
+    for name, weight in {"economy": 0.5, "strong": 1.5}.items():
+        run_prism("run", str(economy), "-q", f"--out={place / name}", f"--set=economy.taylor.inflation_weight={weight}")
+    for name, runs in REPORTS.items():
         run_prism("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
     return place
 
@@ -141,6 +150,18 @@ def test_the_outcomes_of_a_run_come_before_its_states(studies: Path, browser: Br
     visit = browser.open((studies / "social.html").as_uri())
     names = visit.page.locator("main > section").evaluate_all("(all) => all.map((each) => each.id)")
     assert names[:3] == ["glance", "cascades", "states"]
+
+
+@pytest.mark.parametrize("name", ["economy", "economies"])
+def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Browser, name: str) -> None:
+    page = browser.open((studies / f"{name}.html").as_uri()).page
+    page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")
+    texts = [page.locator(where).inner_text() for where in ("header", "#glance", "#economy")]
+    told = "\n".join(line for text in texts for line in text.split("\n") if not line.startswith("economy.taylor."))
+    assert "growth of output" in told
+    assert "growth of output, standard deviation" in told
+    raw = re.findall(r"\w+_\w+|gdp \w+|okun \w+|economy\.(?!md)\w+|\w+ sd\b", told)
+    assert raw == []
 
 
 def test_all_numbers_can_be_reached_by_the_keyboard(studies: Path, browser: Browser) -> None:

@@ -21,7 +21,7 @@ export function councilPanel(session) {
   const meaning = el("details", {}, el("summary", {}, "What the probability of a formula is"), el("p", {}, "It is no belief. Of a changed rate: that the new rate is nearer than the old one to the right rate. Of a kept rate: that the right rate is within one step of it. The rule's rate is taken as right, with an error of economy.taylor.rate_error. Of a judgement: the rule of succession over the words that led to it."));
 
   function draw(council) {
-    const before = Object.entries(council.before).filter(([name]) => name !== "total_economic_value").map(([name, value]) => `${name === "gdp_growth" ? "growth of GDP" : words(name)} ${value.toFixed(2)}%`);
+    const before = Object.entries(council.before).map(([name, value]) => `${name} ${value.toFixed(2)}%`);
     put(
       body,
       before.length ? el("p", { class: "quiet" }, `What the nations saw: ${before.join(", ")}.`) : null,

@@ -9,7 +9,8 @@ from actors.results.compared import side_in_words
     ("settings", "said"),
     [
         ({"feed.algorithm": "hot"}, "with a hot feed"),
-        ({"population.size": "200"}, "with population.size 200"),
+        ({"population.size": "200"}, "with population size 200"),
+        ({"economy.taylor.inflation_weight": "0.1"}, "with inflation weight 0.1"),
         ({"interventions": '[{"tick":2,"shock":{"inflation":1.0}}]'}, "in shocked"),
         ({"interventions": ""}, "in shocked"),
         ({}, "in shocked"),

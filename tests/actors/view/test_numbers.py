@@ -161,7 +161,7 @@ def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> No
     assert indicators["ticks"] == list(range(6))
     rate = next(one for one in indicators["outcomes"] if one["key"] == "interest_rate")
     # what the nations see at the beginning of a quarter is what the one before has left, which the file has rounded
-    assert rate["values"][2] == pytest.approx(council["before"]["interest_rate"], abs=1e-4)
+    assert rate["values"][2] == pytest.approx(council["before"]["interest rate"], abs=1e-4)
 
 
 def test_an_economy_has_quarters_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
