@@ -33,7 +33,7 @@ MARKERS = (
     "sized: runs in full in `make test-slow`, in part elsewhere; follows from what the test uses",
 )
 
-EXAMPLES, EXAMPLES_IN_FULL = 20, 300
+EXAMPLES, EXAMPLES_IN_FULL = 20, 150
 """Examples of a Hypothesis property, in `make test` and in `make test-slow`."""
 
 LIMIT_S = 1.0

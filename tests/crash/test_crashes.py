@@ -67,7 +67,7 @@ def test_the_scenes_are_worth_a_crash() -> None:
 @pytest.mark.slow
 def test_a_run_with_interventions_stands_two_crashes_anywhere(size: Size) -> None:
     assert b"Breaking: a bridge" in INTERVENED.whole.visible(JOURNAL)
-    assert crashes_each(INTERVENED, trials(INTERVENED, size(60, everyday=15), faults=2)) >= 1.7
+    assert crashes_each(INTERVENED, trials(INTERVENED, size(30, everyday=15), faults=2)) >= 1.7
 
 
 @pytest.mark.slow
@@ -75,8 +75,8 @@ def test_a_run_whose_ticks_are_sealed_stands_crashes_anywhere(size: Size) -> Non
     names = [name for name in SEALED.whole.visible_names() if start_of(name) >= 0]
     assert len(names) >= 3
     assert len(records(SEALED.whole.visible(JOURNAL))) < 1 + SEALED.config.simulation.length
-    assert crashes_each(SEALED, trials(SEALED, size(60, everyday=14), faults=1)) >= 0.85
-    assert crashes_each(SEALED, trials(SEALED, size(60, everyday=10), faults=2, first_seed=1000)) >= 1.7
+    assert crashes_each(SEALED, trials(SEALED, size(30, everyday=14), faults=1)) >= 0.85
+    assert crashes_each(SEALED, trials(SEALED, size(30, everyday=10), faults=2, first_seed=1000)) >= 1.7
     assert crashes_each(SEALED, trials(SEALED, size(20, everyday=3), faults=5, first_seed=2000)) >= 3.5
 
 
@@ -129,19 +129,19 @@ def test_the_fickle_oracle_never_repeats_itself() -> None:
 @pytest.mark.everyday(1)
 @SCENES
 def test_a_run_stands_one_crash_anywhere(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(120, everyday=16), faults=1)) >= size(90, everyday=85) / 100
+    assert crashes_each(scene, trials(scene, size(60, everyday=16), faults=1)) >= size(90, everyday=85) / 100
 
 
 @pytest.mark.slow
 @SCENES
 def test_a_run_stands_a_crash_while_it_mends_another(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(100, everyday=20), faults=2)) >= 1.8
+    assert crashes_each(scene, trials(scene, size(50, everyday=20), faults=2)) >= 1.8
 
 
 @pytest.mark.everyday(1)
 @SCENES
 def test_a_run_stands_five_crashes_in_a_row(scene: Scene, size: Size) -> None:
-    assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=5)) >= 3.8
+    assert crashes_each(scene, trials(scene, size(20, everyday=8), faults=5)) >= 3.8
 
 
 def test_a_run_killed_before_its_journals_name_was_on_the_medium_loses_nothing_later() -> None:
@@ -164,7 +164,7 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
         at for at, (operation, name) in enumerate(changes, start=1) if (operation, name[:6]) == ("rename", ".check")
     ]
     for at in renamed:
-        for seed in range(0, size(40, everyday=10), 2):
+        for seed in range(0, size(20, everyday=10), 2):
             fault = Fault(crash=Crash(at=at, share=1.0), cut=Cut.REORDERED)
             CrashTrial(EMBEDDED, Trial(faults=(fault,), seed=seed)).run()
 
@@ -173,13 +173,13 @@ def test_a_checkpoint_whose_name_survives_by_itself_misses_nothing_that_was_writ
 @pytest.mark.parametrize("lookahead", [0, 1])
 def test_a_run_stands_crashes_whatever_its_lookahead(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=True, config=with_deliberation(lookahead))
-    assert crashes_each(scene, trials(scene, size(40, everyday=8), faults=2)) >= 1.7
+    assert crashes_each(scene, trials(scene, size(20, everyday=8), faults=2)) >= 1.7
 
 
 @pytest.mark.slow
 def test_a_run_in_real_time_stands_crashes_and_replays_with_the_same_late_decisions(size: Size) -> None:
     assert b"late" in REAL_TIME.whole.visible(JOURNAL)
-    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(80, everyday=10), faults=2)) >= 1.5
+    assert crashes_each(REAL_TIME, trials(REAL_TIME, size(20, everyday=10), faults=2)) >= 1.5
 
 
 @SCENES

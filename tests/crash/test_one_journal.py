@@ -30,7 +30,7 @@ def fingerprint() -> str:
 def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size: Size) -> None:
     scene = Scene(is_live=False, config=with_deliberation(lookahead))
     names = (JOURNAL, ANSWERS, ROUNDS)
-    for seed in range(size(100, everyday=12)):
+    for seed in range(size(50, everyday=12)):
         disk = SimulatedDisk()
         scene.run(disk, process=seed)
         assert [disk.visible(name) for name in names] == [scene.whole.visible(name) for name in names], seed

@@ -94,7 +94,7 @@ def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, s
     assert first.oracle.sharing is not None
     assert first.oracle.sharing.counts.roles["surrogate"] >= 20
     assert any(group.surrogate is not None for group in first.oracle.sharing.table._groups.values())
-    for schedule in range(1, size(12, everyday=3)):
+    for schedule in range(1, size(6, everyday=3)):
         assert outcome(shared_run(config, schedule)) == outcome(first), schedule
 
 
@@ -104,7 +104,7 @@ def test_a_budget_is_spent_but_for_a_few_calls() -> None:
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 60, 3), (0, 15, 2), (1, 15, 2)])
+@pytest.mark.parametrize(("deliberation", "full", "everyday"), [(4, 20, 3), (0, 8, 2), (1, 8, 2)])
 def test_every_schedule_gives_the_same_result(deliberation: int, full: int, everyday: int, size: Size) -> None:
     config = with_deliberation(deliberation, SHARED)
     expected = outcome(shared_run(config, 0))

@@ -189,7 +189,7 @@ def test_without_a_kill_the_counters_are_the_servers_own() -> None:
 
 @pytest.mark.slow
 def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run(size: Size) -> None:
-    for seed in range(size(50, everyday=4)):
+    for seed in range(size(20, everyday=4)):
         totals, server, disk = run(PACE, kills_of(PACE, seed), seed)
         assert of_journal(totals) == of_journal(whole(PACE)[0])
         assert_calls_are_true(totals, server, kills=5)
@@ -197,7 +197,7 @@ def test_over_five_kills_nothing_falls_and_the_end_is_that_of_an_undisturbed_run
 
 
 def test_in_real_time_nothing_falls_either(size: Size) -> None:
-    for seed in range(size(50, everyday=3)):
+    for seed in range(size(20, everyday=3)):
         totals, server, _ = run(REAL_TIME, kills_of(REAL_TIME, seed), seed)
         assert only(totals, "prism_ticks_total") == {"prism_ticks_total": CONFIG.simulation.length}
         assert_calls_are_true(totals, server, kills=6)  # at its end, too, a run leaves calls whose end nobody awaits

@@ -106,7 +106,7 @@ def test_the_oracles_rate_does_not_matter(rate: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lookahead", [0, 1, 4])
 def test_how_long_an_answer_takes_does_not_matter(lookahead: int, size: Size) -> None:
-    config, schedules = with_deliberation(lookahead), size(100, everyday=6)
+    config, schedules = with_deliberation(lookahead), size(40, everyday=6)
     digests = {digest_of(config, schedule=seed, ask=partial(slow, seed=seed)) for seed in range(schedules)}
     assert digests == {digest_of(config)}
 
