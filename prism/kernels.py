@@ -15,11 +15,13 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from shutil import rmtree
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
@@ -46,6 +48,8 @@ WORTH_LOADING: Final = 150_000
 """The person-ticks from which a run is over sooner with compiled kernels, if they need only be loaded."""
 WORTH_COMPILING: Final = 1_000_000
 """The person-ticks from which they are compiled where they are not kept yet."""
+UNUSED_S: Final = 30 * 86_400
+"""The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
 
 _kernels: dict[Callable[..., Any], Callable[..., Any]] = {}
 """`{kernel: the function that numba compiles in its place}`."""
@@ -124,6 +128,8 @@ def compile_kernels() -> None:
         return
     for name in MODULES:
         import_module(name)
+    if (place := directory()) is not None:
+        forget_unused(place)
     jitted = _compiler()
     made = {function: jitted(other) for function, other in _kernels.items()}
     made[address_of] = import_module("prism.kernel_pointer").address_of
@@ -212,6 +218,16 @@ def directory() -> Path | None:
         except OSError:
             continue
     return None
+
+
+def forget_unused(place: Path) -> None:
+    """Remove what was compiled for other versions and not used for long; `place` is used now."""
+    with suppress(OSError):
+        os.utime(place)
+        now = place.stat().st_mtime
+        for other in place.parent.glob("kernels-*"):
+            if _is_ours(other) and now - other.stat().st_mtime > UNUSED_S:
+                rmtree(other)
 
 
 _names: list[str] = []

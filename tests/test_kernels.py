@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
@@ -129,6 +130,24 @@ def test_a_directory_that_others_may_write_to_holds_no_machine_code(
     assert tmp_path not in second.parents
     monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
     assert kernels.directory() == second
+
+
+def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    place = kernels.directory()
+    assert place is not None
+    used, unused, foreign = (place.parent / name for name in ("kernels-0a", "kernels-0b", "notes"))
+    for each in (used, unused, foreign, place):
+        each.mkdir(mode=0o700, exist_ok=True)
+        (each / "some.nbc").touch()
+    month_ago = time.time() - kernels.UNUSED_S
+    for each, last_use in ((place, 0), (used, month_ago + 60), (unused, month_ago - 60), (foreign, 0)):
+        os.utime(each, (last_use, last_use))
+    kernels.forget_unused(place)
+    assert {each.name for each in place.parent.iterdir()} == {place.name, used.name, foreign.name}
+    assert place.stat().st_mtime > month_ago + kernels.UNUSED_S - 60
 
 
 @pytest.mark.slow
