@@ -85,7 +85,7 @@ class Compiled:
             numbers = np.array([self._decided(each) for each in triggers], dtype=np.int64)
             asked = {}
         alone: dict[int, bytes] = {}
-        for count, place in enumerate(np.flatnonzero(numbers == ALONE).tolist()):
+        for count, place in enumerate((numbers == ALONE).nonzero()[0].tolist()):
             alone[place] = self._supervisor.take_turn(triggers[place], {})
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
@@ -96,7 +96,7 @@ class Compiled:
         """Return the questions of a wave by place, each as its agent would have encoded it."""
         turns = self._turns
         self._forms.learn(turns)
-        places, encode = np.flatnonzero(self._forms.are_questions[numbers]), self._codec.encode
+        places, encode = self._forms.are_questions[numbers].nonzero()[0], self._codec.encode
         asked: dict[int, tuple[Question[Any], bytes]] = {}
         triggers = wave.at(places)
         for place, number, trigger in zip(places.tolist(), numbers[places].tolist(), triggers, strict=True):

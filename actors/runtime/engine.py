@@ -65,7 +65,8 @@ class Pace:
 
     def begin_tick(self) -> None:
         """Note that a tick begins."""
-        self._begun = anyio.current_time()
+        if self._tick_s:
+            self._begun = anyio.current_time()
 
     async def wait(self) -> None:
         """Wait, after a tick, until the next one may begin."""
@@ -258,8 +259,9 @@ class EngineActor:
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
-        self.waits_since = anyio.current_time()
         while self.open_questions.any_unanswered(awaited):
+            if self.waits_since is None:
+                self.waits_since = anyio.current_time()
             self.open_questions.add_answers(await self.decisions.receive_all())
         self.waits_since = None
         self.open_questions.discard_answers(late or ())

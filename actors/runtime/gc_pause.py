@@ -9,7 +9,7 @@ from contextlib import contextmanager
 FREEZE_FROM_AGENTS = 2000
 """The smallest population whose objects are frozen: taken out of further collections.
 
-The collection before the freeze examines every object of the process (44 ms in a fresh one, 70 ms with compiled kernels,
+The collection before the freeze examines every object of the process (44 ms in a fresh one, 70 ms with kernels,
 more in a large notebook); the time that the freeze saves grows with the agents. Measured on the default configuration:
 7% of the CPU time of 5,000 and 20,000 agents that are resident, and no difference from noise with 1,000 or fewer.
 """

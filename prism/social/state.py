@@ -336,11 +336,13 @@ class SocialState:
             posts[: len(kept)] = kept
             counts.posts[BASE] = counts.posts[FIRST]
             t = t._replace(posts=posts)
-        t = t._replace(
-            cascades=grown(t.cascades, int(counts.cascades[ROWS]) + acts),
-            worth=grown(t.worth, int(counts.cascades[ROWS]) + acts),
-            events=grown(t.events, 2 * acts),
-        )
+        cascades = int(counts.cascades[ROWS]) + acts
+        if cascades > min(len(t.cascades), len(t.worth)) or 2 * acts > len(t.events):
+            t = t._replace(
+                cascades=grown(t.cascades, cascades),
+                worth=grown(t.worth, cascades),
+                events=grown(t.events, 2 * acts),
+            )
         self.t = self._with_room_for_originals(t, acts)
 
     def _with_room_for_originals(self, t: Tables, more: int) -> Tables:

@@ -99,7 +99,7 @@ class SocialTurns(Turns):
         while True:
             given = self._given_to(wave.tick, wave.agents[start:stop], wave.codes[start:stop])
             self._select(*given, numbers, places)
-            unknown = np.flatnonzero(numbers == UNKNOWN)
+            unknown = (numbers == UNKNOWN).nonzero()[0]
             if not len(unknown):
                 return
             for place in np.unique(places[unknown]).tolist():
