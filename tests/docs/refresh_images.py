@@ -168,7 +168,7 @@ def report_opinions(studio: Studio) -> None:
     """Opinions over time, of bounded confidence with three bounds."""
     config, key = ROOT / "configs" / "opinions.yaml", "population__attributes__bound__default"
     runs = [studio.run(f"bound-{bound}", config, **{key: bound}) for bound in (0.1, 0.2, 0.4)]
-    studio.shoot("report-opinions", studio.report("opinions", *runs), part="#measures")
+    studio.shoot("report-opinions", studio.report("opinions", *runs), part="#people .charts >> nth=1")
 
 
 def report_phone(studio: Studio) -> None:
