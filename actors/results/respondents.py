@@ -94,7 +94,7 @@ async def respondents_at(
         run: the run, whose domain is used up by this.
         moment: its name; tick: the whole ticks before it, at most those of the run.
         numbers: of the people.
-        answers: works out their answers, if no model is asked.
+        answers: works out their answers, if no model is asked: then nothing is remembered that the run does not.
 
     Raises:
         DivergedError: a tick has another result than the journal.
@@ -103,7 +103,7 @@ async def respondents_at(
     domain: Any = run.domain
     if tick:
         first = max(0, tick - LATELY_ROUNDS * run.config.simulation.ticks_per_round)
-        memory = _Memory(first)
+        memory = _Memory(first, numbers if answers is None else ())
 
         def begin(simulation: Simulation) -> None:
             memory.begin(simulation)
@@ -130,14 +130,15 @@ def _respondent(domain: SocialDomain, number: int, moment: str, tick: int, answe
 
 
 class _Memory:
-    """The memory of the people of a run while ticks are done again: that of the run, or else of the latest rounds.
+    """The memory of some people of a run while ticks are done again: that of the run, or else of the latest rounds.
 
     Args:
         first: the tick from which on a run without memory is remembered, whatever checkpoint is the start.
+        people: the numbers of those who remember; without any, nothing is kept.
     """
 
-    def __init__(self, first: int) -> None:
-        self._first = first
+    def __init__(self, first: int, people: Sequence[int]) -> None:
+        self._first, self._people = first, people
         self._latest: Memory | None = None
 
     def begin(self, simulation: Simulation) -> None:
@@ -151,6 +152,6 @@ class _Memory:
     def _keep(self, simulation: Simulation, tick: int) -> None:
         domain: Any = simulation.domain
         world = domain.world
-        if world.memory is None and tick >= self._first:
-            world.remember(LINES, self._latest)
+        if world.memory is None and self._people and tick >= self._first:
+            world.remember(LINES, self._people, self._latest)
         self._latest = world.memory

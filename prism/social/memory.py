@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.agents.waves import Updates
 from prism.columns import PIECE, Column, Columns, Ints, pack
@@ -99,10 +100,19 @@ class Memory:
         network: the posts.
         tick_seconds: simulated seconds a tick.
         asking: `{(state, trigger)}` that a question may come of.
+        people: who remembers, of shape (people,); None for all.
     """
 
-    def __init__(self, places: int, network: Network, tick_seconds: float, asking: frozenset[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        places: int,
+        network: Network,
+        tick_seconds: float,
+        asking: frozenset[tuple[str, str]],
+        people: NDArray[np.bool_] | None = None,
+    ) -> None:
         self.asking = asking
+        self._people = people
         self._places = places
         self._network = network
         self._tick_seconds = tick_seconds
@@ -117,9 +127,10 @@ class Memory:
         A post that came into view when the round ended has not been seen.
         """
         state, agents = self._network.state, updates.agents
+        remember = True if self._people is None else self._people[agents]
         sees = np.array([kind.trigger == "sees_post" for kind in updates.kinds], dtype=np.bool_)[updates.codes]
         rows = state.t.people[agents]
-        has = (rows[:, CURRENT] >= self._network.living.first) & (sees | (rows[:, ENTERED] > rows[:, CAME]))
+        has = remember & (rows[:, CURRENT] >= self._network.living.first) & (sees | (rows[:, ENTERED] > rows[:, CAME]))
         posts = rows[has, CURRENT]
         likes = state.t.posts[self._network.living.rows(posts), LIKES]
         return InView(agents[has], posts, rows[has, CAME], likes)
@@ -171,6 +182,8 @@ class Memory:
         return cut(self._network.text(post), TEXT_CHARS)
 
     def _remember(self, rings: Rings, person: int, what: Remembered) -> None:
+        if self._people is not None and not self._people[person]:
+            return
         if person not in rings:
             rings[person] = deque(maxlen=self._places)
         rings[person].append(what)

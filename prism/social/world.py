@@ -197,16 +197,21 @@ class SocialWorld(World):
         self.network.view_type = PersonalView
         return self._empty_memory(places, frozenset(self.behaviour.chart.question_kinds()))
 
-    def _empty_memory(self, places: int, asking: frozenset[tuple[str, str]]) -> Memory:
-        return Memory(places, self.network, self.config.simulation.tick_seconds, asking)
+    def _empty_memory(
+        self, places: int, asking: frozenset[tuple[str, str]], people: NDArray[np.bool_] | None = None
+    ) -> Memory:
+        return Memory(places, self.network, self.config.simulation.tick_seconds, asking, people)
 
-    def remember(self, places: int, before: Memory | None = None) -> None:
-        """Remember from now on what takes place, for who looks at the run: no model and no checkpoint has it.
+    def remember(self, places: int, people: Sequence[int], before: Memory | None = None) -> None:
+        """Let people remember from now on, for who looks at the run: no model and no checkpoint has it.
 
         Args:
-            places: as of `Memory`; before: what people remember already.
+            places: as of `Memory`; people: the numbers of those who remember.
+            before: what they remember already.
         """
-        self.memory = self._empty_memory(places, frozenset())
+        remembers = np.zeros(len(self.people), dtype=np.bool_)
+        remembers[list(people)] = True
+        self.memory = self._empty_memory(places, frozenset(), remembers)
         if before is not None:
             self.memory.restore(Columns(before.columns()))
 

@@ -299,6 +299,13 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
     return [person.memory for person in people]
 
 
+def test_some_people_remember_what_they_do_among_all(command: Command) -> None:
+    told = memories("run", 2 * TICKS)
+    assert all(told[:3])
+    some = anyio.run(respondents_at, open_run(Path("run")), "then", 2 * TICKS, range(3))
+    assert [person.memory for person in some] == told[:3]
+
+
 def test_people_remember_what_prompts_of_a_run_with_memory_say(command: Command, made: Path) -> None:
     study = str(made.parent / "study.yaml")
     for lines in (LINES, 3):
