@@ -190,8 +190,10 @@ class Trace:
         agents = None if self.agents is None else frozenset(self.agents)
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
+            if agents == frozenset() or not triggers or not self.first <= triggers[0].tick <= self.last:
+                return  # to look at each of many triggers takes longer than the turns
             for trigger in triggers:
-                if self.first <= trigger.tick <= self.last and (agents is None or trigger.agent in agents):
+                if agents is None or trigger.agent in agents:
                     received = codec.trigger(codec.encode(trigger))
                     traced = _traced(domain, received, ask=ask)
                     traced.expected = _turned(codec, domain, received, ask=ask)
