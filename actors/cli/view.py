@@ -17,7 +17,9 @@ from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import echo
-from actors.runs.listing import refuse_backtest, run_paths
+from actors.experiments.record import is_experiment
+from actors.runs.directory import refuse_others
+from actors.runs.listing import run_paths
 
 HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
@@ -51,7 +53,8 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
         from actors.view.server import serve  # noqa: PLC0415  # an optional package, which most commands do not need
     except ImportError:
         raise click.ClickException(not_installed("the page is served by starlette", "view")) from None
-    refuse_backtest(root)
+    if not is_experiment(root):
+        refuse_others(root)
     try:
         run_paths(root)
     except OSError as error:

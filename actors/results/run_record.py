@@ -18,7 +18,7 @@ from actors.results.course import Course, point_ticks, read_course
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.listing import ListedRun, RunStatus, list_run, refuse_backtest
+from actors.runs.listing import ListedRun, RunStatus, list_run
 from actors.runs.manifest import Manifest
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import RoundsTable, read_rows, rounds_of
@@ -100,7 +100,6 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         RunDirectoryError: it is no run's directory, or its journal or configuration cannot be read.
         JournalError: the journal cannot be read.
     """
-    refuse_backtest(path)
     directory = RunDirectory(path)
     manifest = directory.manifest()
     config = read_resolved(path / CONFIG)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -53,6 +54,27 @@ UNSTARTED_FILES = {
     *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
 }
 """The files of a run whose journal does not exist yet. Its lock is created first."""
+
+
+def is_backtest(path: Path) -> bool:
+    """Return whether `prism backtest` has written this directory: it holds no run."""
+    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
+
+
+def refuse_others(path: Path) -> None:
+    """Raise RunDirectoryError if a directory is of a backtest, a calibration or an experiment; say what shows that."""
+    place = shlex.quote(str(path))
+    if is_backtest(path):
+        scores = "scores.csv and backtest.csv; `prism backtest CONFIG` shows them"
+        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in {scores}")
+    if not (path / "cells").is_dir():
+        return
+    if (path / "observed").is_dir():
+        shows = f"`prism calibrate FILE` shows it, and `prism view {place}/cells` its runs"
+        raise RunDirectoryError(f"{path}: is a calibration, not a run; its result is in calibration.md; {shows}")
+    if (path / "plans").is_dir():
+        shows = f"`prism report {place}` and `prism view {place}` show it"
+        raise RunDirectoryError(f"{path}: is an experiment, not a run; {shows}")
 
 
 class _Logged(msgspec.Struct):
@@ -180,6 +202,7 @@ class RunDirectory:
         Raises:
             RunDirectoryError: this is no run's directory, or its manifest cannot be read.
         """
+        refuse_others(self.path)
         path = self.path / MANIFEST
         try:
             return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Manifest)

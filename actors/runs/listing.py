@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from actors.core.errors import ActorError, RunDirectoryError
+from actors.core.errors import ActorError
 from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header, scan_journal
-from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
+from actors.persistence.journal import read_header, scan_journal
+from actors.runs.directory import CONFIG, MANIFEST, RunDirectory, is_backtest
 from actors.runs.lock import LOCK, holder_of
 from actors.runs.manifest import Manifest
 from actors.runs.phase_file import PhaseNote, read_phase
@@ -82,17 +82,6 @@ def run_paths(root: Path) -> list[Path]:
 def backtest_paths(root: Path) -> list[Path]:
     """Return the directories of the backtests directly below a directory, by name; or the directory, if it is one's."""
     return [root] if is_backtest(root) else [path for path in sorted(root.iterdir()) if is_backtest(path)]
-
-
-def is_backtest(path: Path) -> bool:
-    """Return whether `prism backtest` has written this directory: it holds no run."""
-    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
-
-
-def refuse_backtest(path: Path) -> None:
-    """Raise RunDirectoryError if a directory is a backtest's, which has no pages."""
-    if is_backtest(path):
-        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in scores.csv and backtest.csv")
 
 
 def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> ListedRun:

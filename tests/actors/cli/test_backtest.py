@@ -73,12 +73,14 @@ def test_a_backtest_is_listed_as_one_and_not_as_a_damaged_run(prism: Prism) -> N
     assert prism("runs", "runs/c-backtest-001").out == line
 
 
-@pytest.mark.parametrize("command", [("report", "b", "--out", "page.html"), ("view", "b", "--port", "0")])
+@pytest.mark.parametrize(
+    "command", [("report", "b", "--out", "page.html"), ("view", "b", "--port", "0"), ("verify", "b")]
+)
 def test_a_backtest_has_no_page_and_one_line_says_so(command: tuple[str, ...], prism: Prism) -> None:
     prism("backtest", "c.yaml", "--quiet", "--out", "b")
     ended = prism(*command)
-    problem = "prism: b: is a backtest, not a run; its scores are in scores.csv and backtest.csv\n"
-    assert (ended.code, ended.err) == (2, problem)
+    shown = "its scores are in scores.csv and backtest.csv; `prism backtest CONFIG` shows them"
+    assert (ended.code, ended.err) == (2, f"prism: b: is a backtest, not a run; {shown}\n")
 
 
 def test_a_backtest_can_be_of_some_quarters(prism: Prism) -> None:
