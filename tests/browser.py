@@ -32,6 +32,22 @@ LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 """The rules of axe that count: WCAG 2.2, levels A and AA."""
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 """WebGL is drawn by the processor. A root user, as in a container, has no sandbox."""
+CUT = """() => {
+  const cut = [];
+  for (const each of document.querySelectorAll("details")) each.open = true;
+  for (const table of document.querySelectorAll("table")) {
+    if (!table.offsetWidth) continue;
+    let box = table.parentElement;
+    while (box !== document.documentElement && getComputedStyle(box).overflowX === "visible") box = box.parentElement;
+    const name = (table.caption?.textContent || table.textContent).slice(0, 60);
+    const over = table.getBoundingClientRect().right - box.getBoundingClientRect().right;
+    if (over > 1) cut.push(`${name}: wider than its box by ${Math.round(over)} px`);
+    for (const cell of table.querySelectorAll("th, td"))
+      if (cell.scrollWidth > cell.clientWidth + 1) cut.push(`${name}: cut: ${cell.textContent}`);
+  }
+  return cut;
+}"""
+"""The tables of a page that do not fit."""
 STEP_MS = 50
 TIMEOUT_MS = 60_000
 """The longest wait for anything on a page; the default of 30 s is no shorter than a hang."""
@@ -66,6 +82,11 @@ class Visit:
         """Return by how many pixels the page is wider than the window."""
         root = "document.documentElement"
         return max(0, int(self.page.evaluate(f"() => {root}.scrollWidth - {root}.clientWidth")))
+
+    def tables_cut(self) -> list[str]:
+        """Return the tables that are wider than the box they are in, or whose cells are, with all details open."""
+        found: list[str] = self.page.evaluate(CUT)
+        return found
 
     def look(self, width: int, scheme: Scheme) -> None:
         """Give the window another width and another scheme of colours."""

@@ -9,11 +9,15 @@ from matplotlib.figure import Figure
 
 from actors.pages.html import Element, Node, tag
 from actors.pages.picture import picture
+from actors.pages.table_style import room_for
 
 COLUMN = 1140
 """The width of the page's column in pixels; a wider picture is as wide as the window."""
 ROWS_MAX = 60
 """The most rows of a table: it is for reading; `prism export` has all."""
+
+NAME_LETTERS = 7
+"""The letters of a word in the first column that is not to be broken."""
 
 
 class Table(NamedTuple):
@@ -78,7 +82,7 @@ def _classes(chart: Chart, size: str) -> str:
 
 
 def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: int = ROWS_MAX) -> Element:
-    """Return a table as an element, in a box that scrolls sideways if it is too wide.
+    """Return a table as an element; in a box that is too narrow for it, its rows are lists.
 
     Args:
         caption: what it holds.
@@ -94,15 +98,32 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
     body = [
         tag(
             "tr",
-            tag("th", row[0], scope="row", class_="text"),
-            *(tag("td", cell, class_=_side(table, at)) for at, cell in enumerate(row[1:], start=1)),
+            tag("th", row[0], scope="row", class_="text", data_column=table.columns[0] or None),
+            *(
+                tag("td", cell, class_=_side(table, at), data_column=table.columns[at])
+                for at, cell in enumerate(row[1:], start=1)
+            ),
         )
         for row in rows
     ]
     heading = tag("caption", caption, class_=None if is_shown else "unseen")
-    drawn = scrolled(tag("table", heading, tag("thead", head), tag("tbody", *body)), f"Table: {caption}")
+    drawn = tag("table", heading, tag("thead", head), tag("tbody", *body), class_=_looks(table, rows))
+    boxed = scrolled(drawn, f"Table: {caption}")
     note = tag("p", f"{rows_max} of {len(table.rows):,} rows, evenly chosen.", class_="quiet") if more else None
-    return tag("div", drawn, note)
+    return tag("div", boxed, note)
+
+
+def _looks(table: Table, rows: Sequence[Sequence[Node]]) -> str | None:
+    """Return the classes of a table: that its rows have names, and the width below which it is a list."""
+    columns = zip(*([_text(cell) for cell in row] for row in rows), strict=True) if rows else [()] * len(table.columns)
+    named = zip(table.columns, columns, strict=True)
+    room = room_for((name, cells, at in table.texts or not at) for at, (name, cells) in enumerate(named))
+    is_named = any(len(word) >= NAME_LETTERS for row in rows for word in _text(row[0]).split())
+    return " ".join([*(["named"] if is_named else []), *([f"room-{room}"] if room else [])]) or None
+
+
+def _text(cell: Node) -> str:
+    return cell if isinstance(cell, str) else "".join(map(_text, cell.children))
 
 
 def scrolled(content: Node, name: str) -> Element:

@@ -81,7 +81,7 @@ def missing(text: str) -> Element:
 def figures(told: Sequence[tuple[str, str]]) -> Element:
     """Return a few facts, each a name with its value, side by side."""
     items = [
-        tag("div", tag("dt", name), tag("dd", value, class_="small" if len(value) > 11 else None))
+        tag("div", tag("dt", name), tag("dd", value, class_="small" if len(value) > 9 else None))
         for name, value in told
     ]
     return tag("dl", *items, class_="figures")

@@ -325,25 +325,21 @@ def _missing_cells(record: ExperimentRecord) -> Section | None:
     ]
     table = Table(("condition", "cells", "seeds"), rows, frozenset({0, 2}))
     shown = table_of(table, "Cells without a result", is_shown=True)
-    return Section("missing", "What is missing", [tag("div", shown, class_="long")])
+    return Section("missing", "What is missing", [shown])
 
 
 def _design(record: ExperimentRecord) -> Section:
     experiment = record.plan.experiment
     rows = [(each.name, _settings(each)) for each in experiment.conditions]
     parts: list[Node] = [
-        tag(
-            "div",
-            table_of(Table(("condition", "settings"), rows, frozenset({0, 1})), "Conditions", is_shown=True),
-            class_="long",
-        )
+        table_of(Table(("condition", "settings"), rows, frozenset({0, 1})), "Conditions", is_shown=True)
     ]
     shared = [(name, _json(value)) for name, value in experiment.settings.items()]
     if shared:
         table = Table(("setting", "value"), shared, frozenset({0, 1}))
-        parts.append(tag("div", table_of(table, "Settings of all conditions", is_shown=True), class_="long"))
+        parts.append(table_of(table, "Settings of all conditions", is_shown=True))
     measures = Table(("measure", "found in"), list(experiment.measures.items()), frozenset({0, 1}))
-    parts.append(tag("div", table_of(measures, "Measures", is_shown=True), class_="long"))
+    parts.append(table_of(measures, "Measures", is_shown=True))
     return Section("design", "Conditions and measures", parts)
 
 
@@ -385,6 +381,6 @@ def _again(record: ExperimentRecord) -> Section:
         [
             tag("p", "What is done is not done again: a second run of the same plan only writes the table anew."),
             tag("pre", tag("code", "\n".join(lines)), tabindex=0),
-            tag("div", table, class_="long"),
+            table,
         ],
     )

@@ -13,7 +13,6 @@ from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import decision_charts, divergence_charts, fallback_table, feed_charts, model_charts
 from actors.pages.picture import style
 from actors.pages.run_tables import (
-    COLUMNS_MAX,
     commands,
     comparison,
     cost,
@@ -167,8 +166,7 @@ def _sections(
 
 
 def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Section:
-    table = table_of(glance(runs), "The runs, and how far they went", is_shown=True)
-    shown = tag("div", table, class_="fit" if len(runs) <= COLUMNS_MAX else None)
+    shown = table_of(glance(runs), "The runs, and how far they went", is_shown=True)
     parts: list[Node] = [shown]
     if len(runs) == 1:
         parts = [_ends(runs[0]), tag("details", tag("summary", "How far it went, and its digest"), shown)]
@@ -204,7 +202,7 @@ def _ends(run: RunRecord) -> Element:
 def _done_and_idle(run: RunRecord, of: str) -> Iterator[Node]:
     """Yield the interventions of a run, and the parts of its configuration that had no effect."""
     if (done := interventions_table(run)) is not None:
-        yield tag("div", table_of(done, f"Interventions{of}", is_shown=True), class_="long")
+        yield table_of(done, f"Interventions{of}", is_shown=True)
     if idle := without_effect(run):
         yield tag("h3", f"Without effect{of}")
         yield tag("ul", *(tag("li", line) for line in idle))
@@ -310,8 +308,7 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
     for group, found in zip(groups, feeds, strict=True):
         facts = social_facts(found, real.cascades, real.hours)
         of = f", {group.label}" if group.label else ""
-        table = table_of(fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True)
-        parts.append(tag("div", table, class_="long"))
+        parts.append(table_of(fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True))
     return parts
 
 
@@ -371,7 +368,7 @@ def _again(runs: Sequence[RunRecord]) -> Section:
             tag(
                 "details",
                 tag("summary", "Versions, digests and inputs"),
-                tag("div", table_of(provenance(run), f"What run {run.label} depends on"), class_="long"),
+                table_of(provenance(run), f"What run {run.label} depends on"),
             )
         )
     left = len(runs) - 2 * DETAILED_MAX
@@ -403,7 +400,7 @@ def _odd_part(part: str | Terms | Grid) -> Element:
             class_="terms",
         )
     table = table_of(Table(part.columns, part.rows, frozenset(range(len(part.columns)))), part.caption, rows_max=1000)
-    return tag("details", tag("summary", part.caption), tag("div", table, class_="long"))
+    return tag("details", tag("summary", part.caption), table)
 
 
 def with_code(text: str) -> Iterator[Node]:

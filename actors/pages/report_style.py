@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
 
 GRID = """
@@ -62,19 +63,9 @@ summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3
 .key { display: flex; flex-wrap: wrap; gap: 2px 14px; list-style: none; margin: 0 0 6px; padding: 0; font-size: 14px; }
 .swatch { display: inline-block; width: 13px; height: 13px; border: 1px solid var(--line); vertical-align: -1px;
   margin-right: 5px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.scroll { overflow-x: auto; max-width: 100%; }
 .scroll:focus-visible, summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-table { border-collapse: collapse; font-size: 14px; line-height: 1.4; font-variant-numeric: tabular-nums;
-  margin: 6px 0 12px; }
-caption { text-align: left; color: var(--quiet); padding-bottom: 4px; }
-th, td { padding: 4px 14px 4px 0; text-align: right; white-space: nowrap; vertical-align: top;
-  border-bottom: 1px solid var(--panel); font-weight: 400; }
-thead th { color: var(--quiet); border-bottom-color: var(--line); vertical-align: bottom; }
-th.text, td.text { text-align: left; }
-.fit td { white-space: normal; overflow-wrap: anywhere; }
-.long td, .long th { white-space: normal; overflow-wrap: anywhere; min-width: 9em; }
-pre { background: var(--panel); padding: 12px 14px; overflow-x: auto; font-size: 14px; line-height: 1.5;
-  margin: 0 0 14px; }
+pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px;
+  line-height: 1.5; margin: 0 0 14px; }
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
 .prose h3 { margin: 24px 0 4px; }
 .prose ul { margin: 0 0 12px; padding-left: 20px; max-width: 46em; }
@@ -85,6 +76,7 @@ footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   fill: var(--text); }
+@media (max-width: 759px) { .card.wide .scroll { border: 1px solid var(--line); padding: 4px; } }
 @media (max-width: 480px) {
   header, main, footer, nav { padding-left: 16px; padding-right: 16px; }
   header { padding-top: 24px; }
@@ -103,8 +95,7 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
   .card, tr, .figures { break-inside: avoid; }
   .scroll { overflow: visible; }
   .card.wide svg { max-width: 100%; height: auto; }
-  .long { font-size: 8.5pt; }
-  .long td { min-width: 0; }
+  .scroll table { font-size: 8.5pt; }
   a { color: inherit; text-decoration: none; }
 }
 """
@@ -112,4 +103,4 @@ svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica
 
 def report_css() -> str:
     """Return the style rules of a report."""
-    return theme_css() + GRID + _RULES
+    return theme_css() + GRID + tables_css() + _RULES

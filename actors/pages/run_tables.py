@@ -101,7 +101,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     columns = [_facts(run) for run in runs]
     if len(runs) <= COLUMNS_MAX:
         rows = [(name, *(column[at] for column in columns)) for at, name in enumerate(names)]
-        return Table(("", *(run.label for run in runs)), rows)
+        return Table(("", *(run.label for run in runs)), rows, frozenset(range(len(runs) + 1)))
     rows = [(run.label, *column[:-1], column[-1][:DIGEST_LETTERS]) for run, column in zip(runs, columns, strict=True)]
     return Table(("run", *names), rows, frozenset({0, 1, 12}))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from actors.experiments.outcome import Decomposed
 from actors.pages.card import Chart, Table
 from actors.pages.experiment_charts import MEASURES_MAX, ROWS_MAX, Row, pages_number, rows_picture, span
-from actors.pages.words import plural, share
+from actors.pages.words import NO_VALUE, plural, share
 from prism.experiment import Effect, Share
 from prism.palette import BLUE, ORANGE
 
@@ -102,7 +102,7 @@ def variance_chart(variance: Sequence[Decomposed]) -> Chart | None:
                 each.measure,
                 SOURCES.get(part.source, part.source),
                 share(part.share),
-                span(*_percent(part)),
+                NO_VALUE if part.low is None or part.high is None else f"{share(part.low)} to {share(part.high)}",
                 str(each.seeds),
             )
             for each in variance

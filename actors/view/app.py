@@ -23,6 +23,7 @@ from actors.experiments.cells import CELLS
 from actors.experiments.record import is_experiment
 from actors.factory.domains import is_own
 from actors.pages.report_style import GRID
+from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
 from actors.runs.directory import RunDirectory
 from actors.view.agent_panel import panel_of
@@ -395,7 +396,7 @@ def _plain(value: Any) -> Any:
 
 
 def _theme(_: Request) -> Response:
-    return Response(theme_css() + GRID, media_type="text/css")
+    return Response(theme_css() + GRID + tables_css(), media_type="text/css")
 
 
 def _no_page(_: Request, __: Exception) -> Response:

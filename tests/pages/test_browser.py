@@ -45,6 +45,20 @@ def test_a_problem_of_a_page_is_found(browser: Browser, tmp_path: Path, content:
     assert any(problem in line for line in visit.problems()), visit.problems()
 
 
+@pytest.mark.parametrize(
+    ("box", "cell", "problem"),
+    [
+        ("", "a" * 90, "wider than its box"),
+        ("overflow: auto", "a" * 90, "wider than its box"),
+        ("", f"<div style='width: {NARROW}px'>a</div>" * 2, "wider than its box"),
+    ],
+)
+def test_a_table_that_is_cut_is_found(browser: Browser, tmp_path: Path, box: str, cell: str, problem: str) -> None:
+    table = f"<div style='{box}'><details><summary>a</summary><table><tr><td>{cell}</td></tr></table></details></div>"
+    visit = browser.open(page(tmp_path, GOOD + table), width=NARROW)
+    assert [line for line in visit.tables_cut() if problem in line]
+
+
 def test_what_the_policy_forbids_is_found(browser: Browser, tmp_path: Path) -> None:
     visit = browser.open(page(tmp_path, GOOD_AND_STRICT + "<script>var late = 1</script>"))
     assert "Content Security Policy" in visit.problems()[0]

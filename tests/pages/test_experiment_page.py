@@ -64,4 +64,5 @@ def test_a_report_is_whole_at_every_width_and_in_every_theme(
     assert visit.page.evaluate(FAULTS) == []
     assert visit.violations() == []
     assert visit.page.evaluate(SMALL) == []
+    assert visit.tables_cut() == []
     assert visit.page.evaluate("() => window.harmed") is None

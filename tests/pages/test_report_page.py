@@ -76,6 +76,7 @@ REPORTS = {
     "economies": ("economy", "strong"),
 }
 """`{name of a report: its runs}`."""
+PHONE = 400
 HOSTILE = "\n".join(MARKUP.values())[:1900]
 
 
@@ -130,6 +131,13 @@ def test_a_report_is_whole_at_every_width_and_in_every_theme(
 def test_letters_are_large_enough_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
     visit = browser.open((studies / f"{name}.html").as_uri(), width=NARROW)
     assert visit.page.evaluate(SMALL) == []
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_no_table_is_cut_on_a_phone(studies: Path, browser: Browser, name: str) -> None:
+    visit = browser.open((studies / f"{name}.html").as_uri(), width=PHONE)
+    assert visit.tables_cut() == []
+    assert visit.overflow() == 0
 
 
 @pytest.mark.parametrize("name", ["social", "several", "economy"])

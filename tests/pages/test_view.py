@@ -135,6 +135,7 @@ def test_a_page_has_no_problem(browser: Browser, address: str, kind: str) -> Non
         visit.look(width, scheme)
         assert visit.violations() == [], (width, scheme)
         assert visit.problems() == [], (width, scheme)
+        assert visit.tables_cut() == [], (width, scheme)
     assert {request.split("/")[2] for request in visit.requests} == {address.split("/")[2]}
 
 

@@ -46,6 +46,7 @@ def test_the_page_is_whole_and_hostile_names_stay_texts(
     assert visit.page.locator("h1").inner_text() == MARKUP["end_of_script"]
     assert visit.problems() == []
     assert visit.violations() == []
+    assert visit.tables_cut() == []
     assert visit.page.evaluate("window.harmed") is None
     assert visit.page.locator("main :is(script, iframe, img, meta, object, embed)").count() == 0
 
