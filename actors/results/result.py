@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
         from actors.results.ask import ask_people  # noqa: PLC0415  # few results are asked
 
-        return ask_people(self.path, Path(questions), **options)
+        with ThreadPoolExecutor(
+            max_workers=1
+        ) as thread:  # the loop of a notebook runs already, and takes no second one
+            return thread.submit(ask_people, self.path, Path(questions), **options).result()
 
     @property
     def _numbers(self) -> RunNumbers:

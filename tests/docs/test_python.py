@@ -26,6 +26,7 @@ from tests.docs.pages import blocks, read
 from tests.paths import ROOT
 
 README, PAGE, CHARTS = ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "statechart.md"
+ASK = ROOT / "docs" / "ask.md"
 
 RUN_ALL = """
 import contextlib, io, json, sys
@@ -48,8 +49,19 @@ class Example(NamedTuple):
 
     @property
     def is_for_notebooks(self) -> bool:
-        """Whether only a notebook can run it: it awaits outside of a function."""
-        return re.search(r"^(?!\s).*\bawait\b", self.code, re.MULTILINE) is not None
+        """Whether only a notebook can run it: it awaits outside of a function, or goes on from the cell before."""
+        goes_on = "import " not in self.code
+        return goes_on or re.search(r"^(?!\s).*\bawait\b", self.code, re.MULTILINE) is not None
+
+    @property
+    def awaited(self) -> str:
+        """The block as the page says that a notebook has it."""
+        return re.sub(r"(?<![\w.])(run|resume)(\(|,|$)", _awaited, self.code, flags=re.MULTILINE)
+
+
+def _awaited(found: re.Match[str]) -> str:
+    called = found[2] == "("
+    return f"{'await ' if called else ''}{found[1]}_async{found[2]}"
 
 
 def examples(page: Path) -> list[Example]:
@@ -111,7 +123,24 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
     assert "100%" in shown(first)["text/html"]
     assert "<td>done</td>" in last[0]["data"]["text/html"]
     assert last[0]["data"]["text/plain"].startswith("<RunResult: status done, agents ")
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    assert "image/png" in notebook.cells[2].outputs[-1]["data"]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "ask.md"])
+def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(page: Path, tmp_path: Path) -> None:
+    """But for the one with processes: these have no loop, and call `run` itself."""
+    given = [each for each in scripts(page) if re.search(r"\brun\(", each.code) and "ProcessPool" not in each.code]
+    assert given
+    cells = [nbformat.v4.new_code_cell(each.awaited) for each in given]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    for example, cell in zip(given, notebook.cells, strict=True):
+        told = "".join(output.get("text", "") for output in cell.outputs if output.get("name") == "stdout")
+        assert example.output in (None, told)
 
 
 def shown(outputs: list[Any]) -> dict[str, str]:
