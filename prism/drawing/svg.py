@@ -7,6 +7,7 @@ it; as arrows they would hide all others, so they are listed below the picture.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -270,8 +271,16 @@ def _lines(note: str) -> list[str]:
 
 
 def _fitting(text: str) -> list[str]:
-    """Return a text as lines that fit into a box: two of a long one, the rest of which is cut."""
-    lines = wrap(text, int((BOX[0] - 16) / 5.7))
+    """Return a text as lines that fit into a box: two of a long one, the rest of which is cut.
+
+    A key, such as `statechart.rest_ticks`, is broken between its words.
+    """
+    letters, filled = int((BOX[0] - 16) / 5.7), [""]
+    for piece in re.split(r"(?<=[ ._])", text):
+        if filled[-1] and len(filled[-1] + piece.rstrip()) > letters:
+            filled.append("")
+        filled[-1] += piece
+    lines = [line for each in filled for line in wrap(each, letters)]
     return lines if len(lines) <= NOTE_LINES else [*lines[: NOTE_LINES - 1], f"{lines[NOTE_LINES - 1][:-1]}…"]
 
 

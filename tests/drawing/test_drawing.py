@@ -151,6 +151,12 @@ def test_svg_is_a_picture_of_every_innermost_state() -> None:
     assert all(box[0] <= x <= box[0] + box[2] and box[1] <= y <= box[1] + box[3] for x, y in inside)
 
 
+def test_a_long_key_in_a_box_is_broken_between_its_words() -> None:
+    texts = [element.text or "" for element in ET.fromstring(svg(SOCIAL)).iter(f"{SVG}text")]
+    place = texts.index("after statechart.default_")
+    assert texts[place + 1] == "timeout_ticks ticks"
+
+
 def test_boxes_of_states_do_not_overlap() -> None:
     root = ET.fromstring(svg(SOCIAL))
     boxes = [
