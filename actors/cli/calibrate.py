@@ -105,7 +105,11 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:
-        unwrapped_console().print(WrappedMarkdown(page_of(made, result)))
+        console, page = unwrapped_console(), page_of(made, result)
+        if console.is_terminal:
+            console.print(WrappedMarkdown(page))
+        else:  # a file has no width to draw tables in
+            echo(page.rstrip())
         named = [CONFIGURATION, PAGE, RESULT] if result.is_reported else [PAGE, RESULT]
         echo(f"written to {place}: {', '.join(named)}")
     if not result.is_reported:

@@ -29,7 +29,12 @@ def test_commands_for_runs_say_what_else_a_directory_is(tmp_path: Path, monkeypa
         tmp_path, CALIBRATION.replace("design: 20, search: 3, confirm: 11", "design: 3, search: 0, confirm: 0")
     )
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
-    assert prism_alone("calibrate", "c.yaml", "--out", "c", "--quiet").code == 4  # too few runs for a fit
+    ended = prism_alone("calibrate", "c.yaml", "--out", "c")
+    assert ended.code == 4  # too few runs for a fit
+    assert (
+        ended.out
+        == f"{Path('c/calibration.md').read_text().rstrip()}\nwritten to c: calibration.md, calibration.json\n"
+    )
     assert prism_alone("experiment", "e.yaml", "--out", "e", "--quiet").code == 0
     shows = "`prism calibrate FILE` shows it, and `prism view c/cells` its runs"
     calibration = f"prism: c: is a calibration, not a run; its result is in calibration.md; {shows}\n"
