@@ -27,7 +27,7 @@ from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
 from prism.social.turns import SocialTurns
-from prism.social.understood import graph_lines
+from prism.social.understood import graph_lines, post_lines
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states
@@ -97,11 +97,13 @@ class SocialDomain:
 
     @property
     def understood(self) -> tuple[str, ...]:
-        """Lines that say how the files of profiles, ties and margins were understood."""
+        """Lines that say how the files of profiles, ties, margins and posts were understood."""
         people = self.population
         graph = graph_lines(self.config.population.graph.path, people.graph)
         alike = () if people.homophily is None else (str(people.homophily),)
-        return (*people.understood, *graph, *(() if people.margins is None else people.margins.lines), *alike)
+        posts = post_lines(self.config.population.posts.file, people.posts, self.config.population.topics)
+        margins = () if people.margins is None else people.margins.lines
+        return (*people.understood, *graph, *margins, *alike, *posts)
 
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""

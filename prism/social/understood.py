@@ -1,15 +1,19 @@
-"""The line that tells a user how the file of a graph was understood."""
+"""The lines that tell a user how the files of a graph and of posts were understood."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from prism.quoting import printable
 from prism.social.graph import FollowGraph
+from prism.social.post_file import GivenPost
 from prism.wording import counted, cut
 
 _SHOWN = 40
 """The most characters of a name."""
+_LISTED = 8
+"""The most names in a line."""
 
 
 def understood(
@@ -55,6 +59,28 @@ def understood(
 def graph_lines(path: str | None, graph: FollowGraph | None) -> tuple[str, ...]:
     """Return a line that says how the file of a graph was understood, if there is one and it was read."""
     return (f"{path}: {graph.understood}",) if graph is not None and graph.understood else ()
+
+
+def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collection[str]) -> tuple[str, ...]:
+    """Return a line that says what a file of posts has, and one about topics of it that nobody is interested in.
+
+    Args:
+        interests: the topics that people may be interested in.
+    """
+    if path is None:
+        return ()
+    topics = Counter(topic for post in posts for topic in post.topics)
+    named = _listed([f"{topic} {count:,}" for topic, count in topics.most_common()])
+    lines = [f"{path}: {counted(len(posts), 'post')}; {f'topics: {named}' if topics else 'no topics'}"]
+    unknown = [topic for topic in topics if topic not in interests]
+    if unknown:
+        lines.append(f"{path}: nobody is interested in topics that population.topics lacks: {_listed(unknown)}")
+    return tuple(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return ", ".join(map(shown, names[:_LISTED])) + more
 
 
 def shown(name: str) -> str:

@@ -24,6 +24,7 @@ from prism.social.domain import SocialDomain
 from prism.social.population import Population, build_population
 from prism.social.post_file import GivenPost, parse_posts
 from prism.social.ranking import ranking_fields
+from prism.social.understood import post_lines
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.schedules import run_scheduled
@@ -158,6 +159,18 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_line(text: str, problem:
     with pytest.raises(InputError) as refused:
         parse_posts(text.encode(), "p.csv", config_of().population)
     assert str(refused.value).startswith(problem)
+
+
+def test_a_line_says_what_a_file_has_and_another_which_topics_interest_nobody() -> None:
+    posts = [GivenPost("a", ("taxes", "sport"), {}), GivenPost("b", ("taxes",), {}), GivenPost("c", (), {})]
+    has = "h.csv: 3 posts; topics: taxes 2, sport 1"
+    assert post_lines("h.csv", posts, ["sport", "taxes"]) == (has,)
+    lacks = "h.csv: nobody is interested in topics that population.topics lacks: sport"
+    assert post_lines("h.csv", posts, ["taxes"]) == (has, lacks)
+    assert post_lines("h.csv", posts[2:], []) == ("h.csv: 1 post; no topics",)
+    many = [GivenPost("d", tuple(f"t{number}" for number in range(11)), {})]
+    assert post_lines("h.csv", many, [])[1].endswith("lacks: t0, t1, t2, t3, t4, t5, t6, t7 and 3 more")
+    assert post_lines(None, [], []) == ()
 
 
 def test_a_file_of_another_kind_is_refused() -> None:
