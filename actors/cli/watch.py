@@ -18,6 +18,7 @@ from actors.cli.watched_run import WatchedRun
 from actors.display.console import SafeConsole, echo
 from actors.display.frame import Frame
 from actors.display.progress import LINE_EVERY_S
+from actors.runs.directory import refuse_others
 
 EVERY_S = 1.0
 KEYS_S = 0.2
@@ -38,6 +39,8 @@ def watch(names: tuple[str, ...], *, once: bool, user: str | None, ca: Path | No
     been started with metrics.enabled=true. The space bar stops the display and starts it again, n shows the next of
     several runs, and q or Ctrl-C ends this command, not the run. It ends by itself when every run has ended.
     """
+    for name in names:
+        refuse_others(Path(name))
     runs = [WatchedRun(MetricsClient(name, user, ca)) for name in names]
     console = SafeConsole()
     try:
