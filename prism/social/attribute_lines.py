@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from prism.checked import field_types
 from prism.config.attributes import PLACE, TRAITS, Value
 from prism.config.model import ColumnsConfig, PopulationConfig
+from prism.expectations import found
 from prism.social.attributes import described, drawn_attributes
 from prism.social.persona import Persona
 from prism.social.profiles import Profile
@@ -42,6 +43,8 @@ def lines_of_columns(
             yield f"{head}, column {column} of {counted(len(profiles), 'profile')}: {described(read)}"
         elif unread and not declaration.is_drawn:
             yield f"{head}, not read: --build reads the file"
+        elif declaration.default is not None and declaration.is_complete:
+            yield f"{head}, the same for everyone: {found(declaration.default)}"
         else:
             first = counted(len(drawn), "person", "people")
             yield f"{head}, drawn; the first {first}: {described([values[name] for values in drawn])}"

@@ -50,6 +50,12 @@ def test_validate_shows_what_was_read_and_what_is_drawn(prism: Prism) -> None:
     ]
 
 
+def test_validate_says_that_a_default_is_the_same_for_everyone(prism: Prism) -> None:
+    Path("same.yaml").write_text("population: {attributes: {bound: {type: float, min: 0, max: 1, default: 0.5}}}")
+    ended = prism("validate", "same.yaml")
+    assert f"{HEAD}.bound: float 0 to 1, the same for everyone: 0.5" in ended.out
+
+
 def test_validate_draws_for_as_many_people_as_a_graph_file_has(prism: Prism) -> None:
     Path("ties.txt").write_text("1 2\n2 3\n")
     ended = prism("validate", "study.yaml", "--set", "population.graph.path=ties.txt")
