@@ -281,4 +281,5 @@ def _untestable(each: Comparison | SeveralCompared, seeds: int, alpha: float) ->
     groups = len(each.groups) if isinstance(each, SeveralCompared) else 2
     least = smallest_p(each.hypothesis, seeds, groups)
     if not each.supported and least > alpha:
-        yield f"{seeds:,} seeds can never decide it: the smallest p value of this test is {figure(least, 2)}."
+        raw = f", before the correction for {each.among:,} hypotheses" if each.among > 1 else ""
+        yield f"{seeds:,} seeds can never decide it: the smallest p value of this test is {figure(least, 2)}{raw}."

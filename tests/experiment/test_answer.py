@@ -103,6 +103,14 @@ def test_what_chance_may_have_made_is_undecided_and_few_seeds_are_said_to_decide
     )
 
 
+def test_the_smallest_p_value_of_few_seeds_is_said_to_be_before_the_correction_for_several_hypotheses() -> None:
+    first, second = Side("under a", [1.0, 2.0, 3.0]), Side("under b", [2.0, 3.5, 4.0])
+    hypothesis = Hypothesis(measure="m", contrast=("a", "b"))
+    each, _ = holm([compared(hypothesis, first.values, second.values)] * 2, ALPHA)
+    text = answered(each, words_of("m", "likes"), first, second, ALPHA).text
+    assert text.endswith("this test is 0.25, before the correction for 2 hypotheses.")
+
+
 def test_nothing_to_test_is_said_in_words() -> None:
     same = Side("under a", [3.0] * 12)
     finding, text = answer(same, same._replace(said="under b"), "likes")
