@@ -55,12 +55,18 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     comparable = [[shape for shape in shapes if shape.size >= least] for shapes in found]
     is_cut = bool(theirs) and least > 1 and all(len(shapes) >= FEW for shapes in comparable)
     kept = comparable if is_cut else found
-    note = _real_note(least, len(theirs), kept if is_cut else None)
+    note = _young_note(feeds) + _real_note(least, len(theirs), kept if is_cut else None)
     return [
         _shape(groups, kept, theirs, shape, note)
         for shape in _SHAPES
         if any(_values(shape[0], shapes) for shapes in kept)
     ]
+
+
+def _young_note(feeds: Sequence[Sequence[Feed]]) -> str:
+    """Return a sentence on the originals that are left out, so that nobody compares the shares with those of all."""
+    young = sum(feed.left_out for group in feeds for feed in group)
+    return f" Left out: {plural(young, 'original')} of the last rounds, which may still grow." if young else ""
 
 
 def _real_note(least: int, count_real: int, kept: Sequence[Sequence[TreeShape]] | None) -> str:

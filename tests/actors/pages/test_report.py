@@ -106,6 +106,13 @@ def test_its_numbers_are_those_of_the_summary(run: Path, html: str) -> None:
         assert rows[name][0] == number, name
 
 
+def test_originals_that_are_too_young_for_the_pictures_of_cascades_are_counted(run: Path, html: str) -> None:
+    (young,) = set(re.findall(r"Left out: ([0-9,]+) originals? of the last rounds, which may still grow\.", html))
+    kept = parsed(html).rows["the run"][0]
+    summary = json.loads((run / "summary.json").read_text())
+    assert int(young.replace(",", "")) + int(kept.replace(",", "")) == summary["posts"]
+
+
 @pytest.mark.slow
 def test_the_journal_alone_gives_the_same_numbers(run: Path, html: str, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "run")
