@@ -125,7 +125,7 @@ def test_experiments_know_them_before_the_first_run() -> None:
 def test_the_report_draws_them_over_the_rounds(run: Path) -> None:
     page = report([read_run(run, "run")])
     assert "<h2>People and ties</h2>" in page
-    assert "The ei index party goes from" in page
+    assert "The measure ei index party goes from" in page
 
 
 def test_posts_are_credited_to_who_made_them() -> None:
