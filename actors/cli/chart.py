@@ -25,6 +25,7 @@ from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
 from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
+from prism.wording import counted
 
 FORMATS: dict[str, Callable[[Outline], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "scxml": scxml}
 YAML = "yaml"
@@ -147,7 +148,8 @@ def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any])
     else:
         found = lint(behaviour)
     notices = sum(each.kind in NOTICES for each in found)
-    echo(f"{rendered(found)}{len(found) - notices} faults, {notices} notices")
+    faults = counted(len(found) - notices, "fault")
+    echo(f"{rendered(found)}{faults}, {counted(notices, 'notice')}")
     if len(found) > notices:
         raise SystemExit(EXIT_THRESHOLD)
 

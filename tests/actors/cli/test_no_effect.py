@@ -21,7 +21,7 @@ def test_validate_and_lint_say_that_a_delay_is_too_long_for_most(prism: Prism, t
     (tmp_path / "study.yaml").write_text("statechart: {file: lurking.yaml}")
     assert f"without effect: lurking: {TOLD}\n" in prism("validate", "study.yaml").out
     linted = prism("chart", "study.yaml", "--lint")
-    assert (linted.code, linted.out) == (4, f"lurking, timeout: too_long: {TOLD}\n1 faults, 0 notices\n")
+    assert (linted.code, linted.out) == (4, f"lurking, timeout: too_long: {TOLD}\n1 fault, 0 notices\n")
 
 
 def test_a_resumed_run_ends_with_the_same_interventions_and_the_same_without_effect(
