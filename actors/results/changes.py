@@ -1,4 +1,4 @@
-"""What people and interventions change of ties and attributes, as a journal tells it: its only reader."""
+"""The only reader of what people and interventions change of ties and attributes, as a journal tells it."""
 
 from __future__ import annotations
 

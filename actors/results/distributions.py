@@ -130,7 +130,7 @@ class _Column:
         self.values: NDArray[Any] = np.array(values, dtype=np.float64 if self._is_number else object)
         self._first = self.values.copy()
         self.differs = False
-        """Whether somebody had another value than at the start, at one of the moments."""
+        """True if somebody had another value than at the start, at one of the moments."""
         self._moments: list[Moment] = []
         self._counts: list[Counter[str]] = []
         self.keep()

@@ -1,4 +1,4 @@
-"""Who befriends whom as people join one by one, popular ones more often: the graph of Barabasi & Albert (1999)."""
+"""The graph of Barabasi & Albert (1999): people join one by one, and befriend popular ones more often."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from prism.social.tables import POST_COLUMNS
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
 _called: Final[list[bool]] = []
-"""Whether each kernel was called once."""
+"""True, once each kernel was called."""
 
 
 def make_ready(person_ticks: int) -> None:

@@ -95,7 +95,7 @@ _ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND
 
 
 class Begun(NamedTuple):
-    """What updates need of the state before their wave.
+    """The state before a wave, as far as its updates need it.
 
     Args:
         kinds: the rows of their kinds; `SocialWorld._kind_row` has the columns.

@@ -54,7 +54,7 @@ def test_the_shipped_economy_shows_the_path_of_every_indicator(prism: Prism) -> 
     assert max(map(len, lines)) <= 80
     at = next(number for number, line in enumerate(lines) if line.startswith("path over the rounds"))
     shown = {line[:21].strip(): line for line in lines[at + 2 : at + 7]}
-    assert list(shown) == [name.replace("_", " ") for name in INDICATORS]
+    assert list(shown) == [NAMES[indicator].name for indicator in INDICATORS]
     assert "█" in shown["interest rate"]
     assert "oracle: embedded Taylor rule, validator and engine, no server" in ended.err
     quarters = rows("run")
