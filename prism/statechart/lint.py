@@ -436,7 +436,10 @@ class _Taken(Generic[S]):
         group = self._group
         if any(_is_marked(each) or self._may_both_hold(row, each) for each in group.rows):
             return _Case((), ())
-        case = _Case(group.guards([row]), ()) if row.guard is not None else _Case((), group.guards(group.guarded))
+        # A guard that reads a post is false where none is in view, whatever its fields may be.
+        has_view = _reads_view(change)
+        fails = [guard for guard in group.guards(group.guarded) if has_view or not _reads_view(guard)]
+        case = _Case((), fails) if row.guard is None else _Case(group.guards([row]), ())
         read = [name for guard in (*case.holds, *case.fails) for name in guard.fields]
         is_random = any(map(_is_drawn, read)) and any(map(_is_drawn, change.fields))
         return _Case((), ()) if is_random else case
@@ -464,8 +467,8 @@ def _is_drawn(name: str) -> bool:
     return name.startswith("draw.")
 
 
-def _reads_view(expression: Expression) -> bool:
-    return any(name.startswith(("post.", "author.")) for name in expression.fields)
+def _reads_view(read: Expression | Change) -> bool:
+    return any(name.startswith(("post.", "author.")) for name in read.fields)
 
 
 def _finding(

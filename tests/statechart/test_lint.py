@@ -144,6 +144,14 @@ def test_nothing_is_assumed_of_a_row_that_the_oracle_chooses() -> None:
     assert found_in(*rows, otherwise, BACK, **sets("energy", "energy + 0.6")) == []
 
 
+def test_a_guard_that_reads_a_post_says_nothing_of_the_other_row_where_no_post_is_in_view() -> None:
+    guard = guard_of(parse("post.likes >= 0 and energy > 0.5", SEEN))
+    rows = (Transition("go", RED, RED, guard), row("go", RED, GREEN))
+    assert found_in(*rows, BACK, **sets("energy", "low", "energy > 0.5")) == []
+    (told,) = found_in(*rows, BACK, **sets("energy", "low", "energy > 0.5 and post.likes > 3"))
+    assert told.startswith(f"red, go: {NEVER}")
+
+
 def test_of_several_rows_that_set_the_same_one_is_enough() -> None:
     rows = (row("go", RED, GREEN, "energy > 0.5"), row("go", RED, GREEN, "energy < 0.2"), row("go", RED, RED))
     assert found_in(*rows, BACK, **sets("energy", "energy + 0.6")) == []
