@@ -19,8 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Moved: TypeAlias = tuple[S, S, str, int, dict[str, Any] | None]
 """A change of state as an agent keeps it: before, after, the trigger, the tick and the context."""
-FAR_S = 1e11
-"""Simulated seconds from which on a tick may be after the last year of a calendar, which is 9999."""
+FAR_S, FAR_YEAR = 1e11, 6000
+"""Simulated seconds, 3,169 years, and a year of the epoch: beyond them a tick may be after 9999, the last year."""
 
 _DOCS: dict[str, str | None] = {}
 """`{property: its docstring}` of those that read a slot in C: a getter in C has none of its own."""
@@ -177,8 +177,9 @@ class StatefulAgent(Generic[S]):
             tick = whole("tick", tick)
         if self._max_history_depth and state is not before:
             is_named = type(trigger) is str and trigger and not trigger.isspace()
-            if not is_named or tick * self.clock.tick_seconds > FAR_S:
-                StateTransition(before, state, trigger, self.clock.at(tick))  # says what is wrong with it
+            clock = self.clock
+            if not is_named or tick * clock.tick_seconds > FAR_S or clock.epoch.year > FAR_YEAR:
+                StateTransition(before, state, trigger, clock.at(tick))  # says what is wrong with it
             if self._history is None:
                 self._history = deque(maxlen=self._max_history_depth)
             self._history.append((before, state, trigger, tick, self.remembered(context)))

@@ -6,12 +6,14 @@ import asyncio
 import gc
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from typing import Any
 
 import pytest
 
+from prism.clock import SimulatedClock
 from prism.errors import StatechartError
 from prism.statechart import AgentState, Statechart, Transition
 from tests.statechart.charts import (
@@ -170,6 +172,15 @@ def test_an_agent_that_cannot_remember_stays_where_it_was() -> None:
     before = standing(agent)
     with pytest.raises(OverflowError):
         agent.enter(IDLE, "in the far future", 10**15)
+    assert standing(agent) == before
+
+
+def test_an_agent_whose_clock_nears_the_end_of_the_calendar_stays_where_it_was() -> None:
+    agent = Person(SCROLLING, clock=SimulatedClock(epoch=datetime(9999, 12, 31, tzinfo=UTC)))
+    agent.enter(EVALUATING, "sees_post", 60)
+    before = standing(agent)
+    with pytest.raises(OverflowError):
+        agent.enter(IDLE, "in the next year", 24 * 60)
     assert standing(agent) == before
 
 
