@@ -334,8 +334,8 @@ def _people(groups: Sequence[RunGroup]) -> Section | None:
         return None
     parts: list[Node] = []
     for group in shown:
-        named = [] if is_alone else [tag("span", f"{group.label or group.first.label}: ", class_="quiet")]
-        parts.extend(tag("p", *named, told) for told in attributes_in_words(group.first))
+        whose = [] if is_alone else [tag("span", f"{group.label or group.first.label}: ", class_="quiet")]
+        parts.extend(tag("p", *whose, told) for told in attributes_in_words(group.first))
     if charts:
         parts += [grid(charts, "attributes"), *_only_first(groups, "Pictures of attributes")]
     if has_measures:

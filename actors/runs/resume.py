@@ -28,7 +28,7 @@ from actors.runs.rounds_csv import ROUNDS, Coverage
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import load_placed_config
 from prism.domain import Domain
-from prism.errors import ConfigError
+from prism.errors import ConfigError, together
 
 RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
 """The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
@@ -281,6 +281,6 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     placed = load_placed_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
     kept = kept_inputs(placed.config)
     note_places(kept, path.parent)
-    for missing in missing_inputs(placed, placed.config, but=kept):
-        raise missing
+    if missing := [*missing_inputs(placed, placed.config, but=kept)]:
+        raise together(missing)
     return placed.config

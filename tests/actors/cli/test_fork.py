@@ -165,6 +165,21 @@ def test_people_and_time_cannot_be_changed(parent: Path, prism: Prism, tmp_path:
         assert not (tmp_path / "child").exists()
 
 
+def test_inputs_that_do_not_exist_are_told_together_with_their_settings(
+    parent: Path, prism: Prism, tmp_path: Path
+) -> None:
+    settings = ("--set", "population.profiles=none.json", "--set", "statechart.file=none.yaml")
+    ended = prism("fork", "parent", "--at", "30", *settings, "--out", "child")
+    assert (ended.code, ended.err.splitlines()) == (
+        3,
+        [
+            f"prism: --set: population.profiles: none.json: no such file in {tmp_path}",
+            f"prism: --set: statechart.file: none.yaml: no such file in {tmp_path}",
+        ],
+    )
+    assert not (tmp_path / "child").exists()
+
+
 @pytest.mark.parametrize(("tick", "told"), [("73", "parent: has 72 ticks, not 73"), ("1000", "not 1,000")])
 def test_a_tick_that_is_not_there_is_refused(tick: str, told: str, parent: Path, prism: Prism, tmp_path: Path) -> None:
     ended = prism("fork", "parent", "--at", tick, "--out", "child")
