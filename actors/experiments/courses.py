@@ -7,7 +7,7 @@ experiment of thousands of cells takes seconds and little memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from actors.core.errors import JournalError
 from actors.core.files import read_regular
 from actors.experiments.record import BYTES_MAX, CellLine, CellState, ExperimentRecord
 from actors.runs.directory import SUMMARY
-from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 
 Floats = NDArray[np.float64]
 LOW, HIGH = 0.05, 0.95
@@ -59,12 +59,14 @@ class Courses(NamedTuple):
     Args:
         sizes: `{condition: the share of its cascades that have at least x posts}`; empty for other domains.
         over_time: `{column: {condition: its values over the rounds}}`.
+        columns: all columns of their rounds, also those that are not in `over_time`.
         interventions: `{condition: the rounds of the interventions in its first cell}`, ascending, from 1 on.
         left_out: cells that were not read, because there are so many.
     """
 
     sizes: dict[str, Band]
     over_time: dict[str, dict[str, Band]]
+    columns: frozenset[str]
     interventions: dict[str, list[int]]
     left_out: int
 
@@ -85,13 +87,16 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
     sizes: dict[str, list[dict[int, int]]] = {}
     rounds: dict[str, list[dict[str, Floats]]] = {}
     interventions: dict[str, list[int]] = {}
+    columns = set[str]()
     for cell in chosen:
         summary = _summary(record, cell)
         interventions.setdefault(cell.condition, sorted({each.round for each in summary.interventions}))
         if found := {int(size): count for size, count in summary.cascade_sizes.items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
-        if table := _columns(record, cell, wanted):
-            rounds.setdefault(cell.condition, []).append(table)
+        table = _rounds(record, cell)
+        columns.update(table)
+        if kept := _columns(table, wanted):
+            rounds.setdefault(cell.condition, []).append(kept)
     names = list(dict.fromkeys(name for tables in rounds.values() for table in tables for name in table))
     over_time = {}
     for name in names[:CURVES_MAX]:
@@ -100,7 +105,8 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
             for condition, tables in rounds.items()
             if any(name in table for table in tables)
         }
-    return Courses({name: _tail(each) for name, each in sizes.items()}, over_time, interventions, left_out)
+    tails = {name: _tail(each) for name, each in sizes.items()}
+    return Courses(tails, over_time, frozenset(columns), interventions, left_out)
 
 
 def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
@@ -131,12 +137,16 @@ def _summary(record: ExperimentRecord, cell: CellLine) -> _Summary:
         return _Summary()
 
 
-def _columns(record: ExperimentRecord, cell: CellLine, wanted: Sequence[str]) -> dict[str, Floats]:
-    """Return the wanted columns of a cell's rounds: what happened in each round, or the level after it."""
+def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
+    """Return the rounds of a cell; none if they cannot be read."""
     try:
-        table: Mapping[str, Any] = read_rounds(record.cell_path(cell) / ROUNDS)
+        return read_rounds(record.cell_path(cell) / ROUNDS)
     except JournalError:
         return {}
+
+
+def _columns(table: RoundsTable, wanted: Sequence[str]) -> dict[str, Floats]:
+    """Return the wanted columns of a cell's rounds: what happened in each round, or the level after it."""
     found: dict[str, Floats] = {}
     for name in wanted:
         values = np.array(table.get(name, ()), dtype=np.float64)

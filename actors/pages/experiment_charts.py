@@ -527,8 +527,10 @@ def _lines_key(names: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
 
 def course_charts(courses: Courses) -> list[Chart]:
     """Return the chosen columns over the rounds, as a band for each condition."""
-    over_time = courses.over_time
-    return [_course(named(column, over_time), bands, courses.interventions) for column, bands in over_time.items()]
+    return [
+        _course(named(column, courses.columns), bands, courses.interventions)
+        for column, bands in courses.over_time.items()
+    ]
 
 
 def _course(column: NumberName, bands: Mapping[str, Band], interventions: Mapping[str, Sequence[int]]) -> Chart:

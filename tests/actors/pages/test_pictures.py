@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actors.experiments.courses import _over_time
+from actors.experiments.courses import Courses, _over_time
 from actors.pages.document import _sizes
-from actors.pages.experiment_charts import Row, rows_picture
+from actors.pages.experiment_charts import Row, course_charts, rows_picture
 from actors.pages.picture import WORDS, figure, style, wrapped
 from actors.pages.series import GROUP_COLORS, GROUP_DASHES, Line, color_of, draw_line
+from prism.answers import INDICATORS
 
 PARTS = {"third": 2, "half": 3, "whole": 6}
 
@@ -43,6 +44,13 @@ def test_a_band_of_an_experiment_keeps_the_lines_of_its_first_seeds() -> None:
     band = _over_time([np.arange(4.0) + seed for seed in range(30)])
     assert band.cells == 30
     assert band.each.tolist() == [[0.0 + seed, 1.0 + seed, 2.0 + seed, 3.0 + seed] for seed in range(20)]
+
+
+def test_an_indicator_has_its_name_also_where_not_all_are_drawn() -> None:
+    bands = {"gdp_growth": {"strong": _over_time([np.arange(4.0)])}}
+    with style():
+        (chart,) = course_charts(Courses({}, bands, frozenset(INDICATORS), {}, 0))
+    assert chart.title == "Growth of output by round"
 
 
 def test_no_word_of_a_long_label_is_cut() -> None:
