@@ -1,4 +1,4 @@
-"""igraph, imported when the first graph is made or read, and without the plotting libraries that it looks for.
+"""igraph, imported when a first graph needs it, and without the plotting libraries that it looks for.
 
 `import igraph` imports `matplotlib.pyplot` wherever that is installed, to be able to draw, and takes 0.6 s longer then.
 Nothing here draws, and most commands need no graph at all.

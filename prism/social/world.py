@@ -372,7 +372,7 @@ class SocialWorld(World):
         self.apply_all(one)
 
     def begin(self, updates: Updates) -> None:
-        """Work out what the attributes of these people will be, and note what they have in view."""
+        """Keep what these people are about to do, work out their next attributes, and note what they have in view."""
         if updates.effects:
             self._intend(updates.effects)
         if updates.kinds is not self._latest[0] or len(updates.kinds) != self._latest[1]:
