@@ -205,7 +205,9 @@ def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, 
         inside = (followers >= edge) & (followers < upper)
         if inside.sum() >= FEW:
             low, middle, high = (float(value) for value in np.quantile(reach[inside], (0.25, 0.5, 0.75)))
-            place = float(np.exp(np.log(followers[inside] + 1).mean()))
+            one_more = followers[inside] + 1
+            # Rounding would put people who all have the same number beside it, and an axis cannot be that short.
+            place = float(np.exp(np.log(one_more).mean()).clip(one_more.min(), one_more.max()))
             rows.append((place, edge, upper - 1, low, middle, high, int(inside.sum())))
         edge = upper
     return rows

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from actors.experiments.courses import Courses, _over_time
+from actors.pages.cascade_charts import _by_followers
 from actors.pages.document import _sizes
 from actors.pages.experiment_charts import Row, course_charts, rows_picture
 from actors.pages.picture import WORDS, figure, style, wrapped
@@ -44,6 +45,12 @@ def test_a_band_of_an_experiment_keeps_the_lines_of_its_first_seeds() -> None:
     band = _over_time([np.arange(4.0) + seed for seed in range(30)])
     assert band.cells == 30
     assert band.each.tolist() == [[0.0 + seed, 1.0 + seed, 2.0 + seed, 3.0 + seed] for seed in range(20)]
+
+
+@pytest.mark.parametrize("followers", [1.0, 10.0, 50.0, 99.0])
+def test_authors_with_as_many_followers_have_one_place(followers: float) -> None:
+    (row,) = _by_followers(np.full(11, followers), np.zeros(11))
+    assert row[0] == followers + 1
 
 
 def test_an_indicator_has_its_name_also_where_not_all_are_drawn() -> None:
