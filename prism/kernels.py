@@ -22,6 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from shutil import rmtree
+from threading import Lock
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
@@ -57,6 +58,8 @@ _called: list[Any] = []
 _generated: dict[tuple[str, bool], ModuleType] = {}
 _pointers: dict[Callable[..., Any], int] = {}
 _is_compiled = False
+_compiling: Final = Lock()
+"""Held by the thread that compiles: `prism view` builds several runs at once."""
 
 
 def kernel(function: F) -> F:
@@ -124,8 +127,13 @@ def is_kept() -> bool:
 def compile_kernels() -> None:
     """Let all kernels be machine code from now on, in every module that knows them."""
     global _is_compiled  # noqa: PLW0603  # it holds for the process, as the functions do
-    if _is_compiled:
-        return
+    with _compiling:
+        if not _is_compiled:
+            _compile_all()
+            _is_compiled = True
+
+
+def _compile_all() -> None:
     for name in MODULES:
         import_module(name)
     if (place := directory()) is not None:
@@ -138,7 +146,6 @@ def compile_kernels() -> None:
         for name, value in list(vars(module).items()):
             if type(value) is _FUNCTION and value in made:
                 setattr(module, name, made[value])
-    _is_compiled = True
 
 
 def generated(name: str, text: str) -> ModuleType:
