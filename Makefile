@@ -131,7 +131,7 @@ $(PEERS)/.ready: requirements.lock pyproject.toml
 	  || echo "prism: what could not be installed is shown as not installed" >&2
 	@touch $@
 
-bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (11 minutes)
+bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (14 minutes)
 	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
 	$(PEERS)/bin/python -m benchmarks.peers --doc
 

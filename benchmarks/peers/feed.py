@@ -1,7 +1,7 @@
 """Rounds of a social feed: PRISM in all of its ways, the same world in a plain loop, and a round written with Mesa.
 
 The plain loop has PRISM's world, charts and oracle, and neither engine nor mailboxes, codec, supervisor, digest or
-metrics: the difference is what the runtime costs. It ends with the same world, which is checked. There are two models
+metrics. It ends with the same world, which is checked. There are two models
 of Mesa: the same round, in `benchmarks.peers.mesa_round`, and here a smaller one, without cascades, deliberation and
 ticks within a round.
 """
@@ -143,6 +143,7 @@ def measure_plain_loop(sizes: Sizes) -> Values:
     """Return the values of the same rounds in a plain loop."""
     config = read_settings([f"simulation.rounds={sizes.rounds}"])
     domain = build_domain(config).domain
+    domain.prepare(domain.size * config.simulation.length)  # as a run does: kernels are compiled where that is worth it
     loop = PlainLoop(domain, config)
     begun = process_time()
     anyio.run(loop.run)

@@ -41,7 +41,7 @@ FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 
 RATIOS: Final[Mapping[str, tuple[str, str]]] = {
     "feed": ("us a post seen", "time a post, PRISM resident = 1"),
-    "crowd": ("us a person and round", "time, PRISM in columns = 1"),
+    "crowd": ("us a person and round", "time, PRISM compiled = 1"),
     "mailboxes": ("ping-pong, messages a s", "ping-pong, PRISM = 1"),
     "channels": ("1 asker, us", "time of 1 asker, PRISM = 1"),
 }
@@ -59,8 +59,8 @@ TITLES: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "feed": """1,000 people and the default configuration, without a journal; building the people does not
 count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
-mailboxes, messages, supervisor, digest and metrics: what it saves is what the runtime costs. With 1,000
-people a tick has few turns that columns can take together, so they save less here than with 100,000 below.
+mailboxes, messages, supervisor, digest and metrics. With 1,000 people a tick has a few turns, so the calls around each
+kernel cost more than the kernels; with 100,000, below, they do not.
 
 There are two models of Mesa, both written by hand for speed and without PRISM's code. The first is the same round:
 the same ticks, states, triggers, guards, feeds, embedded choice, deliberation, replies, reshares and cascades, with
@@ -68,10 +68,9 @@ random numbers of its own. Activations, posts seen and engagements (likes, resha
 amount of work: over several seeds, the mean of each count is within a few percent of PRISM's, which a test checks. It
 has no journal, digest, mailboxes, messages, supervision or metrics, no language models, no settings, and one chart in
 its code. The plain loop has no runtime either, so most of the difference to it is elsewhere: each trigger carries a
-view of its post, the chart is data, draws do not depend on the order of the others, and people are in columns, which
-takes longer with the few people of a tick and less time with very many. The second is a smaller model, as one might
-begin with: each person comes online with a probability, ranks a feed, likes or reshares what is above a threshold, and
-sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is one `step()` of
+view of its post, the chart is data, and draws do not depend on the order of the others. The second is a smaller model,
+as one might begin with: each person comes online with a probability, ranks a feed, likes or reshares what is above a
+threshold, and sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is one `step()` of
 one person, most of whom are not online; in the others it is a trigger. Both run with the garbage collector off. Seconds
 are of the processor.""",
     "crowd": """Five rounds of the default configuration with 100,000 people, without a journal. With Mesa these are
