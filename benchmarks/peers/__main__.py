@@ -1,4 +1,4 @@
-"""PRISM beside its peers, in one run of about a quarter of an hour: `make bench-peers`, or `python -m benchmarks.peers`.
+"""PRISM beside its peers, in one run of a quarter of an hour: `make bench-peers`, or `python -m benchmarks.peers`.
 
     python -m benchmarks.peers [--only feed charts] [--size small] [--repeats 5] [--json FILE]
     python -m benchmarks.peers --doc

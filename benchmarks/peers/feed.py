@@ -1,9 +1,8 @@
 """Rounds of a social feed: PRISM in all of its ways, the same world in a plain loop, and a round written with Mesa.
 
 The plain loop has PRISM's world, charts and oracle, and neither engine nor mailboxes, codec, supervisor, digest or
-metrics. It ends with the same world, which is checked. There are two models
-of Mesa: the same round, in `benchmarks.peers.mesa_round`, and here a smaller one, without cascades, deliberation and
-ticks within a round.
+metrics. It ends with the same world, which is checked. There are two models of Mesa: the same round, in
+`benchmarks.peers.mesa_round`, and here a smaller one, without cascades, deliberation and ticks within a round.
 """
 
 from __future__ import annotations

@@ -70,9 +70,9 @@ has no journal, digest, mailboxes, messages, supervision or metrics, no language
 its code. The plain loop has no runtime either, so most of the difference to it is elsewhere: each trigger carries a
 view of its post, the chart is data, and draws do not depend on the order of the others. The second is a smaller model,
 as one might begin with: each person comes online with a probability, ranks a feed, likes or reshares what is above a
-threshold, and sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is one `step()` of
-one person, most of whom are not online; in the others it is a trigger. Both run with the garbage collector off. Seconds
-are of the processor.""",
+threshold, and sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is
+one `step()` of one person, most of whom are not online; in the others it is a trigger. Both run with the garbage
+collector off. Seconds are of the processor.""",
     "crowd": """Five rounds of the default configuration with 100,000 people, without a journal. With Mesa these are
 the same two models as above. A person and round is the whole of what each does for one person in one round.""",
     "mailboxes": """In the ping-pong one message is under way at a time, and there and back count as two. In the
