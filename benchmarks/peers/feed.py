@@ -141,7 +141,7 @@ def _decided(question: Question[Any], state: str, tick: int) -> Trigger[Any]:
 def measure_plain_loop(sizes: Sizes) -> Values:
     """Return the values of the same rounds in a plain loop."""
     config = read_settings([f"simulation.rounds={sizes.rounds}"])
-    domain = build_domain(config).domain
+    domain: Any = build_domain(config).domain
     domain.prepare(domain.size * config.simulation.length)  # as a run does: kernels are compiled where that is worth it
     loop = PlainLoop(domain, config)
     begun = process_time()
