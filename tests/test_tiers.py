@@ -81,7 +81,7 @@ def test_everyday_cases_and_examples_run_in_one_tier_and_all_in_the_other(tmp_pa
     assert "20 examples, size 1" in everyday
     full = ran(tmp_path, "-m", "slow or sized", "--full", "-k", "not long")
     assert re.findall(r"^case (\d)$", full, re.MULTILINE) == ["2", "3", "4"]
-    assert "300 examples, size 7" in full
+    assert "150 examples, size 7" in full
 
 
 def test_a_suite_that_a_script_starts_in_the_background_does_not_ignore_sigint(tmp_path: Path) -> None:
