@@ -15,7 +15,6 @@ from actors.factory.domain_code import LocatedCode, allow, locate_code
 from actors.factory.input_files import fitting_memory, load_population, read_input
 from actors.factory.kept_inputs import is_kept
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
-from prism import kernels
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
@@ -46,8 +45,6 @@ def _social(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
 def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[[Config], LoadedChart]) -> BuiltDomain:
     from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
 
-    if kernels.are_wanted(config.population.size * config.simulation.length):
-        kernels.compile_kernels()  # one makes the graph
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
     chart = load(config)
     check_choices(config, chart.behaviour)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from prism import kernels
 from prism.columns import Ints
 from prism.kernels import kernel
 from prism.rng import WORLD, Draw, uniforms
+
+PERSON_TICKS: Final = 5
+"""The ticks of a person in a run that take plain Python as long as a person's friendships do."""
 
 
 def friendships(size: int, count: int, seed: int) -> tuple[Ints, Ints]:
@@ -21,13 +24,15 @@ def friendships(size: int, count: int, seed: int) -> tuple[Ints, Ints]:
     befriended = np.zeros(int(joining.sum()), dtype=np.int64)
     choices = count * max(0, size - count - 1)
     draws = uniforms(seed, np.full(choices, WORLD), 0, Draw.GRAPH, np.arange(1, choices + 1))
+    if kernels.are_wanted(PERSON_TICKS * size):
+        kernels.compile_kernels()
     weights, tree = np.zeros(size, dtype=np.int64), np.zeros(size + 1, dtype=np.int64)
     if kernels.are_compiled():
         befriend(draws, count, weights, tree, befriended)
     else:  # plain Python is three times as fast with lists
-        found = befriended.tolist()
-        befriend(draws.tolist(), count, weights.tolist(), tree.tolist(), found)
-        befriended = np.array(found, dtype=np.int64)
+        friends = befriended.tolist()
+        befriend(draws.tolist(), count, weights.tolist(), tree.tolist(), friends)
+        befriended = np.array(friends, dtype=np.int64)
     return np.repeat(np.arange(size), joining), befriended
 
 
@@ -39,7 +44,7 @@ def befriend(draws: Any, count: Any, weights: Any, tree: Any, befriended: Any) -
 
     Args:
         draws: in [0, 1), one for each friendship of a person who cannot befriend all earlier ones.
-        weights: of each person, and `tree` their sums for `add` and `found`; all 0.
+        weights: of each person, and `tree` their sums for `add` and `person_at`; all 0.
         befriended: is filled, in the order of who joins.
     """
     total = end = drawn = 0
@@ -48,7 +53,7 @@ def befriend(draws: Any, count: Any, weights: Any, tree: Any, befriended: Any) -
         for earlier in range(min(person, count)):
             friend = earlier
             if person > count:
-                friend = found(tree, draws[drawn] * total)
+                friend = person_at(tree, draws[drawn] * total)
                 drawn += 1
                 add(tree, friend, -weights[friend])  # nobody twice: the weight comes back below
                 total -= weights[friend]
@@ -75,7 +80,7 @@ def add(tree: Any, person: Any, weight: Any) -> None:
 
 
 @kernel
-def found(tree: Any, sum_before: Any) -> Any:
+def person_at(tree: Any, sum_before: Any) -> Any:
     """Return the person at whom the sum of the weights, in the order of people, exceeds this."""
     person, step = 0, 1
     while 2 * step < len(tree):

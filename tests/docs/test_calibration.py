@@ -39,6 +39,7 @@ ELSEWHERE = {
     "domain.py": "the depth of histories, a limit of memory",
     "edges.py": "the reading of files",
     "follow_lists.py": "the reading of files",
+    "graph_kernel.py": "the size from which it is compiled, which changes no result",
     "graph_format.py": "the reading of files",
     "interests.py": "bits and bytes",
     "living.py": "the posts that are made at once",
