@@ -77,7 +77,7 @@ def _named(course: AttributeCourse) -> str:
 
 
 def _draw_numbers(axes: Axes, course: NumberCourse) -> str:
-    """Draw how many people have which number in which round, and return what there is to see."""
+    """Draw the people by number and round, and return a sentence that explains the picture."""
     ends = _cell_ends(course)
     x = np.array(course.rounds, dtype=np.float64)
     between = (x[1:] + x[:-1]) / 2
@@ -147,7 +147,7 @@ def _is_split(moment: Moment) -> bool:
 
 
 def _draw_values(axes: Axes, course: ValueCourse) -> str:
-    """Draw the share of the people with each value, and return what there is to see."""
+    """Draw the share of the people with each value, and return a sentence that explains the picture."""
     for place, name in enumerate(_chosen(course)):
         shares = [100.0 * each[name] for each in course.shares]
         axes.plot(course.rounds, shares, color=color_of(place), linestyle=GROUP_DASHES[place % len(GROUP_DASHES)])

@@ -41,6 +41,7 @@ def audience_of(
         return str(error)
     names = tuple(persona.name for persona in population.personas)
     followers = tuple(int(count) for count in population.graph.follower_counts())
-    wanted = [name for name in config.population.attributes if name in {*attributes}]
+    asked = {*attributes}
+    wanted = [name for name in config.population.attributes if name in asked]
     values = {name: tuple(persona.attributes[name] for persona in population.personas) for name in wanted}
     return Audience(names, followers, values)

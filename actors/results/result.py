@@ -112,9 +112,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             raise RunDirectoryError(f"{problem}: name a directory, as in run(config, out='runs/mine')")
         from actors.results.ask import ask_people  # noqa: PLC0415  # few results are asked
 
-        with ThreadPoolExecutor(
-            max_workers=1
-        ) as thread:  # the loop of a notebook runs already, and takes no second one
+        # The loop of a notebook runs already, and takes no second one.
+        with ThreadPoolExecutor(max_workers=1) as thread:
             return thread.submit(ask_people, self.path, Path(questions), **options).result()
 
     @property

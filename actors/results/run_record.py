@@ -30,6 +30,7 @@ from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.scorecard import Feed
 from prism.sharing.records import Judged
+from prism.social.population import ignore_step
 from prism.statechart import Behaviour
 
 
@@ -126,7 +127,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
     )
 
 
-def with_people(run: RunRecord, on_step: Callable[[str], None] = lambda _: None) -> RunRecord:
+def with_people(run: RunRecord, on_step: Callable[[str], None] = ignore_step) -> RunRecord:
     """Return the record of a social run with its people, and with the attributes that they change.
 
     If they change any, it reads the journal again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from math import ceil, floor, inf, isnan
 from typing import Final, Literal
@@ -88,3 +88,13 @@ def guesses(name: str, known: Sequence[str]) -> str:
     shown = ", ".join(known[:_SHOWN_MAX]) + (", ..." if len(known) > _SHOWN_MAX else "")
     hint = f"; did you mean {near[0]}?" if near else ""
     return f"there {'is' if len(known) == 1 else 'are'}: {shown or 'none'}{hint}"
+
+
+def reads_view(names: Iterable[str]) -> bool:
+    """Return whether one of these fields is of the post in view or of its author."""
+    return any(name.startswith(("post.", "author.")) for name in names)
+
+
+def reads_draw(names: Iterable[str]) -> bool:
+    """Return whether one of these fields is a random number."""
+    return any(name.startswith("draw.") for name in names)

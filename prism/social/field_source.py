@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from prism.config.model import RelevanceConfig
 from prism.expressions import Expression, Field
+from prism.expressions.fields import reads_view
 from prism.expressions.source import Naming, source
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
@@ -61,16 +62,6 @@ inf = float("inf")
 
 """
 """The imports of a generated kernel, before its functions."""
-
-
-def reads_view(names: Iterable[str]) -> bool:
-    """Return whether one of these fields is of the post in view or of its author."""
-    return any(name.startswith(("post.", "author.")) for name in names)
-
-
-def reads_draw(names: Iterable[str]) -> bool:
-    """Return whether one of these fields is a random number."""
-    return any(name.startswith("draw.") for name in names)
 
 
 def drawn_in_view(uniform: Draw, normal: Draw) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import msgspec
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.expressions import Expression, compiled
+from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social.field_source import reads_view
 from prism.social.post import PostView
 from prism.social.vocabulary import drawn_readers, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Change, Reader

@@ -14,8 +14,9 @@ from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
 from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Turns
+from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social.field_source import HEAD, FieldSource, drawn_in_view, reads_view
+from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
 from prism.social.tables import ENTERED
 from prism.social.vocabulary import DRAFTED, intend

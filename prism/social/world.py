@@ -38,13 +38,14 @@ from prism.distribution import size_totals
 from prism.domain import World
 from prism.errors import ConfigError
 from prism.events import Event
+from prism.expressions.fields import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
 from prism.social import turn_kernel
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
-from prism.social.field_source import FieldTables, reads_draw, reads_view
+from prism.social.field_source import FieldTables
 from prism.social.hours import hour_at
 from prism.social.measured import Moment
 from prism.social.memory import InView, Memory

@@ -31,6 +31,7 @@ from typing import Any, Generic, NamedTuple
 import msgspec
 
 from prism.expressions import BOXES_MAX, Expression, Search, expression_of, find
+from prism.expressions.fields import reads_draw, reads_view
 from prism.expressions.tree import Comparison, Node, Number, Ordering
 from prism.statechart.behaviour import Change
 from prism.statechart.statechart import Statechart
@@ -369,7 +370,7 @@ class _Linting(Generic[S]):
             return
         if when and not is_met.is_decided:
             yield self._undecided(rows, f"the condition of {change.name} is ever true")
-        if when and not (_reads_view(when[0]) and not _reads_view(change.to)):
+        if when and not (reads_view(when[0].fields) and not reads_view(change.to.fields)):
             # A condition that reads a post is false where none is in view, so it says something beside a value that
             # reads none.
             is_missed = taken.search([], when)
@@ -396,13 +397,11 @@ class _Linting(Generic[S]):
             message = f"{change.name} is never set: {change.to} never has a value"
             yield _finding(FindingKind.NEVER_SET, rows, message)
             return
-        side = (
-            f"below {low.value:g}"
-            if is_above.is_impossible
-            else f"above {high.value:g}"
-            if is_below.is_impossible
-            else f"out of {low.value:g} to {high.value:g}"
-        )
+        side = f"out of {low.value:g} to {high.value:g}"
+        if is_above.is_impossible:
+            side = f"below {low.value:g}"
+        elif is_below.is_impossible:
+            side = f"above {high.value:g}"
         message = f"{change.name} is always clipped to its range: {change.to} is always {side}"
         yield _finding(FindingKind.CLIPPED, rows, message)
 
@@ -437,11 +436,10 @@ class _Taken(Generic[S]):
         if any(_is_marked(each) or self._may_both_hold(row, each) for each in group.rows):
             return _Case((), ())
         # A guard that reads a post is false where none is in view, whatever its fields may be.
-        has_view = _reads_view(change)
-        fails = [guard for guard in group.guards(group.guarded) if has_view or not _reads_view(guard)]
+        has_view = reads_view(change.fields)
+        fails = [guard for guard in group.guards(group.guarded) if has_view or not reads_view(guard.fields)]
         case = _Case((), fails) if row.guard is None else _Case(group.guards([row]), ())
-        read = [name for guard in (*case.holds, *case.fails) for name in guard.fields]
-        is_random = any(map(_is_drawn, read)) and any(map(_is_drawn, change.fields))
+        is_random = any(reads_draw(guard.fields) for guard in (*case.holds, *case.fails)) and reads_draw(change.fields)
         return _Case((), ()) if is_random else case
 
     def _may_both_hold(self, row: Transition[S], other: Transition[S]) -> bool:
@@ -461,14 +459,6 @@ def _compared(first: Node, *rest: Node | Ordering) -> Expression:
     """Return a chain of comparisons: `_compared(low, "<=", value)`."""
     root = Comparison((first, *rest[1::2]), rest[::2])  # type: ignore[arg-type]  # signs and operands in turn
     return Expression(text="", root=root, kind="bool")
-
-
-def _is_drawn(name: str) -> bool:
-    return name.startswith("draw.")
-
-
-def _reads_view(read: Expression | Change) -> bool:
-    return any(name.startswith(("post.", "author.")) for name in read.fields)
 
 
 def _finding(

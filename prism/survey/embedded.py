@@ -47,7 +47,7 @@ class EmbeddedAnswers:
         self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
 
     def of(self, person: Any) -> dict[tuple[str, int], Answered]:
-        """Return `{(question, repeat): the answer}` of a `SocialAgent`; the answer is None where it gives none."""
+        """Return `{(question, repeat): the answer}` of a `SocialAgent`. An answer that it does not give is None."""
         found: dict[tuple[str, int], Answered] = {}
         for item, answer in self._answers:
             for repeat in self._repeats:
