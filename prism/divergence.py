@@ -15,12 +15,14 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.questions import Chosen, Questions
+from prism.columns import Ints
 from prism.rng import WORLD, Draw, integer, integers
 
 FIRST_OPTION: Final = "first_option"
@@ -72,6 +74,18 @@ class Compared(NamedTuple):
     options: Sequence[str]
     chosen: str
     reference: Reference = NO_REFERENCE
+
+
+class ComparedColumns(NamedTuple):
+    """Choices of an oracle that computes, compared with the first option, in columns.
+
+    Args:
+        questions: the questions.
+        chosen: the number of the option taken in each, and the probabilities of all options.
+    """
+
+    questions: Questions[Any]
+    chosen: Chosen
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +202,9 @@ class ComparedChoices:
         self._counted: dict[tuple[str, str], ChoiceCounts] = {}
         self._kept: list[Compared] = []
         """Choices that are not counted yet."""
+        self._columns: list[ComparedColumns] = []
+        self._in_columns = 0
+        """The choices in them."""
 
     def add(
         self,
@@ -228,7 +245,44 @@ class ComparedChoices:
         if len(self._kept) >= AT_ONCE:
             self._count()
 
+    def add_columns(self, choices: ComparedColumns) -> None:
+        """Count choices of the oracle among the options of an embedded choice: many at once, as `add_all`."""
+        self._columns.append(choices)
+        self._in_columns += len(choices.questions)
+        if self._in_columns >= AT_ONCE:
+            self._count()
+
+    def _count_columns(self) -> None:
+        """Count the choices that are kept in columns."""
+        kept, self._columns, self._in_columns = self._columns, [], 0
+        codes, agents, relevance, taken, ticks = (
+            np.concatenate(each)
+            for each in (
+                [each.questions.codes for each in kept],
+                [each.questions.agents for each in kept],
+                [each.questions.relevance for each in kept],
+                [each.chosen.options for each in kept],
+                [np.full(len(each.questions), each.questions.tick) for each in kept],
+            )
+        )
+        groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
+        bins = np.clip((relevance * BINS).astype(np.int64), 0, BINS - 1)
+        keys, width = bins * _GROUPS + groups, max(each.chosen.probabilities.shape[1] for each in kept)
+        units = np.zeros((len(codes), width), dtype=np.int64)
+        at = 0
+        for each in kept:
+            shares = each.chosen.probabilities
+            units[at : at + len(shares), : shares.shape[1]] = np.rint(shares * _ONE)
+            at += len(shares)
+        for code in np.unique(codes).tolist():
+            trigger, state, options = kept[-1].questions.kinds[code]
+            these = codes == code
+            known = np.ones(int(these.sum()), dtype=np.bool_)
+            self._add_rows(trigger, state, options, keys[these], taken[these], known, units[these, : len(options)])
+
     def _count(self) -> None:
+        if self._columns:
+            self._count_columns()
         kinds: dict[tuple[str, str, Sequence[str]], list[Compared]] = {}
         kept, self._kept = self._kept, []
         for each in kept:
@@ -244,34 +298,52 @@ class ComparedChoices:
     def _add_kind(self, kind: Sequence[Compared]) -> None:
         """Count choices with the same trigger, state and options."""
         options = kind[0].options
-        counts, size = self._of(kind[0].trigger, kind[0].state), len(options)
-        numbers = [_number(counts, option) for option in options]
-        counts.offer(options, len(kind))
         places = {option: at for at, option in enumerate(options)}
         agents = np.array([each.agent for each in kind], dtype=np.int64)
         ticks = np.array([each.tick for each in kind], dtype=np.int64)
         groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
         bins = np.array([_bin(each.reference.relevance) for each in kind])
-        keys, cells = np.unique(bins * _GROUPS + groups, return_inverse=True)
         taken = np.array([places[each.chosen] for each in kind])
-        chosen = np.bincount(cells * size + taken, minlength=len(keys) * size).reshape(-1, size)
         known = np.array([each.reference.probabilities is not None for each in kind])
         shares = [each.reference.probabilities for each in kind if each.reference.probabilities is not None]
+        units = np.rint(np.array(shares).reshape(-1, len(options)) * _ONE).astype(np.int64)
+        self._add_rows(kind[0].trigger, kind[0].state, options, bins * _GROUPS + groups, taken, known, units)
+
+    def _add_rows(  # noqa: PLR0913, PLR0917  # a kind, and the columns of its choices
+        self,
+        trigger: str,
+        state: str,
+        options: Sequence[str],
+        of_choices: Ints,
+        taken: Ints,
+        known: NDArray[np.bool_],
+        units: Ints,
+    ) -> None:
+        """Count choices with the same trigger, state and options.
+
+        Args:
+            of_choices: the key of each choice's cell; taken: the number of its option.
+            known: whether its probabilities are known; units: the probabilities of those.
+        """
+        counts, size = self._of(trigger, state), len(options)
+        numbers = [_number(counts, option) for option in options]
+        counts.offer(options, len(taken))
+        keys, cells = np.unique(of_choices, return_inverse=True)
+        chosen = np.bincount(cells * size + taken, minlength=len(keys) * size).reshape(-1, size)
         expected = np.zeros((len(keys), size), dtype=np.int64)
-        if shares:
-            np.add.at(expected, cells[known], np.rint(np.array(shares) * _ONE).astype(np.int64))
+        np.add.at(expected, cells[known], units)
         questions = chosen.sum(axis=1)
         known_of = np.bincount(cells[known], minlength=len(keys))
         rows = zip(
             keys.tolist(), questions.tolist(), known_of.tolist(), chosen.tolist(), expected.tolist(), strict=True
         )
-        for key, asked, sure, of_option, units in rows:
+        for key, asked, sure, of_option, parts in rows:
             cell = counts.cell(key)
             cell.questions += asked
             cell.same += of_option[0]
             cell.known += sure
             cell.other[numbers[0]] += asked
-            for number, count, part in zip(numbers, of_option, units, strict=True):
+            for number, count, part in zip(numbers, of_option, parts, strict=True):
                 cell.chosen[number] += count
                 cell.expected[number] += part
 
@@ -288,6 +360,7 @@ class ComparedChoices:
     def restore(self, state: CountsState) -> None:
         """Set the counts to those of a checkpoint."""
         self._kept.clear()
+        self._columns.clear()
         self._counted = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
 
     def bits(self) -> dict[tuple[str, str], float]:

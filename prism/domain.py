@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, runtime_checkable
 
+from prism.agents.questions import Decisions, QuestionKind, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -73,6 +74,11 @@ class World(Protocol):
 
     def deliberates(self, question: Question[Any]) -> None:
         """Note that an agent waits for the oracle. It gets no trigger until its decision comes back as an update."""
+
+    def all_deliberate(self, questions: Questions[Any]) -> None:
+        """Note that agents wait for the oracle. A world that can do it in columns is faster."""
+        for question in questions:
+            self.deliberates(question)
 
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:  # noqa: ARG002  # nothing is done
         """Carry out an intervention at the beginning of a tick, before its `triggers` are asked for.
@@ -193,8 +199,18 @@ class Turns(Protocol):
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
         """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
 
-    def targets(self, number: int) -> tuple[str, ...] | None:
-        """Return the options of a question, by its number; None if it is the number of an update."""
+    asked: Mapping[int, QuestionKind]
+    """The kinds of questions so far, by number."""
+
+    def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[Any] | None:
+        """Return the questions of a wave in columns; None if they must be made one by one.
+
+        Args:
+            places: those whose turns have come to questions; numbers: what every turn of the wave has come to.
+        """
+
+    def settled(self, decisions: Decisions[Any]) -> Ints:
+        """Return what the turns come to that bring decisions."""
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
         """Return what an agent's turn comes to whose question, by its number, has been decided."""

@@ -42,6 +42,8 @@ MODULES: Final = (
     "prism.social.feed_kernel",
     "prism.social.turn_kernel",
     "prism.social.choice_kernel",
+    "prism.social.texts",
+    "prism.social.view_kernel",
     "prism.social.graph_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""

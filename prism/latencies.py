@@ -18,10 +18,10 @@ class Latencies:
         """Durations so far."""
         self._buckets = [0] * (_BUCKETS + 1)
 
-    def add(self, latency_s: float) -> None:
-        """Count one duration."""
-        self.count += 1
-        self._buckets[_bucket(latency_s)] += 1
+    def add(self, latency_s: float, number: int = 1) -> None:
+        """Count one duration, or several that are equal."""
+        self.count += number
+        self._buckets[_bucket(latency_s)] += number
 
     def percentile(self, share: float) -> float:
         """Return the duration that this share of them does not exceed (nearest rank); 0 where there are none.

@@ -66,6 +66,9 @@ class Observer:
     An observer must not raise, wait or change anything: a run is the same with and without it.
     """
 
+    follows_questions = False
+    """True if it must be told of every question, also of those that an embedded oracle answers many at once."""
+
     def mailbox(self, name: str, capacity: int) -> Mailbox[bytes]:
         """Return a new mailbox with many senders, named `engine`, `decisions` or `oracle`."""
         return Mailbox(name, capacity)
@@ -93,6 +96,12 @@ class Observer:
             duration_s: the call alone, without the wait before it.
             tick: the tick of the question.
         """
+
+    def computed(self, number: int, each_s: float, tick: int) -> None:
+        """Note that an embedded oracle has answered so many questions at once: `asked` and `answered` of each."""
+        for _ in range(number):
+            self.asked(0.0)
+            self.answered("", each_s, tick)
 
     def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
         """Note that a call ended that an oracle made outside: `answered`, with what it was about.
@@ -160,6 +169,10 @@ class Answers(Protocol):
     def recorded_answer(self, question: Question[Any]) -> Decided | None:  # noqa: ARG002  # nothing was asked before
         """Return the answer that came when this question was first asked; None if it must be asked now."""
         return None
+
+    def has_answers(self) -> bool:
+        """Return whether `recorded_answer` may find any from now on."""
+        return False
 
     def judgements(self) -> Sequence[Judged]:
         """Return the judgements that were recorded before."""

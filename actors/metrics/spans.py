@@ -161,6 +161,8 @@ class Spans(Observer):
         provider: an OpenTelemetry provider of tracers whose ids are `SetIds`.
     """
 
+    follows_questions = True
+
     def __init__(self, observer: Observer, ids: TraceIds, provider: Any) -> None:
         self._observer = observer
         self._ids = ids

@@ -13,6 +13,7 @@ import math
 import secrets
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -35,6 +36,7 @@ from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
+from prism.agents.questions import Chosen, Questions
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import OracleFailedError, OracleOutageError, OracleRefusedError, OracleUnavailableError
 from prism.llm.question_id import ASKED, Asked, TraceIds
@@ -187,8 +189,12 @@ class OracleActor:
         That is so of an oracle that waits, has limits, or does not compute many answers at once.
         """
         begun = anyio.current_time()
-        states = answers_at_once(self.oracle, questions) if self._computes else None
+        states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
         return None if states is None else self._delivery.computed(questions, states, self.oracle, begun)
+
+    def choose_now(self, questions: Questions[Any]) -> Chosen | None:
+        """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
+        return self._delivery.chosen(questions, self.oracle) if self._computes else None
 
     async def _give_up_waiting(self) -> None:
         """End the actor as soon as the tick under way waits for a server that is away."""
@@ -259,7 +265,8 @@ class OracleActor:
     async def _compute_all(self, new: list[WaitingQuestion]) -> None:
         """Answer questions to an oracle that computes: all at once if it can, or one after the other."""
         begun = anyio.current_time()
-        states = answers_at_once(self.oracle, [waiting.question for waiting in new]) if new else None
+        questions = [waiting.question for waiting in new]
+        states = answers_at_once(partial(self.oracle.answer_all, questions)) if new else None
         if states is None:
             await self._compute_each(new)
             return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 
@@ -16,6 +16,8 @@ from prism.llm import LLMFailureException
 from prism.llm.spending import Spending
 from prism.statechart import Judgement, Oracle, first_option
 from prism.wording import clauses
+
+A = TypeVar("A")
 
 
 class Answer(NamedTuple):
@@ -51,13 +53,13 @@ def fallback(question: Question[Any], source: Source, reason: str, detail: str =
     return Answer(first_option(question.options), source, reason, detail)
 
 
-def answers_at_once(oracle: Oracle[Any], questions: Sequence[Question[Any]]) -> Sequence[str] | None:
-    """Return the option that an oracle chooses in each question, all at once; None if it must be asked each by itself.
+def answers_at_once(answer: Callable[[], A | None]) -> A | None:
+    """Return the answers of an oracle to many questions at once; None if it must be asked each by itself.
 
     An error comes again when each is asked, and is then the fallback of the question that has led to it.
     """
     try:
-        return oracle.answer_all(questions)
+        return answer()
     except Exception:  # noqa: BLE001  # an oracle is foreign code, and may raise anything
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto, unique
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,11 +13,12 @@ import anyio
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, name_of_question
 from actors.core.ports import Answers, Observer
-from actors.oracle.call import Answer
+from actors.oracle.call import Answer, answers_at_once
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.sharing import Sharing
 from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import Question
+from prism.agents.questions import Chosen, Questions
 from prism.llm.question_id import TraceIds
 from prism.sharing import Judged
 from prism.statechart import Oracle
@@ -107,8 +109,20 @@ class Delivery:
                 observer.asked(0.0)
                 observer.answered("", lasted_s / len(questions), tick)
                 observer.decided(question, decided, None)
-                self._statistics.count_computed(decided)
+                self._statistics.count_computed(decided.method, decided.latency_s)
             found.append(decided)
+        return found
+
+    def chosen(self, questions: Questions[Any], oracle: Oracle[Any]) -> Chosen | None:
+        """Return the answers to questions in columns; None if an answer may be recorded, or each must be asked."""
+        if self._observer.follows_questions or self._answers.has_answers():
+            return None
+        begun = anyio.current_time()
+        found = answers_at_once(partial(oracle.choose, questions))
+        if found is not None:
+            lasted_s, number = anyio.current_time() - begun, len(questions)
+            self._observer.computed(number, lasted_s / number, questions.tick)
+            self._statistics.count_computed(oracle.method, lasted_s, number)
         return found
 
     async def settle(
@@ -194,7 +208,7 @@ class Delivery:
         is_computed, put, count_computed = route is Route.COMPUTED, self._engine.put, self._statistics.count_computed
         for count, (waiting, decided, record) in enumerate(zip(batch, decisions, records, strict=True)):
             if is_computed and put(record):
-                count_computed(decided)  # in the turn in which the engine gets it
+                count_computed(decided.method, decided.latency_s)  # in the turn in which the engine gets it
                 self.open.pop(waiting.name, None)
                 continue
             if is_computed:

@@ -129,13 +129,13 @@ class OracleCounters:
         if now - self._reported_at >= WARN_EVERY_S:
             self.report(now)
 
-    def count_computed(self, decided: Decided) -> None:
-        """Count the answer of an oracle that computes, which the engine has received in the same turn."""
-        self.calls += 1
-        self.answered += 1
-        self.methods[decided.method] += 1
+    def count_computed(self, method: str, latency_s: float, number: int = 1) -> None:
+        """Count answers of an oracle that computes, which the engine has received in the same turn."""
+        self.calls += number
+        self.answered += number
+        self.methods[method] += number
         self.concurrency_max = max(self.concurrency_max, 1)
-        self.latencies.add(decided.latency_s)
+        self.latencies.add(latency_s, number)
 
     def count_spent(self, name: QuestionName, spending: Spending) -> None:
         """Count the calls to a model that a question has led to."""

@@ -134,6 +134,10 @@ class RecordedAnswers:
             pass
         return found
 
+    def are_left(self) -> bool:
+        """Return whether an answer may be left that was not taken."""
+        return self._at < self._end or bool(self._read)
+
     def _read_next(self) -> bool:
         """Read one answer more; return False at the end of the log."""
         if self._at >= self._end:

@@ -231,6 +231,10 @@ class RunStore(Record):
                 )
         return decided
 
+    def has_answers(self) -> bool:
+        """Return whether an answer is left that was recorded before the resume, or one must be."""
+        return self._answered_after is not None or self._recorded_answers.are_left()
+
     def judgements(self) -> Sequence[Judged]:
         """Return the judgements that were recorded before the resume."""
         return self._recorded_answers.judgements()

@@ -77,6 +77,10 @@ class Replay(Record):
         """Return the recorded answer; None if there is none."""
         return self._answers.take(question)
 
+    def has_answers(self) -> bool:
+        """Return whether a recorded answer may be left."""
+        return self._answers.are_left()
+
     def judgements(self) -> Sequence[Judged]:
         """Return the recorded judgements."""
         return self._answers.judgements()

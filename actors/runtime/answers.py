@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prism.agents import Question, Update
+from prism.agents.questions import Questions
 from prism.agents.waves import Updates
 
 Answer = Update[Any] | Question[Any]
@@ -22,12 +23,12 @@ class Answers(NamedTuple):
 
     Args:
         updates: the updates; None if there is none.
-        questions: the questions, each as its agent encoded it, ascending by agent.
+        questions: the questions, each as its agent encoded it, ascending by agent; or in columns.
         encoded: pieces of all answers as they were encoded, ascending by agent; `number`: how many answers these are.
     """
 
     updates: Updates | None
-    questions: Sequence[tuple[Question[Any], bytes]]
+    questions: Sequence[tuple[Question[Any], bytes]] | Questions[Any]
     encoded: Sequence[bytes]
     number: int
 
@@ -52,4 +53,6 @@ class Answers(NamedTuple):
 
     def each(self) -> Iterator[Answer]:
         """Yield them one by one, updates first."""
-        return chain(self.updates or (), (question for question, _ in self.questions))
+        asked = self.questions
+        questions = asked if isinstance(asked, Questions) else (question for question, _ in asked)
+        return chain(self.updates or (), questions)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from anyio.abc import TaskGroup
 from msgspec import structs
+from numpy.typing import NDArray
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
@@ -23,6 +24,7 @@ from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update, answer_kernel
 from prism.agents.answer_kernel import GIVEN, NUMBER_BYTES
+from prism.agents.questions import Decisions, Questions, without_context
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Turns
@@ -34,6 +36,8 @@ ONE_BY_ONE: Final = 64
 """Turns that are taken one after the other before the event loop gets a turn: about 2 ms."""
 
 _agent = attrgetter("agent")
+_NOTHING: Final = np.zeros(1, dtype=np.uint8)
+_NO_PLACES: Final = np.zeros(0, dtype=np.int64)
 
 
 class Compiled:
@@ -56,8 +60,8 @@ class Compiled:
         """`{agent: the number of its question}` of those that wait for a decision."""
         self._forms = _Forms(codec)
         self._out = np.zeros(0, dtype=np.uint8)
-        self._head = -1, b""
-        """A tick, and what comes before an agent's number in every update of it."""
+        self._head: tuple[int, NDArray[np.uint8]] = -1, np.zeros((2, 1), dtype=np.uint8)
+        """A tick, and what comes before an agent's number in every update and question of it."""
 
     def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
         """Prepare the turns: the first wave would wait for it."""
@@ -71,42 +75,58 @@ class Compiled:
         self.unanswered = len(triggers)
         if not triggers:
             return Answers(None, [], [], 0)
+        asked: Questions[Any] | None = None
+        given: dict[int, tuple[Any, bytes]] = {}
         if isinstance(triggers, Wave):
             agents, numbers = triggers.agents, np.empty(len(triggers), dtype=np.int64)
             for start in range(0, len(triggers), AT_ONCE):
                 self._turns.take(triggers, start, numbers[start : start + AT_ONCE])
                 await asyncio.sleep(0)
-            asked = self._questions(triggers, numbers)
+            asked, given = self._questions(triggers, numbers)
             if len(triggers) > AT_ONCE:
                 await asyncio.sleep(0)
+        elif isinstance(triggers, Decisions):
+            agents, numbers = triggers.questions.agents, self._settled(triggers)
         else:
             triggers = sorted(triggers, key=_agent)
             agents = np.array([each.agent for each in triggers], dtype=np.int64)
             numbers = np.array([self._decided(each) for each in triggers], dtype=np.int64)
-            asked = {}
-        alone: dict[int, bytes] = {}
-        for count, place in enumerate((numbers == ALONE).nonzero()[0].tolist()):
-            alone[place] = self._supervisor.take_turn(triggers[place], {})
+        alone = (numbers == ALONE).nonzero()[0].tolist()
+        for count, place in enumerate(alone):
+            encoded = self._supervisor.take_turn(triggers[place], {})
+            given[place] = self._codec.answers([encoded])[0], encoded
             if count % ONE_BY_ONE == ONE_BY_ONE - 1:
                 await asyncio.sleep(0)
         self.unanswered = 0
-        return self._answers(tick, agents, numbers, asked, alone)
+        return self._answers(tick, agents, numbers, asked, given)
 
-    def _questions(self, wave: Wave[Any], numbers: Ints) -> dict[int, tuple[Question[Any], bytes]]:
-        """Return the questions of a wave by place, each as its agent would have encoded it."""
-        turns = self._turns
-        self._forms.learn(turns)
-        places, encode = self._forms.are_questions[numbers].nonzero()[0], self._codec.encode
-        asked: dict[int, tuple[Question[Any], bytes]] = {}
+    def _questions(
+        self, wave: Wave[Any], numbers: Ints
+    ) -> tuple[Questions[Any] | None, dict[int, tuple[Question[Any], bytes]]]:
+        """Return the questions of a wave in columns, or else by place, each as its agent would have encoded it."""
+        self._forms.learn(self._turns)
+        places = self._forms.asks[numbers].nonzero()[0]
+        if not len(places):
+            return None, {}
+        if ALONE not in numbers:  # else somebody who is alone may ask, too, and all go one by one
+            asked = self._turns.questions(wave, places, numbers)
+            if asked is not None:
+                return asked, {}
+        encode, found = self._codec.encode, dict[int, tuple[Question[Any], bytes]]()
         triggers = wave.at(places)
         for place, number, trigger in zip(places.tolist(), numbers[places].tolist(), triggers, strict=True):
-            state = turns.forms[number][0].from_state
-            question = Question(
-                wave.tick, trigger.agent, trigger.name, state, turns.targets(number) or (), trigger.context
-            )
+            kind = self._turns.asked[number]
+            question = Question(wave.tick, trigger.agent, kind.trigger, kind.state, kind.options, trigger.context)
             self._asked[trigger.agent] = number
-            asked[place] = question, encode(question)
-        return asked
+            found[place] = question, encode(question)
+        return None, found
+
+    def _settled(self, decisions: Decisions[Any]) -> Ints:
+        """Return what the turns come to that bring decisions in columns."""
+        numbers = self._turns.settled(decisions)
+        if self._supervisor.quarantined:
+            numbers[[*map(self._supervisor.is_quarantined, decisions.questions.agents.tolist())]] = ALONE
+        return numbers
 
     def _decided(self, trigger: Trigger[Any]) -> int:
         """Return what a turn comes to that brings a decision."""
@@ -120,21 +140,22 @@ class Compiled:
         tick: int,
         agents: Ints,
         numbers: Ints,
-        asked: dict[int, tuple[Question[Any], bytes]],
-        alone: dict[int, bytes],
+        asked: Questions[Any] | None,
+        given: dict[int, tuple[Any, bytes]],
     ) -> Answers:
         """Return the answers of a wave.
 
         Args:
             numbers: what each agent's turn has come to.
-            asked: the questions, by place; alone: the answers of those who took their turn by themselves.
+            asked: the questions in columns; given: the other answers that were made one by one, by place.
         """
-        effects, reasons = dict[int, Any](), dict[int, str]()
-        given = {place: code for place, (_, code) in asked.items()}
-        for (place, encoded), answer in zip(alone.items(), self._codec.answers([*alone.values()]), strict=True):
-            given[place] = encoded
-            if isinstance(answer, Question):
-                asked[place] = answer, encoded
+        forms, effects, reasons = self._forms, dict[int, Any](), dict[int, str]()
+        forms.learn(self._turns)
+        encoded = self._encoded(tick, agents, numbers, asked, given)
+        moved = forms.asks[numbers] == 0
+        for place, (answer, _) in given.items():
+            moved[place] = isinstance(answer, Update)
+            if not isinstance(answer, Update):
                 continue
             kind = Kind(answer.trigger, answer.from_state, answer.to_state, answer.source)
             numbers[place] = self._turns.number(kind)
@@ -142,39 +163,44 @@ class Compiled:
                 effects[answer.agent] = answer.effect
             if answer.reason:
                 reasons[answer.agent] = answer.reason
-        forms = self._forms
         forms.learn(self._turns)
-        encoded = self._encoded(tick, agents, numbers, given)
-        moved = np.ones(len(agents), dtype=np.bool_)
-        moved[[*asked]] = False
         updates = Updates(tick, agents[moved], forms.kinds, numbers[moved], effects, reasons, forms.effects)
-        questions = [asked[place] for place in sorted(asked)]
-        return Answers(updates if len(updates) else None, questions, [encoded], len(agents))
+        questions = [given[place] for place in sorted(given) if isinstance(given[place][0], Question)]
+        return Answers(updates if len(updates) else None, asked or questions, [encoded], len(agents))
 
-    def _encoded(self, tick: int, agents: Ints, numbers: Ints, given: dict[int, bytes]) -> bytes:
-        """Return the answers as their agents would have encoded them, one after the other.
-
-        Args:
-            given: `{place: the answer}` of those that are encoded already.
-        """
-        places, forms = sorted(given), self._forms
-        pieces = [given[place] for place in places]
-        if places:
+    def _encoded(
+        self,
+        tick: int,
+        agents: Ints,
+        numbers: Ints,
+        asked: Questions[Any] | None,
+        given: dict[int, tuple[Any, bytes]],
+    ) -> bytes:
+        """Return the answers as their agents would have encoded them, one after the other: `_answers` has the rest."""
+        forms, pieces = self._forms, [given[place][1] for place in sorted(given)]
+        contexts, ends = (_NOTHING, _NO_PLACES) if asked is None else (asked.contexts, asked.ends)
+        if given:
             numbers = numbers.copy()
-            numbers[places] = GIVEN
+            numbers[[*given]] = GIVEN
         if tick != self._head[0]:
-            self._head = tick, _parts(self._codec, Update(tick, 0, "", "", "", ""))[0]
-        head = self._head[1]
-        room = len(agents) * (len(head) + NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
-        if room > len(self._out):
-            self._out = np.zeros(2 * room, dtype=np.uint8)
+            first: Sequence[Any] = Update(tick, 0, "", "", "", ""), Question(tick, 0, "", "", ())
+            both = b"".join(_parts(self._codec, each)[0] for each in first)
+            self._head = tick, np.frombuffer(bytearray(both), dtype=np.uint8).reshape(2, -1)
+        heads = self._head[1]
+        size = len(agents) * (heads.shape[1] + NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
+        size += int(ends[-1]) if len(ends) else 0
+        if size > len(self._out):
+            self._out = np.zeros(2 * size, dtype=np.uint8)
         length = answer_kernel.write_answers(
             agents,
             numbers,
-            np.frombuffer(head, dtype=np.uint8),
+            heads,
             forms.tails,
             forms.starts,
-            np.frombuffer(b"".join(pieces) or b"-", dtype=np.uint8),
+            forms.asks,
+            contexts,
+            ends,
+            np.frombuffer(bytearray(b"".join(pieces) or b"-"), dtype=np.uint8),
             np.array([*accumulate(map(len, pieces), initial=0)], dtype=np.int64),
             self._out,
         )
@@ -192,8 +218,8 @@ class _Forms:
         self._codec = codec
         self.kinds: list[Kind] = []
         self.effects: list[Any] = []
-        self.are_questions = np.zeros(1, dtype=np.bool_)
-        """True for each number that is a question's; the last place is that of ALONE."""
+        self.asks = np.zeros(1, dtype=np.int64)
+        """1 for each number that is a question's, else 0; the last place is that of ALONE."""
         self.tails = np.zeros(0, dtype=np.uint8)
         self.starts = np.zeros(1, dtype=np.int64)
         self.longest = 0
@@ -204,17 +230,20 @@ class _Forms:
         if not new:
             return
         tails = [_parts(self._codec, Update(0, 0, *kind, effect))[1] for kind, effect in new]
-        asks = [turns.targets(number) is not None for number in range(len(turns.forms))]
+        for number, kind in turns.asked.items():
+            if number >= len(self.kinds):
+                tails[number - len(self.kinds)] = without_context(_parts(self._codec, Question(0, 0, *kind))[1])
         self.kinds += [kind for kind, _ in new]
         self.effects += [effect for _, effect in new]
-        self.are_questions = np.array([*asks, False])
+        self.asks = np.zeros(len(turns.forms) + 1, dtype=np.int64)
+        self.asks[[*turns.asked]] = 1
         self.tails = np.concatenate((self.tails, np.frombuffer(b"".join(tails), dtype=np.uint8)))
         self.starts = np.append(self.starts, self.starts[-1] + np.cumsum([*map(len, tails)], dtype=np.int64))
         self.longest = max(self.longest, *map(len, tails))
 
 
-def _parts(codec: Codec, update: Update[Any]) -> tuple[bytes, bytes]:
-    """Return what comes before and after the agent's number in an encoded update of agent 0."""
-    zero, one = codec.encode(update), codec.encode(structs.replace(update, agent=1))
+def _parts(codec: Codec, answer: Update[Any] | Question[Any]) -> tuple[bytes, bytes]:
+    """Return what comes before and after the agent's number in an encoded answer of agent 0."""
+    zero, one = codec.encode(answer), codec.encode(structs.replace(answer, agent=1))
     place = next(place for place, (byte, other) in enumerate(zip(zero, one, strict=True)) if byte != other)
     return zero[:place], zero[place + 1 :]

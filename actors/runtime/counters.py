@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from actors.core.state import CountersState
-from prism.agents import MOVED, Question, Source
+from prism.agents import MOVED, Source
 from prism.agents.waves import Updates
 from prism.statechart import Statechart
 
@@ -31,6 +31,7 @@ class Counters:
         self.activations = 0
         """Triggers sent. A trigger with a decision in it is the second half of one, and does not count."""
         self.questions = 0
+        """Turns that asked the oracle."""
         self.activations_recorded = 0
         """Those of ticks that earlier processes committed."""
 
@@ -44,10 +45,6 @@ class Counters:
     def add_triggers(self, count: int) -> None:
         """Count triggers sent to agents."""
         self.activations += count
-
-    def add_question(self, _: Question[Any]) -> None:
-        """Count a turn that asks the oracle."""
-        self.questions += 1
 
     def state(self) -> CountersState:
         """Return the counts so far."""

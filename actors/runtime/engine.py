@@ -29,9 +29,10 @@ from actors.core.state import EngineState
 from actors.runtime.activation import Activation
 from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
-from actors.runtime.open_questions import AnswerNow, OpenQuestions
+from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from actors.runtime.reactions import Reactions
 from prism.agents import Question, Trigger
+from prism.agents.questions import Questions
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
@@ -91,6 +92,7 @@ class EngineActor:
         observer: is told of every tick.
         reference: returns what the embedded choice says to a question.
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
+        choose_now: returns those to questions in columns; None if they must be asked one by one.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -106,6 +108,7 @@ class EngineActor:
         observer: Observer | None = None,
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
         answer_now: AnswerNow = lambda _: None,
+        choose_now: ChooseNow = lambda _: None,
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
@@ -118,7 +121,7 @@ class EngineActor:
         self._world, self._codec, self._agents = world, codec, agents
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
-        self.open_questions = OpenQuestions(codec, oracle, reference, answer_now)
+        self.open_questions = OpenQuestions(codec, oracle, reference, answer_now, choose_now)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._pace = Pace(config.run)
         self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
@@ -233,6 +236,8 @@ class EngineActor:
             if due := self.open_questions.take_due(tick):  # without deliberation: the agents that asked in this wave
                 await self._await_answers(due, tick)
                 await self._exchange(tick, self.open_questions.close_all(due, tick))
+            if (decisions := self.open_questions.take_chosen(tick)) is not None:
+                await self._exchange(tick, decisions)
             if not (triggers := self._world.reactions(tick)):
                 break
         frame = self.digest.add(tick, self._frame, self._in_frame)
@@ -277,8 +282,11 @@ class EngineActor:
     async def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
         pieces = () if answers.updates is None else tuple(answers.updates.pieces(AT_ONCE))
-        for question, encoded in answers.questions:
-            self._ask(question, encoded)
+        if isinstance(answers.questions, Questions):
+            self._ask_all(answers.questions)
+        else:
+            for question, encoded in answers.questions:
+                self._ask(question, encoded)
         for apply in (self._world.begin, self._world.apply_all):
             for piece in pieces:
                 if len(pieces) > 1:
@@ -305,9 +313,19 @@ class EngineActor:
         self._frame.extend(messages)
         self._in_frame += len(self._frame) - before
 
+    def _ask_all(self, questions: Questions[Any]) -> None:
+        """Pass on questions in columns, or, if their answers are not computed at once, one by one."""
+        due = questions.tick + self._deliberation
+        if due < self._end and self.open_questions.choose(questions, due):
+            self._world.all_deliberate(questions)
+            self.counters.questions += len(questions)
+            return
+        for place, question in enumerate(questions):
+            self._ask(question, questions.encoded(place))
+
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
-        self.counters.add_question(question)
+        self.counters.questions += 1
         due = question.tick + self._deliberation
         self.open_questions.open(question, due)
         if due < self._end:  # else no tick is left in which an answer could take effect

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
+from prism.agents.questions import Chosen, Decisions, Questions
+from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, ComparedColumns, Reference
 from prism.llm.loose_choice import REPAIRED
 
 AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
+ChooseNow = Callable[[Questions[Any]], Chosen | None]
 
 
 class OpenQuestions:
@@ -24,6 +27,7 @@ class OpenQuestions:
         oracle: the oracle's mailbox.
         reference: returns what the embedded choice says to a question.
         answer_now: returns the answers to questions; None if they must be put into the mailbox.
+        choose_now: returns those to questions in columns; None if they must be asked one by one.
     """
 
     def __init__(
@@ -32,11 +36,13 @@ class OpenQuestions:
         oracle: Mailbox[bytes],
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
         answer_now: AnswerNow = lambda _: None,
+        choose_now: ChooseNow = lambda _: None,
     ) -> None:
         self.choices = ComparedChoices()
         """The oracle's choices that took effect. Like `fallbacks` it follows from the journal alone."""
         self._reference = reference
         self._answer_now = answer_now
+        self._choose_now = choose_now
         self.late = 0
         """Decisions whose answers came too late, in `realtime`."""
         self.fallbacks: Counter[str] = Counter()
@@ -49,6 +55,8 @@ class OpenQuestions:
         self._due: dict[int, list[int]] = {}
         """`{tick: agents whose decisions take effect in it}`, each list in the order of asking."""
         self._decided: dict[int, Decided] = {}
+        self._chosen: dict[int, tuple[Questions[Any], Chosen]] = {}
+        """`{tick: the questions in columns whose answers take effect in it}`: all those of one wave."""
         self._unsent: deque[tuple[Question[Any], bytes]] = deque()
         """Questions that have not been asked, each as its agent encoded it: those of this wave, or that the oracle's
         mailbox has no room for."""
@@ -57,6 +65,21 @@ class OpenQuestions:
         """Add a question whose agent deliberates until the tick `due`."""
         self._asked[question.agent] = question
         self._due.setdefault(due, []).append(question.agent)
+
+    def choose(self, questions: Questions[Any], due: int) -> bool:
+        """Add the questions of a wave with their answers, if these are computed at once; return whether they are."""
+        chosen = self._choose_now(questions)
+        if chosen is not None:
+            self._chosen[due] = questions, chosen
+        return chosen is not None
+
+    def take_chosen(self, tick: int) -> Decisions[Any] | None:
+        """Remove the questions in columns whose answers take effect in this tick, and return these; None for none."""
+        if tick not in self._chosen:
+            return None
+        questions, chosen = self._chosen.pop(tick)
+        self.choices.add_columns(ComparedColumns(questions, chosen))
+        return Decisions(tick, questions, chosen, Source.ORACLE.value)
 
     def ask(self, question: Question[Any], encoded: bytes) -> None:
         """Queue a question for the oracle; `offer` sends it."""
@@ -150,16 +173,24 @@ class OpenQuestions:
 
     def oldest(self) -> int | None:
         """Return the tick of the oldest open question; None if there is none."""
-        return min((question.tick for question in self._asked.values()), default=None)
+        ticks = [question.tick for question in self._asked.values()]
+        return min([*ticks, *(questions.tick for questions, _ in self._chosen.values())], default=None)
 
     def asked(self) -> tuple[tuple[int, bytes], ...]:
         """Return `(tick in which the decision takes effect, the question)` of each, ascending."""
         encode = self._codec.encode
-        return tuple((tick, encode(self._asked[agent])) for tick in sorted(self._due) for agent in self._due[tick])
+        one_by_one = [(tick, encode(self._asked[agent])) for tick in self._due for agent in self._due[tick]]
+        chosen = [
+            (tick, questions.encoded(place))
+            for tick, (questions, _) in self._chosen.items()
+            for place in range(len(questions))
+        ]
+        return tuple(sorted([*one_by_one, *chosen], key=itemgetter(0)))
 
     def decided(self) -> tuple[bytes, ...]:
         """Return the answers that have arrived already."""
-        return tuple(map(self._codec.encode, self._decided.values()))
+        chosen = [each for one in self._chosen.values() for each in _decided(*one)]
+        return tuple(map(self._codec.encode, [*self._decided.values(), *chosen]))
 
     def restore(self, state: EngineState) -> None:
         """Set the questions, answers and counts to those of a checkpoint."""
@@ -170,3 +201,10 @@ class OpenQuestions:
         for encoded in state.decided:
             answer = self._codec.decided(encoded)
             self._decided[answer.agent] = answer
+
+
+def _decided(questions: Questions[Any], chosen: Chosen) -> Iterator[Decided]:
+    """Yield the answers to questions in columns, one by one."""
+    for question, number in zip(questions, chosen.options.tolist(), strict=True):
+        source = Source.ORACLE.value
+        yield Decided(question.tick, question.agent, question.trigger, question.options[number], source)

@@ -40,6 +40,7 @@ from actors.runtime.snapshot import (
 )
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
+from prism.agents.questions import Chosen, Questions
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
@@ -145,6 +146,7 @@ class Simulation:
             observer=self._observer,
             reference=reference,
             answer_now=self._answer_now,
+            choose_now=self._choose_now,
         )
 
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
@@ -152,9 +154,15 @@ class Simulation:
 
         Where agents have mailboxes the oracle has one, too. In `realtime` the clock says which answers are in time.
         """
-        if self.agents.mailboxes or self.config.oracle.mode == "realtime":
-            return None
-        return self.oracle.answer_now(questions)
+        return self.oracle.answer_now(questions) if self._answers_now else None
+
+    def _choose_now(self, questions: Questions[Any]) -> Chosen | None:
+        """Return the oracle's answers to questions in columns; None if they must be asked one by one."""
+        return self.oracle.choose_now(questions) if self._answers_now else None
+
+    @property
+    def _answers_now(self) -> bool:
+        return not self.agents.mailboxes and self.config.oracle.mode != "realtime"
 
     def _make_oracle(self, oracle: Oracle[Any], ids: TraceIds) -> OracleActor:
         table = sharing_table(self.config, self.domain, oracle)

@@ -26,6 +26,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.questions import Chosen, QuestionKind, Questions
 from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.columns import Ints
@@ -41,6 +42,7 @@ from prism.social.effects import Effect
 from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about, key_about
+from prism.social.seen import SocialQuestions
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 Floats = NDArray[np.float64]
@@ -58,6 +60,14 @@ class _Options(NamedTuple):
 
     constants: Floats
     forms: Ints
+
+
+class _Table(NamedTuple):
+    """The options of kinds of questions, a row each, and how many each kind has."""
+
+    constants: Floats
+    forms: Ints
+    sizes: Ints
 
 
 class ChoiceOracle(Oracle[AgentState]):
@@ -89,6 +99,9 @@ class ChoiceOracle(Oracle[AgentState]):
         self._key = keys_of(seed)
         self._kinds: dict[tuple[str, ...], _Options] = {}
         """`{(state, trigger, *options): the options}`."""
+        self._numbers: dict[QuestionKind, int] = {}
+        self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
+        """The options of each kind of question, by its number."""
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
@@ -118,47 +131,65 @@ class ChoiceOracle(Oracle[AgentState]):
         That is so without the columns of the people, without a post in view, where an attribute is not of one kind, and
         for an oracle that is derived from this one and answers otherwise.
         """
-        if self.people is None or not self._answers_as_own:
+        views = [each.context for each in questions]
+        if None in views:
             return None
-        answers = [""] * len(questions)
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for place, each in enumerate(questions):
-            if each.context is None:
-                return None
-            groups.setdefault((each.state, each.trigger, *each.options), []).append(place)
+        seen, agents = np.empty((len(questions), SEEN_COLUMNS)), np.array([each.agent for each in questions])
+        seen[:, :ACTIVITY] = [*map(_seen, views)]
+        draws = np.array([(each.agent, *key_about(each.context, each.tick)) for each in questions])
+        kinds = [QuestionKind(each.trigger, each.state, each.options) for each in questions]
+        found = self._chosen(agents, kinds, seen, draws)
+        if found is None:
+            return None
         if len(self._known) + len(questions) > KNOWN_MAX:
             self._known.clear()
-        for key, places in groups.items():
-            numbers = self._answer_group(key, [questions[place] for place in places], self.people)
-            if numbers is None:
-                return None
-            for place, number in zip(places, numbers, strict=True):
-                answers[place] = key[2 + number]
-        return answers
+        for each, known in zip(questions, found.probabilities.tolist(), strict=True):
+            self._known[each.agent, each.tick, each.trigger] = known[: len(each.options)]
+        return [each.options[number] for each, number in zip(questions, found.options.tolist(), strict=True)]
 
-    def _answer_group(
-        self, key: tuple[str, ...], questions: Sequence[Question[PostView]], people: People
-    ) -> list[int] | None:
-        """Return the number of the option that each person draws, of people in one state with the same options."""
-        agents, views = [each.agent for each in questions], [each.context for each in questions]
-        own = self._own_of_all(agents, people)
-        if own is None:
+    def choose(self, questions: Questions[Any]) -> Chosen | None:
+        """Return the answers to questions in columns, as `answer_all` gives them; None if each must be asked."""
+        if not isinstance(questions, SocialQuestions):
             return None
-        seen = np.empty((len(questions), SEEN_COLUMNS))
-        seen[:, :ACTIVITY] = [*map(_seen, views)]
-        seen[:, ACTIVITY], seen[:, OWN] = people.activity[agents], own
-        draws = np.array([(each.agent, *key_about(each.context, each.tick)) for each in questions])
-        chosen, weights = np.empty(len(questions), dtype=np.int64), np.empty((len(questions), len(key) - 2))
-        options = self._options(key)
-        choice_kernel.choose(self._key, *options, self._weights, seen, draws, weights, weights[0].copy(), chosen)
-        numbers: list[int] = chosen.tolist()
-        if min(numbers) < 0:
-            return None
-        for each, known in zip(questions, weights.tolist(), strict=True):
-            self._known[each.agent, each.tick, each.trigger] = known
-        return numbers
+        seen, draws = np.empty((len(questions), SEEN_COLUMNS)), np.empty((len(questions), 3), dtype=np.int64)
+        choice_kernel.look(questions.tick, questions.agents, questions.wholes, questions.shares, seen, draws)
+        kinds = [questions.kinds[code] for code in questions.codes.tolist()]
+        return self._chosen(questions.agents, kinds, seen, draws)
 
-    def _own_of_all(self, agents: Sequence[int], people: People) -> Floats | None:
+    def _chosen(self, agents: Ints, kinds: Sequence[QuestionKind], seen: Floats, draws: Ints) -> Chosen | None:
+        """Return the options that people draw; None if each question must be asked.
+
+        Args:
+            seen, draws: what `prism.social.choice_kernel` says; those of the people themselves are not filled in.
+        """
+        own = None
+        if self.people is not None and self._answers_as_own:
+            own = self._own_of_all(agents, self.people)
+        if own is None or self.people is None:
+            return None
+        seen[:, ACTIVITY], seen[:, OWN] = self.people.activity[agents], own
+        which = np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
+        if which.min() < 0:
+            self._learn(kinds)
+            which = np.array([self._numbers[kind] for kind in kinds], dtype=np.int64)
+        chosen, weights = np.empty(len(kinds), dtype=np.int64), np.zeros((len(kinds), self._table.constants.shape[1]))
+        choice_kernel.choose(
+            self._key, *self._table, which, self._weights, seen, draws, weights, np.empty(weights.shape[1]), chosen
+        )
+        return Chosen(chosen, weights) if chosen.min() >= 0 else None
+
+    def _learn(self, kinds: Sequence[QuestionKind]) -> None:
+        """Put the options of kinds of questions that are new into the table."""
+        for kind in kinds:
+            self._numbers.setdefault(kind, len(self._numbers))
+        options = [self._options((kind.state, kind.trigger, *kind.options)) for kind in self._numbers]
+        sizes = np.array([len(each.constants) for each in options], dtype=np.int64)
+        constants, forms = np.zeros((len(options), sizes.max())), np.zeros((len(options), sizes.max()), dtype=np.int64)
+        for row, each in enumerate(options):
+            constants[row, : sizes[row]], forms[row, : sizes[row]] = each
+        self._table = _Table(constants, forms, sizes)
+
+    def _own_of_all(self, agents: Ints, people: People) -> Floats | None:
         """Return the part of V of people's traits and own attributes; None if an attribute has no column."""
         if self._of_traits is None or self._of_traits[0] is not people:
             of_all = np.zeros(len(people.activity))
@@ -167,7 +198,7 @@ class ChoiceOracle(Oracle[AgentState]):
             self._of_traits = people, of_all
         total: Floats = self._of_traits[1][agents]
         for name, by_value in self._attributes:
-            values = people.read(f"agent.{name}", np.array(agents))
+            values = people.read(f"agent.{name}", agents)
             if values is None or (not isinstance(by_value, float) and values.dtype.kind not in "Ub"):
                 return None
             if isinstance(by_value, float):

@@ -8,6 +8,10 @@ from typing import Any
 from prism.kernel_rng import pick, unit
 from prism.kernels import compiled_as, kernel
 from prism.rng import Draw
+from prism.social.post import EXPOSURE_TICKS
+from prism.social.tables import APPRECIATED, FOLLOWED, ORIGIN, TIMES, TOPIC_MATCH, VIEWED
+from prism.social.tables import FATIGUE as TIREDNESS
+from prism.social.tables import POPULARITY as OF_POST
 
 _CHOICE = int(Draw.CHOICE)
 
@@ -109,15 +113,46 @@ def weigh(constants: Any, forms: Any, b: Any, seen: Any, weights: Any, room: Any
 
 
 @kernel
-def choose(
-    key: Any, constants: Any, forms: Any, b: Any, seen: Any, draws: Any, weights: Any, room: Any, chosen: Any
-) -> None:
-    """Write down the probabilities of questions with the same options, a row each, and the number of the option drawn.
+def look(tick: Any, agents: Any, wholes: Any, shares: Any, seen: Any, draws: Any) -> None:
+    """Write down what people see of posts, and the draws about them.
 
     Args:
+        wholes, shares: the rows of `prism.social.post_kernel.see`.
+        seen: gets all columns but those of the people; draws: as `prism.social.post.key_about` says.
+    """
+    for at in range(len(agents)):
+        whole, share = wholes[at], shares[at]
+        seen[at, TOPIC], seen[at, TIE] = share[TOPIC_MATCH], whole[FOLLOWED]
+        seen[at, POPULARITY], seen[at, FATIGUE] = share[OF_POST], share[TIREDNESS]
+        seen[at, QUALITY], seen[at, EXPOSURE] = share[APPRECIATED], whole[TIMES]
+        draws[at, AGENT], draws[at, INDEX] = agents[at], whole[ORIGIN]
+        draws[at, TICKS] = whole[VIEWED] + (whole[TIMES] - 1) * EXPOSURE_TICKS if whole[ORIGIN] else tick
+
+
+@kernel
+def choose(
+    key: Any,
+    constants: Any,
+    forms: Any,
+    sizes: Any,
+    which: Any,
+    b: Any,
+    seen: Any,
+    draws: Any,
+    weights: Any,
+    room: Any,
+    chosen: Any,
+) -> None:
+    """Write down the probabilities of questions, a row each, and the number of the option drawn.
+
+    Args:
+        constants, forms: of the options of each kind of question, and sizes: how many each kind has.
+        which: the kind of each question.
         chosen: of a question without probabilities, because a weight of a person is too large, it gets -1.
     """
     for at in range(len(seen)):
-        weigh(constants, forms, b, seen[at], weights[at], room)
+        kind, count = which[at], sizes[which[at]]
+        probabilities = weights[at, :count]
+        weigh(constants[kind, :count], forms[kind, :count], b, seen[at], probabilities, room)
         drawn = unit(key, draws[at, AGENT], draws[at, TICKS], _CHOICE, draws[at, INDEX])
-        chosen[at] = pick(weights[at], len(constants), exact_sum(weights[at], room), drawn)
+        chosen[at] = pick(probabilities, count, exact_sum(probabilities, room), drawn)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from heapq import nlargest
 from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
 from prism.config import FeedConfig
@@ -18,7 +19,7 @@ from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
 from prism.events import Event, FeedShown, PostEvent, PostTaken, TieChanged
 from prism.measure import Measure
-from prism.social import post_kernel
+from prism.social import post_kernel, view_kernel
 from prism.social.cascade import Cascades
 from prism.social.effects import ON_TIES, Effect
 from prism.social.living import KINDS, LivingPosts
@@ -62,14 +63,17 @@ from prism.social.tables import (
     RESHARE,
     RESHARES,
     ROOT_NUMBER,
+    SHARE_COLUMNS,
     SHOWN,
     SIZE,
     TOPICS,
     UNFOLLOW,
+    VIEW_COLUMNS,
     WHAT,
     WHO,
 )
 from prism.social.texts import write_post
+from prism.social.view_words import ViewWords
 
 POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
@@ -342,9 +346,46 @@ class Network:
 
     def views(self, people: Ints, tick: int) -> list[PostView]:
         """Return what people see of the posts in their view, none of which is forgotten."""
-        wholes, shares = np.zeros((len(people), POST_COLUMNS + 4), dtype=np.int64), np.zeros((len(people), 6))
-        post_kernel.see(self.state.t, people, tick, wholes, shares)
+        wholes, shares = self.see(people, tick)
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
+
+    def see(self, people: Ints, tick: int) -> tuple[Ints, NDArray[np.float64]]:
+        """Return the rows of `prism.social.post_kernel.see`.
+
+        Args:
+            people: those who see something; none of it is forgotten.
+        """
+        wholes, shares = np.zeros((len(people), VIEW_COLUMNS), dtype=np.int64), np.zeros((len(people), SHARE_COLUMNS))
+        post_kernel.see(self.state.t, people, tick, wholes, shares)
+        return wholes, shares
+
+    @cached_property
+    def words(self) -> ViewWords:
+        """The words of views."""
+        return ViewWords(self.population, [post.text for post in self.state.given])
+
+    def write_views(self, tick: int, wholes: Ints, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Ints]:
+        """Return views as bytes, one after the other, and the place after each. No author has written a text.
+
+        Args:
+            wholes, shares: the rows of `see`.
+        """
+        words = self.words
+        words.learn(self.state.topics)
+        out, ends = np.empty(len(wholes) * words.room, dtype=np.uint8), np.empty(len(wholes), dtype=np.int64)
+        view_kernel.write_views(
+            self.state.t.key,
+            tick,
+            wholes,
+            shares.view(np.uint64),
+            words.names,
+            *words.name_words[:2],
+            *words.words[:2],
+            *words.given[:2],
+            out,
+            ends,
+        )
+        return out, ends
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
         """Return what a person sees of a post, from the rows of `prism.social.post_kernel.see`."""

@@ -15,6 +15,8 @@ from prism.social.tables import (
     ABOUT,
     ABOVE,
     ACROSS,
+    APPEAL,
+    APPRECIATED,
     AUTHOR,
     BASE,
     BEGUN,
@@ -39,9 +41,11 @@ from prism.social.tables import (
     EVENTS,
     EXPOSED_COUNT,
     EXPOSED_END,
+    FATIGUE,
     FEED,
     FIRST,
     FOLLOW_ROOT,
+    FOLLOWED,
     GIVEN,
     ID,
     IS_ORIGINAL,
@@ -59,10 +63,12 @@ from prism.social.tables import (
     MOST,
     MUTE,
     NEWEST,
+    NUMBER,
     OLDEST,
     ONCE,
     ORIGIN,
     PARENT,
+    POPULARITY,
     POST,
     POST_COLUMNS,
     PUBLISH,
@@ -79,12 +85,16 @@ from prism.social.tables import (
     SHOWN,
     SIMPLE,
     SIZE,
+    TIMES,
     TO_NEWEST,
     TO_ROOT,
     TO_ROOT_AUTHOR,
+    TOPIC_MATCH,
     TOPICS,
     TOUCHED,
     UNFOLLOW,
+    VELOCITY,
+    VIEWED,
     WHAT,
     WHO,
 )
@@ -295,9 +305,7 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
     """Write down what people see of the posts in their view, none of which is forgotten, a row each.
 
     Args:
-        wholes: the columns of the post; then its number, the ticks since it came into view, the exposures, and whether
-            the author is followed.
-        shares: velocity, popularity, topic match, appeal, fatigue and quality.
+        wholes: VIEW_COLUMNS of each; shares: SHARE_COLUMNS.
     """
     t = address_of(tables)
     for at in range(len(people)):
@@ -307,13 +315,13 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
         exposures = exposures_of(t, person, post)
         for column in range(POST_COLUMNS):
             wholes[at, column] = t.posts[post, column]
-        wholes[at, POST_COLUMNS], wholes[at, POST_COLUMNS + 1] = number, tick - t.people[person, CAME]
-        wholes[at, POST_COLUMNS + 2] = exposures
-        wholes[at, POST_COLUMNS + 3] = follows(t.ties, person, t.posts[post, AUTHOR])
-        shares[at, 0], shares[at, 1] = velocity_of(t, post, tick), popularity_of(t, post)
-        shares[at, 2] = topic_match(t.interests, person, t.posts[post, TOPICS])
-        shares[at, 3], shares[at, 4] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
-        shares[at, 5] = quality_of(t, post)
+        wholes[at, NUMBER], wholes[at, VIEWED] = number, tick - t.people[person, CAME]
+        wholes[at, TIMES] = exposures
+        wholes[at, FOLLOWED] = follows(t.ties, person, t.posts[post, AUTHOR])
+        shares[at, VELOCITY], shares[at, POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
+        shares[at, TOPIC_MATCH] = topic_match(t.interests, person, t.posts[post, TOPICS])
+        shares[at, APPEAL], shares[at, FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
+        shares[at, APPRECIATED] = quality_of(t, post)
 
 
 # What a person does

@@ -11,11 +11,11 @@ from prism.agents import answer_kernel
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
-from prism.social import choice_kernel, post_kernel, turn_kernel
+from prism.social import choice_kernel, post_kernel, turn_kernel, view_kernel
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
-from prism.social.tables import POST_COLUMNS
+from prism.social.tables import SHARE_COLUMNS, VIEW_COLUMNS
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
@@ -42,9 +42,15 @@ def make_ready(person_ticks: int) -> None:
     turn_kernel.begin_round(state.t, 0, 1.0)
     turn_kernel.take_due(state.t, 0, due, codes)
     turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
-    post_kernel.see(state.t, nobody, 0, np.zeros((0, POST_COLUMNS + 4), dtype=np.int64), np.zeros((0, 6)))
-    numbers = np.zeros((1, choice_kernel.SEEN_COLUMNS))
-    choice_kernel.choose(state.t.key, numbers[0], due, numbers[0], numbers[:0], due[None], numbers, numbers[0], due)
+    views, shares = np.zeros((0, VIEW_COLUMNS), dtype=np.int64), np.zeros((0, SHARE_COLUMNS))
+    post_kernel.see(state.t, nobody, 0, views, shares)
+    some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
+    seen, draws = np.zeros((0, choice_kernel.SEEN_COLUMNS)), np.zeros((0, 3), dtype=np.int64)
+    choice_kernel.look(0, nobody, views, shares, seen, draws)
+    choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, some[0], due)
+    view_kernel.relevances(some[0], views, shares, some[0])
+    name, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
+    bits = shares.view(np.uint64)
+    view_kernel.write_views(state.t.key, 0, views, bits, name, text, due, text, due, text, due, text, due)
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
-    some, room = np.frombuffer(b"-", dtype=np.uint8), np.zeros(8, dtype=np.uint8)
-    answer_kernel.write_answers(nobody, nobody, some, some, nobody, some, nobody, room)
+    answer_kernel.write_answers(nobody, nobody, text[None], text, due, due, text, due, text, due, text)

@@ -82,7 +82,7 @@ class SyntheticPeople(Sequence[Persona]):
 
     def name(self, person: int) -> str:
         """Return a person's name."""
-        first, last, number = self._names[:, person].tolist()
+        first, last, number = self.name_codes[:, person].tolist()
         name = f"{FIRST_NAMES[first]} {LAST_NAMES[last]}"
         return f"{name} {number + 1}" if number else name
 
@@ -154,7 +154,7 @@ class SyntheticPeople(Sequence[Persona]):
         return integers(len(PERSONALITIES), self._seed, self._everybody, 0, Draw.PERSONALITY)
 
     @cached_property
-    def _names(self) -> NDArray[np.int32]:
+    def name_codes(self) -> NDArray[np.int32]:
         """The numbers of first and last names, and how many people before each have the same two."""
         first = integers(len(FIRST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 0)
         last = integers(len(LAST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 1)

@@ -56,6 +56,22 @@ RESHARES: Final = 11
 GIVEN: Final = 12  # its number in the file of posts, from 1 on; 0 for a post that is from no file, nor is its root
 POST_COLUMNS: Final = 13
 
+# The columns of a view: those of the post, and
+NUMBER: Final = POST_COLUMNS  # the number of the post
+VIEWED: Final = POST_COLUMNS + 1  # the ticks since it came into view
+TIMES: Final = POST_COLUMNS + 2  # the exposures
+FOLLOWED: Final = POST_COLUMNS + 3  # 1 if the author is followed
+VIEW_COLUMNS: Final = POST_COLUMNS + 4
+
+# The columns of its shares
+VELOCITY: Final = 0
+POPULARITY: Final = 1
+TOPIC_MATCH: Final = 2
+APPEAL: Final = 3
+FATIGUE: Final = 4
+APPRECIATED: Final = 5  # the quality
+SHARE_COLUMNS: Final = 6
+
 # The columns of `cascades`
 ROOT: Final = 0  # the id of the original
 ROOT_NUMBER: Final = 1  # its number

@@ -7,7 +7,7 @@ from typing import Final
 from prism.rng import Draw, integer
 from prism.social.post import PostKind
 
-_TEMPLATES: Final[dict[PostKind, tuple[str, ...]]] = {
+TEMPLATES: Final[dict[PostKind, tuple[str, ...]]] = {
     PostKind.ORIGINAL: (
         "Something about {topic} surprised me today.",
         "Unpopular opinion on {topic}: we have been asking the wrong question.",
@@ -33,5 +33,5 @@ _TEMPLATES: Final[dict[PostKind, tuple[str, ...]]] = {
 
 def write_post(kind: PostKind, topic: str, seed: int, author: int, tick: int) -> str:
     """Return a sentence for a post of this kind and topic, drawn for the author and tick."""
-    templates = _TEMPLATES[kind]
+    templates = TEMPLATES[kind]
     return templates[integer(len(templates), seed, author, tick, Draw.TEXT)].format(topic=topic)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from prism import kernels
-from prism.agents.turn import Decision, Source
+from prism.agents.questions import Decisions, QuestionKind
+from prism.agents.turn import Decision, Question, Source
 from prism.agents.waves import Kind, Wave
 from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
@@ -16,8 +18,11 @@ from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Turns
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
+from prism.social import view_kernel
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
+from prism.social.post import PostView
+from prism.social.seen import SocialQuestions
 from prism.social.tables import ENTERED
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
@@ -30,9 +35,12 @@ GUARDED: Final = -2
 """Stands for what depends on guards."""
 UNKNOWN: Final = -3
 """Stands for what comes of guards that hold so for the first time."""
+RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
+"""The weights of a post's relevance, in the order of `prism.social.view_kernel`."""
 DRAWS: Final = 1 << 20
 """Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
+_decode: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
 _TAIL: Final = f"""
 
 def select(tables, tick, agents, codes, triggers, fixed, starts, views, outcomes, given, numbers, places):
@@ -71,10 +79,11 @@ class SocialTurns(Turns):
         self._numbers: dict[tuple[Kind, Any], int] = {}
         self._choices: dict[int, Choice[Any]] = {}
         """`{number of a question: its options}`."""
-        self._targets: dict[int, tuple[str, ...]] = {}
-        """The options by name, of each question: every one that is asked needs them."""
+        self.asked: dict[int, QuestionKind] = {}
         self._decided: dict[tuple[int, str, str], int] = {}
         """`{(number of a question, option, source): the number of the update that takes it}`."""
+        weights = world.weights
+        self._relevance = np.array([getattr(weights, name) for name in RELEVANCE], dtype=np.float64)
         self._triggers = 0
         """The triggers for which there are tables; 0 before the first wave."""
 
@@ -111,9 +120,28 @@ class SocialTurns(Turns):
         tables = self._triggers, self._fixed, self._starts, self._views, self._outcomes, self._given
         return self._world.network.state.t, tick, agents, codes, *tables
 
-    def targets(self, number: int) -> tuple[str, ...] | None:
-        """Return the options of a question, by its number; None if it is the number of an update."""
-        return self._targets.get(number)
+    def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> SocialQuestions | None:
+        """Return the questions of a wave in columns; None if one has a text of its own, or no post in view."""
+        world, network = self._world, self._world.network
+        if network.view_type is not PostView or network.state.texts:
+            return None
+        agents, codes = wave.agents[places], numbers[places]
+        if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
+            return None
+        wholes, shares = network.see(agents, wave.tick)
+        contexts, ends = network.write_views(wave.tick, wholes, shares)
+        relevance = np.empty(len(agents))
+        view_kernel.relevances(self._relevance, wholes, shares, relevance)
+        return SocialQuestions(wave.tick, agents, self.asked, codes, contexts, ends, _decode, relevance, wholes, shares)
+
+    def settled(self, decisions: Decisions[Any]) -> Ints:
+        """Return what the turns come to that bring these decisions."""
+        questions, source = decisions.questions, decisions.source
+        pairs = zip(questions.codes.tolist(), decisions.chosen.options.tolist(), strict=True)
+        found = [self._taken(asked, self.asked[asked].options[option], source) for asked, option in pairs]
+        numbers = np.array(found, dtype=np.int64)
+        numbers[self._world.entered[questions.agents] > questions.tick] = ALONE
+        return numbers
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
         """Return what a turn comes to whose question, by its number, has been decided.
@@ -122,13 +150,17 @@ class SocialTurns(Turns):
         """
         if decision.reason or decision.content or decision.asked < self._world.people[agent, ENTERED]:
             return ALONE
-        key = asked, decision.state, decision.source
+        return self._taken(asked, decision.state, decision.source)
+
+    def _taken(self, asked: int, option: str, source: str) -> int:
+        """Return what a turn comes to whose question, by its number, was decided by this option."""
+        key = asked, option, source
         found = self._decided.get(key)
         if found is None:
-            row = self._choices[asked].option(decision.state)
+            row = self._choices[asked].option(option)
             found = ALONE
             if row is not None and row.target in self._chart.states and row.action is not intend:
-                found = self._of_row(row, decision.source)
+                found = self._of_row(row, source)
             self._decided[key] = found
         return found
 
@@ -141,6 +173,7 @@ class SocialTurns(Turns):
         self._triggers, size = len(triggers), len(triggers) * len(states)
         self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
         self._views = np.zeros(size, dtype=np.bool_)
+        self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
         self._rows: dict[int, Rows[Any]] = {}
         fields, used, bodies = (
             FieldSource(world.changing.tables, drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)),
@@ -187,7 +220,8 @@ class SocialTurns(Turns):
         number = len(self.forms)
         self.forms.append((Kind(found.trigger, found.source.value, "", ""), None))
         self._choices[number] = found
-        self._targets[number] = tuple(target.value for target in found.targets)
+        targets = tuple(target.value for target in found.targets)
+        self.asked[number] = QuestionKind(found.trigger, found.source.value, targets)
         return number
 
     def _of_row(self, row: Transition[Any], source: str) -> int:

@@ -28,6 +28,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.questions import Questions
 from prism.agents.social_agent import Draft
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -365,6 +366,10 @@ class SocialWorld(World):
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
         self.people[question.agent, WAITS] = 1
+
+    def all_deliberate(self, questions: Questions[PostView]) -> None:
+        """Give these people no trigger until their decisions come."""
+        self.people[questions.agents, WAITS] = 1
 
     def apply(self, update: Update[str | Draft]) -> None:
         """Commit one person's turn, carry out its effect, and plan the person's next trigger."""

@@ -1,0 +1,128 @@
+"""The questions of one wave in columns, and the decisions that answer them. Each is made when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar, overload
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.turn import Decision, Question, Trigger
+from prism.columns import Ints
+
+C = TypeVar("C")
+Floats = NDArray[np.float64]
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+class QuestionKind(NamedTuple):
+    """What questions have in common that many agents ask."""
+
+    trigger: str
+    state: str
+    options: tuple[str, ...]
+
+
+class Questions(Sequence[Question[C]]):
+    """The questions of one wave, ascending by agent.
+
+    Args:
+        tick: the tick.
+        agents: the agents, ascending.
+        kinds: `{number: kind}`, and `codes`: the number of each question's among them.
+        contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
+        decode: returns a question of its bytes.
+        relevance: of what each is about, to its agent; NaN for none.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its columns
+        self,
+        tick: int,
+        agents: Ints,
+        kinds: Mapping[int, QuestionKind],
+        codes: Ints,
+        contexts: NDArray[np.uint8],
+        ends: Ints,
+        decode: Callable[[bytes], Question[C]],
+        relevance: Floats,
+    ) -> None:
+        self.tick = tick
+        self.agents = agents
+        self.kinds = kinds
+        self.codes = codes
+        self.contexts = contexts
+        self.ends = ends
+        self.relevance = relevance
+        self._decode = decode
+
+    def __len__(self) -> int:
+        return len(self.agents)
+
+    @overload
+    def __getitem__(self, place: int) -> Question[C]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Question[C]]: ...
+    def __getitem__(self, place: int | slice) -> Question[C] | list[Question[C]]:
+        """Return the question at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return [self._decode(self.encoded(each)) for each in range(*place.indices(len(self)))]
+        return self._decode(self.encoded(range(len(self))[place]))
+
+    def encoded(self, place: int) -> bytes:
+        """Return the question at a place as its agent would have encoded it."""
+        start = int(self.ends[place - 1]) if place else 0
+        question: Question[C] = Question(self.tick, int(self.agents[place]), *self.kinds[int(self.codes[place])])
+        return without_context(_encode(question)) + self.contexts[start : int(self.ends[place])].tobytes()
+
+
+def without_context(encoded: bytes) -> bytes:
+    """Return the bytes of a question without a context up to where a context would be."""
+    return encoded[:-1]
+
+
+class Chosen(NamedTuple):
+    """The answers of an oracle that computes to questions in columns.
+
+    Args:
+        options: the number of the option chosen in each question.
+        probabilities: of the options of each question, a row each; what is beyond its last option means nothing.
+    """
+
+    options: Ints
+    probabilities: Floats
+
+
+class Decisions(Sequence[Trigger[C]]):
+    """Triggers that bring the answers to questions: what comes of each depends on when the question was asked.
+
+    Args:
+        tick: the tick in which they take effect.
+        questions: the questions; chosen: their answers.
+        source: a `Source`: who has chosen.
+    """
+
+    def __init__(self, tick: int, questions: Questions[C], chosen: Chosen, source: str) -> None:
+        self.tick = tick
+        self.questions = questions
+        self.chosen = chosen
+        self.source = source
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @overload
+    def __getitem__(self, place: int) -> Trigger[C]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Trigger[C]]: ...
+    def __getitem__(self, place: int | slice) -> Trigger[C] | list[Trigger[C]]:
+        """Return the trigger at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        question = self.questions[place]
+        return Trigger(self.tick, question.agent, question.trigger, question.context, self._decision(place, question))
+
+    def _decision(self, place: int, question: Question[Any]) -> Decision:
+        return Decision(question.options[int(self.chosen.options[place])], self.source, question.tick)
