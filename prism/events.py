@@ -6,7 +6,9 @@ after the answers or the intervention that caused it, so the journal alone says 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final, overload
 
 import msgspec
 
@@ -102,3 +104,37 @@ class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
 
 Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken
 """A record of what took place in a world."""
+
+_array: Final = msgspec.msgpack.Decoder(list[Event]).decode
+
+
+class Events(Sequence[Event]):
+    """Records as bytes, one after the other. They are read when somebody asks for one.
+
+    Args:
+        encoded: the bytes; number: how many records these are.
+    """
+
+    def __init__(self, encoded: bytes, number: int) -> None:
+        self.encoded = encoded
+        self._number = number
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> Events:
+        """Return these records."""
+        return cls(b"".join(map(msgspec.msgpack.encode, events)), len(events))
+
+    @cached_property
+    def _read(self) -> list[Event]:
+        return _array(b"\xdd" + self._number.to_bytes(4, "big") + self.encoded)
+
+    def __len__(self) -> int:
+        return self._number
+
+    @overload
+    def __getitem__(self, place: int) -> Event: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Event]: ...
+    def __getitem__(self, place: int | slice) -> Event | list[Event]:
+        """Return the record at a place, or those of a slice."""
+        return self._read[place]

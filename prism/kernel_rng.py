@@ -6,6 +6,7 @@ from its specification.
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Any, Final
 
@@ -62,6 +63,13 @@ def drawn_bits(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
 def unit(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
     """Return `prism.rng.uniform` of the arguments: a float in [0, 1)."""
     return np.float64(drawn_bits(key, agent, tick, draw, index) >> _11) * 2.0**-53
+
+
+@kernel
+def normal(key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:
+    """Return `prism.rng.normal` of the arguments: a standard normal deviate."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - unit(key, agent, tick, draw, 2 * index)))
+    return radius * math.cos(2.0 * math.pi * unit(key, agent, tick, draw, 2 * index + 1))
 
 
 def _below_of_words(bound: Any, key: Any, agent: Any, tick: Any, draw: Any, index: Any) -> Any:

@@ -38,6 +38,7 @@ MODULES: Final = (
     "prism.expressions.source",
     "prism.agents.answer_kernel",
     "prism.social.tables",
+    "prism.social.quality",
     "prism.social.post_kernel",
     "prism.social.feed_kernel",
     "prism.social.turn_kernel",

@@ -99,9 +99,6 @@ class Observer:
 
     def computed(self, number: int, each_s: float, tick: int) -> None:
         """Note that an embedded oracle has answered so many questions at once: `asked` and `answered` of each."""
-        for _ in range(number):
-            self.asked(0.0)
-            self.answered("", each_s, tick)
 
     def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
         """Note that a call ended that an oracle made outside: `answered`, with what it was about.

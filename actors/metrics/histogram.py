@@ -51,11 +51,11 @@ class Histogram:
         self._examples: list[Example | None] = [None] * len(self._counts)
         self._total = 0.0
 
-    def observe(self, value: float, tick: int | None = None) -> None:
-        """Count a value; with its tick, it becomes the example of its bucket."""
+    def observe(self, value: float, tick: int | None = None, number: int = 1) -> None:
+        """Count a value, so many times; with its tick, it becomes the example of its bucket."""
         bucket = bisect_left(self._bounds, value)
-        self._counts[bucket] += 1
-        self._total += value
+        self._counts[bucket] += number
+        self._total += value * number
         if tick is not None:
             self._examples[bucket] = Example(tick, value, time.time())
 

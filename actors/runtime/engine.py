@@ -37,7 +37,7 @@ from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
 from prism.domain import World
-from prism.events import Event, Intervened
+from prism.events import Event, Events, Intervened
 
 AT_ONCE: Final = 16_384
 """Updates that are applied together before the event loop gets a turn: 10 to 20 ms of work."""
@@ -304,7 +304,11 @@ class EngineActor:
     def _add_events(self) -> Sequence[Event]:
         """Add what has taken place in the world to the tick's frame, and return it."""
         events = self._world.take_events()
-        self._add(map(self._codec.encode, events))
+        if isinstance(events, Events):
+            self._frame.append(events.encoded)
+            self._in_frame += len(events)
+        else:
+            self._add(map(self._codec.encode, events))
         return events
 
     def _add(self, messages: Iterable[bytes]) -> None:

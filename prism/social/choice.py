@@ -102,6 +102,8 @@ class ChoiceOracle(Oracle[AgentState]):
         self._numbers: dict[QuestionKind, int] = {}
         self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
         """The options of each kind of question, by its number."""
+        self._of_codes: tuple[Mapping[int, QuestionKind], Ints] = {}, np.zeros(0, dtype=np.int64)
+        """The kinds of the latest questions in columns, and the number of each in the table, by their code; or -1."""
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
@@ -137,8 +139,8 @@ class ChoiceOracle(Oracle[AgentState]):
         seen, agents = np.empty((len(questions), SEEN_COLUMNS)), np.array([each.agent for each in questions])
         seen[:, :ACTIVITY] = [*map(_seen, views)]
         draws = np.array([(each.agent, *key_about(each.context, each.tick)) for each in questions])
-        kinds = [QuestionKind(each.trigger, each.state, each.options) for each in questions]
-        found = self._chosen(agents, kinds, seen, draws)
+        kinds = [self._number_of(QuestionKind(each.trigger, each.state, each.options)) for each in questions]
+        found = self._chosen(agents, np.array(kinds), seen, draws)
         if found is None:
             return None
         if len(self._known) + len(questions) > KNOWN_MAX:
@@ -153,13 +155,24 @@ class ChoiceOracle(Oracle[AgentState]):
             return None
         seen, draws = np.empty((len(questions), SEEN_COLUMNS)), np.empty((len(questions), 3), dtype=np.int64)
         choice_kernel.look(questions.tick, questions.agents, questions.wholes, questions.shares, seen, draws)
-        kinds = [questions.kinds[code] for code in questions.codes.tolist()]
-        return self._chosen(questions.agents, kinds, seen, draws)
+        return self._chosen(questions.agents, self._numbers_of(questions), seen, draws)
 
-    def _chosen(self, agents: Ints, kinds: Sequence[QuestionKind], seen: Floats, draws: Ints) -> Chosen | None:
+    def _numbers_of(self, questions: Questions[Any]) -> Ints:
+        """Return the number of each question's kind in the table."""
+        kinds, numbers = self._of_codes
+        if kinds is not questions.kinds or questions.codes.max() >= len(numbers):
+            size = 2 * int(questions.codes.max()) + 1
+            self._of_codes = kinds, numbers = questions.kinds, np.full(size, -1, dtype=np.int64)
+        if numbers[questions.codes].min() < 0:
+            for code in {*questions.codes.tolist()}:
+                numbers[code] = self._number_of(questions.kinds[code])
+        return numbers[questions.codes]
+
+    def _chosen(self, agents: Ints, kinds: Ints, seen: Floats, draws: Ints) -> Chosen | None:
         """Return the options that people draw; None if each question must be asked.
 
         Args:
+            kinds: the number of each question's kind in the table.
             seen, draws: what `prism.social.choice_kernel` says; those of the people themselves are not filled in.
         """
         own = None
@@ -168,26 +181,24 @@ class ChoiceOracle(Oracle[AgentState]):
         if own is None or self.people is None:
             return None
         seen[:, ACTIVITY], seen[:, OWN] = self.people.activity[agents], own
-        which = np.array([self._numbers.get(kind, -1) for kind in kinds], dtype=np.int64)
-        if which.min() < 0:
-            self._learn(kinds)
-            which = np.array([self._numbers[kind] for kind in kinds], dtype=np.int64)
         chosen, weights = np.empty(len(kinds), dtype=np.int64), np.zeros((len(kinds), self._table.constants.shape[1]))
         choice_kernel.choose(
-            self._key, *self._table, which, self._weights, seen, draws, weights, np.empty(weights.shape[1]), chosen
+            self._key, *self._table, kinds, self._weights, seen, draws, weights, np.empty(weights.shape[1]), chosen
         )
         return Chosen(chosen, weights) if chosen.min() >= 0 else None
 
-    def _learn(self, kinds: Sequence[QuestionKind]) -> None:
-        """Put the options of kinds of questions that are new into the table."""
-        for kind in kinds:
-            self._numbers.setdefault(kind, len(self._numbers))
+    def _number_of(self, kind: QuestionKind) -> int:
+        """Return the number of a kind of question in the table, into which it is put the first time."""
+        if kind in self._numbers:
+            return self._numbers[kind]
+        self._numbers[kind] = len(self._numbers)
         options = [self._options((kind.state, kind.trigger, *kind.options)) for kind in self._numbers]
         sizes = np.array([len(each.constants) for each in options], dtype=np.int64)
         constants, forms = np.zeros((len(options), sizes.max())), np.zeros((len(options), sizes.max()), dtype=np.int64)
         for row, each in enumerate(options):
             constants[row, : sizes[row]], forms[row, : sizes[row]] = each
         self._table = _Table(constants, forms, sizes)
+        return self._numbers[kind]
 
     def _own_of_all(self, agents: Ints, people: People) -> Floats | None:
         """Return the part of V of people's traits and own attributes; None if an attribute has no column."""

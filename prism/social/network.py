@@ -8,6 +8,7 @@ from heapq import nlargest
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +18,7 @@ from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
-from prism.events import Event, FeedShown, PostEvent, PostTaken, TieChanged
+from prism.events import Events
 from prism.measure import Measure
 from prism.social import post_kernel, view_kernel
 from prism.social.cascade import Cascades
@@ -25,11 +26,9 @@ from prism.social.effects import ON_TIES, Effect
 from prism.social.living import KINDS, LivingPosts
 from prism.social.population import Population
 from prism.social.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
-from prism.social.quality import drawn_quality
 from prism.social.rings import Rings
 from prism.social.state import NUMBERS_MAX, SocialState
 from prism.social.tables import (
-    ABOUT,
     ABOVE,
     ACROSS,
     AUTHOR,
@@ -53,7 +52,6 @@ from prism.social.tables import (
     OLDEST,
     ONCE,
     ORIGIN,
-    POST,
     POST_COLUMNS,
     PUBLISH,
     QUALITY,
@@ -64,7 +62,6 @@ from prism.social.tables import (
     RESHARES,
     ROOT_NUMBER,
     SHARE_COLUMNS,
-    SHOWN,
     SIZE,
     TOPICS,
     UNFOLLOW,
@@ -73,7 +70,7 @@ from prism.social.tables import (
     WHO,
 )
 from prism.social.texts import write_post
-from prism.social.view_words import ViewWords
+from prism.social.view_words import ViewWords, Words
 
 POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
@@ -92,10 +89,10 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 """`{effect: its number}`."""
-_DONE: Final = {LIKE: "like", REPLY: "reply", RESHARE: "reshare", PUBLISH: "publish"}
-_TIES: Final = {FOLLOW: "follow", UNFOLLOW: "unfollow", MUTE: "mute"}
-_MAKING: Final = frozenset({PUBLISH, REPLY, RESHARE})
-"""The effects that make a post."""
+_DONE: Final = Words.of(
+    map(msgspec.msgpack.encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
+)
+"""What was done, by the number of the effect."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
@@ -134,21 +131,20 @@ class Network:
         self.feed = feed
         self.seed = seed
         self.ticks_per_round = ticks_per_round
-        self.state = SocialState(population, feed, seed, ticks_per_round, relevance)
+        self.state = SocialState(population, feed, seed, ticks_per_round, relevance, quality_sigma)
         self.cascades = Cascades(self.state)
         self.living = LivingPosts(self.state)
         """The posts that are not forgotten."""
         self.from_outside = 0
         """Originals that interventions have published."""
-        self.events: list[Event] = []
-        """The effects since the world was last asked for them, in order."""
+        self.happened: list[Events] = []
+        """What has taken place since the world was last asked, in order."""
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
         self.pending: list[tuple[int, int, int]] = []
         """The ties that people have changed in this tick: the person, the other one, and the effect."""
         self._taken = 0
         """The number of the first post that has not been taken in."""
-        self._sigma = quality_sigma
         self.reshares_received: Ints | None = None
         """The reshares so far of each person's posts; None if nobody asks."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
@@ -245,7 +241,7 @@ class Network:
             self.state.t, author, tick, topics, origin_of(author, tick, number, from_outside=True)
         )
         self.state.t.posts[row, GIVEN] = from_file
-        self.take_in(tick, {author: given.text} if given.text else {}, are_drawn=False)
+        self.take_in(tick, {author: given.text} if given.text else {})
         post = self.living.made(np.array([row + self.state.t.counts.posts[BASE]]))[0]
         if given.quality:
             cascade = self.state.cascade_rows(self.state.t.posts[row : row + 1, CASCADE])
@@ -253,12 +249,11 @@ class Network:
         self.from_outside += 1
         return post
 
-    def take_in(self, tick: int, texts: Mapping[int, str], *, are_drawn: bool = True, with_feeds: bool = False) -> None:
+    def take_in(self, tick: int, texts: Mapping[int, str], *, with_feeds: bool = False) -> Events:
         """Take the events that kernels have noted at a tick, and do for new posts what kernels do not.
 
         Args:
             texts: `{author: text}` of the posts that are not from a template.
-            are_drawn: whether new originals have a quality of their own, if any have.
             with_feeds: whether the feeds that were shown are events, too.
 
         Raises:
@@ -268,34 +263,30 @@ class Network:
         self._check_limits(tick)
         t, count = self.state.t, int(self.state.t.counts.posts[EVENTS])
         t.counts.posts[EVENTS] = 0
-        self._count_reshares(t.events[:count])
-        number, self._taken = self._taken, int(t.counts.posts[END])
-        for event in t.events[:count].tolist():
-            who, what = event[WHO], event[WHAT]
-            if what > FEED:
-                self.pending.append((who, event[POST], what))
-                self.events.append(TieChanged(tick, who, _TIES[what], event[POST], event[ABOVE]))
-            elif what != FEED:
-                self.events.append(self._event(tick, event))
-            elif with_feeds:
-                shown = t.feed[who, : t.people[who, SHOWN]].astype(np.int64)
-                self.events.append(FeedShown(tick, who, tuple(self.living.ids(shown).tolist())))
-            if what in _MAKING:
-                if who in texts:
-                    self.state.texts[number] = texts[who]
-                if what == PUBLISH and (len(self.state.given) > 1 or (self._sigma and are_drawn)):
-                    self._begin(tick, who, number, are_drawn=are_drawn)
-                number += 1
+        events, taken, self._taken = t.events[:count], self._taken, int(t.counts.posts[END])
+        self._count_reshares(events)
+        for who, what, other, *_ in events[events[:, WHAT] > FEED].tolist():
+            self.pending.append((who, other, what))
+        if texts:
+            authors = events[np.isin(events[:, WHAT], (PUBLISH, REPLY, RESHARE)), WHO].tolist()
+            self.state.texts |= {taken + place: texts[who] for place, who in enumerate(authors) if who in texts}
+        self.happened.append(self._written_down(tick, events, taken, with_feeds=with_feeds))
+        return self.happened[-1]
 
-    def _begin(self, tick: int, author: int, number: int, *, are_drawn: bool) -> None:
-        """Note where a new original is from, and give it its quality."""
-        t, row = self.state.t, self.living.rows(np.array([number]))
-        if given := int(t.posts[row, GIVEN][0]):
-            self.events.append(PostTaken(tick, author, int(t.posts[row, ID][0]), given))
-        if self._sigma and are_drawn:
-            t.worth[self.state.cascade_rows(t.posts[row, CASCADE]), QUALITY] = drawn_quality(
-                self.seed, author, tick, self._sigma
-            )
+    def _written_down(self, tick: int, events: Ints, taken: int, *, with_feeds: bool) -> Events:
+        """Return the records of what took place.
+
+        Args:
+            events: its rows; taken: the number of the first post among those that were made.
+        """
+        t, words = self.state.t, self.words
+        words.learn(self.state.topics)
+        room = len(events) * (view_kernel.EVENT_BYTES + words.words.longest)
+        if with_feeds:
+            room += len(events) * t.feed.shape[1] * view_kernel.FIELD_BYTES
+        out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
+        view_kernel.write_events(t, tick, len(events), taken, *_DONE[:2], *words.words[:2], with_feeds, out, ends)
+        return Events(out[: ends[0]].tobytes(), int(ends[1]))
 
     def _count_reshares(self, events: Ints) -> None:
         """Count, if anybody asks, the reshares among these rows of events, each for the author of the post reshared."""
@@ -313,12 +304,6 @@ class Network:
             raise ValueError(
                 f"person {refused - 2:,} has made {most:,} posts, which is the most that one person can make"
             )
-
-    def _event(self, tick: int, event: list[int]) -> PostEvent:
-        """Return what a row of the events says."""
-        what, above = event[WHAT], event[ABOVE]
-        topics = self.state.topics[event[ABOUT]] if what == PUBLISH else ()
-        return PostEvent(tick, event[WHO], _DONE[what], event[POST], None if above == NO_POST else above, topics)
 
     # What people see
 

@@ -11,6 +11,7 @@ from prism.kernel_rng import U, below, mixed_bits, unit
 from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
 from prism.social.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
+from prism.social.quality import drawn_quality
 from prism.social.tables import (
     ABOUT,
     ABOVE,
@@ -520,6 +521,9 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
     post = publish_as(t, author, tick, topics, name)
     if post >= 0:
         t.posts[post, GIVEN] = given
+        if t.settings.quality_sigma:
+            quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma)
+            t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY] = quality
     return post
 
 

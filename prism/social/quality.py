@@ -8,10 +8,20 @@ for the heavy tail of what content becomes. The log-normal form is a choice: doc
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from prism.rng import Draw, normal
+from prism.kernel_rng import normal
+from prism.kernels import kernel
+from prism.rng import Draw
+
+_QUALITY = int(Draw.QUALITY)
 
 
-def drawn_quality(seed: int, author: int, tick: int, sigma: float) -> float:
-    """Return the quality of the original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average."""
-    return math.exp(sigma * normal(seed, author, tick, Draw.QUALITY) - sigma * sigma / 2.0)
+@kernel
+def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any) -> Any:
+    """Return the quality of the original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average.
+
+    Args:
+        key: `prism.kernel_rng.keys_of` the run's seed.
+    """
+    return math.exp(sigma * normal(key, author, tick, _QUALITY, 0) - sigma * sigma / 2.0)

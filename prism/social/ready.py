@@ -52,5 +52,6 @@ def make_ready(person_ticks: int) -> None:
     name, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
     bits = shares.view(np.uint64)
     view_kernel.write_views(state.t.key, 0, views, bits, name, text, due, text, due, text, due, text, due)
+    view_kernel.write_events(state.t, 0, 0, 0, text, due, text, due, False, text, due)  # a kernel's
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
     answer_kernel.write_answers(nobody, nobody, text[None], text, due, due, text, due, text, due, text)

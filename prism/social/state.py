@@ -106,10 +106,17 @@ class SocialState:
         feed: the settings of the feed; relevance: the curves of popularity and appeal.
         seed: the run's seed.
         ticks_per_round: the length of a round.
+        quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
-    def __init__(
-        self, population: Population, feed: FeedConfig, seed: int, ticks_per_round: int, relevance: RelevanceConfig
+    def __init__(  # each setting once
+        self,
+        population: Population,
+        feed: FeedConfig,
+        seed: int,
+        ticks_per_round: int,
+        relevance: RelevanceConfig,
+        quality_sigma: float = 0.0,
     ) -> None:
         self._ticks_per_round = ticks_per_round
         self._graph = population.graph
@@ -135,6 +142,7 @@ class SocialState:
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
         self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
+        self.t = self.t._replace(settings=self.t.settings._replace(quality_sigma=float(quality_sigma)))
         self.use(feed, relevance)
 
     def _plain_ranking(self, algorithm: str) -> Callable[..., Any]:
@@ -416,7 +424,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
     people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 21, *[0.0] * 6),
+        settings=Settings(*[0] * 21, *[0.0] * 7),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,

@@ -170,6 +170,7 @@ class Settings(NamedTuple):
         patience: ticks after which somebody without a row gets a timeout.
         share: the configured posts of a feed from out of network, which need not be whole.
         freshness: ticks that weigh as much as a factor of ten in engagements, in a hot feed.
+        quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
     score: int
@@ -199,6 +200,7 @@ class Settings(NamedTuple):
     freshness: float
     appeal_power: float
     attention: float
+    quality_sigma: float
 
 
 class Lists(NamedTuple):

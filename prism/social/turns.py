@@ -23,7 +23,7 @@ from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
 from prism.social.post import PostView
 from prism.social.seen import SocialQuestions
-from prism.social.tables import ENTERED
+from prism.social.tables import ENTERED, grown
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart.statechart import Rows, Statechart
@@ -37,6 +37,10 @@ UNKNOWN: Final = -3
 """Stands for what comes of guards that hold so for the first time."""
 RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
 """The weights of a post's relevance, in the order of `prism.social.view_kernel`."""
+OPTIONS_MAX: Final = 64
+"""More options than a question may have whose agent does not ask it alone."""
+SETTLED: Final = 2
+"""Is added to what comes of an option that is known."""
 DRAWS: Final = 1 << 20
 """Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
@@ -82,6 +86,8 @@ class SocialTurns(Turns):
         self.asked: dict[int, QuestionKind] = {}
         self._decided: dict[tuple[int, str, str], int] = {}
         """`{(number of a question, option, source): the number of the update that takes it}`."""
+        self._settled = np.zeros(0, dtype=np.int64)
+        """What comes of each question and option that an oracle has chosen, and SETTLED; 0: it is not known yet."""
         weights = world.weights
         self._relevance = np.array([getattr(weights, name) for name in RELEVANCE], dtype=np.float64)
         self._triggers = 0
@@ -136,10 +142,17 @@ class SocialTurns(Turns):
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return what the turns come to that bring these decisions."""
-        questions, source = decisions.questions, decisions.source
-        pairs = zip(questions.codes.tolist(), decisions.chosen.options.tolist(), strict=True)
-        found = [self._taken(asked, self.asked[asked].options[option], source) for asked, option in pairs]
-        numbers = np.array(found, dtype=np.int64)
+        questions = decisions.questions
+        pairs = questions.codes * OPTIONS_MAX + decisions.chosen.options
+        if len(self._settled) < OPTIONS_MAX * len(self.forms):
+            self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
+        numbers: Ints = self._settled[pairs]
+        if not numbers.all():
+            for asked, option in {divmod(pair, OPTIONS_MAX) for pair in pairs[numbers == 0].tolist()}:
+                taken = self._taken(asked, self.asked[asked].options[option], Source.ORACLE.value)
+                self._settled[asked * OPTIONS_MAX + option] = taken + SETTLED
+            numbers = self._settled[pairs]
+        numbers -= SETTLED
         numbers[self._world.entered[questions.agents] > questions.tick] = ALONE
         return numbers
 
@@ -215,7 +228,7 @@ class SocialTurns(Turns):
             return self.number(Kind(trigger, rows.source.value, rows.source.value, Source.NO_ROW))
         if not self._asks:
             return self._of_row(found.options[0], Source.RULE)
-        if len(found.options) == 1:
+        if not 1 < len(found.options) < OPTIONS_MAX:
             return ALONE
         number = len(self.forms)
         self.forms.append((Kind(found.trigger, found.source.value, "", ""), None))

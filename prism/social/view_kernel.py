@@ -9,14 +9,19 @@ import numpy as np
 
 from prism.agents.answer_kernel import put_bytes, put_number
 from prism.kernel_rng import U, below
-from prism.kernels import compiled_as, kernel
+from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
+from prism.social.post import NO_POST
 from prism.social.tables import (
+    ABOUT,
+    ABOVE,
     APPEAL,
     APPRECIATED,
     AUTHOR,
+    BASE,
     CREATED,
     FATIGUE,
+    FEED,
     FOLLOWED,
     GIVEN,
     ID,
@@ -25,13 +30,20 @@ from prism.social.tables import (
     LIKES,
     ORIGIN,
     POPULARITY,
+    POST,
+    PUBLISH,
     REPLIES,
+    REPLY,
+    RESHARE,
     RESHARES,
+    SHOWN,
     TIMES,
     TOPIC_MATCH,
     TOPICS,
     VELOCITY,
     VIEWED,
+    WHAT,
+    WHO,
 )
 from prism.social.texts import TEMPLATES
 
@@ -42,6 +54,8 @@ FIELDS = 19
 """The fields of a view, of which most are numbers."""
 FIELD_BYTES = 9
 """The most bytes of a number."""
+EVENT_BYTES = 80
+"""The most bytes of an event, and of the place of its post in a file, but for its topics."""
 
 OF_TOPIC_MATCH, OF_FOLLOWED, OF_POPULARITY, OF_APPEAL, OF_EXPOSURE = range(5)
 """The places of the weights of a post's relevance."""
@@ -204,3 +218,76 @@ def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
         if weights[OF_EXPOSURE]:
             total += weights[OF_EXPOSURE] * (whole[TIMES] - 1)
         found[place] = 1.0 if total > 1.0 else total
+
+
+@kernel
+def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
+    """Write the record of the feed that a person was shown; return the place after it."""
+    shown = t.people[person, SHOWN]
+    out[at], out[at + 1] = 0x94, 8
+    at = put_number(out, put_number(out, at + 2, tick), person)
+    if shown < 1 << 4:
+        out[at] = 0x90 + shown
+        at += 1
+    else:
+        out[at], out[at + 1], out[at + 2] = 0xDC, shown >> 8, shown & 0xFF
+        at += 3
+    for place in range(shown):
+        at = put_number(out, at, t.posts[t.feed[person, place] - t.counts.posts[BASE], ID])
+    return at
+
+
+@kernel
+def write_events(
+    tables: Any,
+    tick: Any,
+    count: Any,
+    taken: Any,
+    done: Any,
+    done_starts: Any,
+    words: Any,
+    starts: Any,
+    with_feeds: Any,
+    out: Any,
+    ends: Any,
+) -> None:
+    """Write the records of the first events in their table, one after the other, as msgpack has them.
+
+    Args:
+        taken: the number of the first post that they have made.
+        done: what was done, of the n-th effect from `done_starts[n]` on; words, starts: as of `write_views`.
+        with_feeds: whether feeds that were shown have a record.
+        ends: gets the place after them, and how many they are.
+    """
+    t = address_of(tables)
+    at, number = 0, taken - t.counts.posts[BASE]
+    for place in range(count):
+        event = t.events[place]
+        who, what = event[WHO], event[WHAT]
+        if what == FEED:
+            if with_feeds:
+                at = put_feed(t, tick, who, out, at)
+                ends[1] += 1
+            continue
+        out[at], out[at + 1] = (0x97, 7) if what < FEED else (0x96, 9)
+        at = put_number(out, put_number(out, at + 2, tick), who)
+        at = put_bytes(out, at, done, done_starts[what], done_starts[what + 1])
+        at = put_number(out, at, event[POST])
+        if event[ABOVE] == NO_POST:
+            out[at] = 0xC0
+            at += 1
+        else:
+            at = put_number(out, at, event[ABOVE])
+        ends[1] += 1
+        if what == PUBLISH:
+            at = put_bytes(out, at, words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
+            if t.posts[number, GIVEN]:
+                out[at], out[at + 1] = 0x95, 11
+                at = put_number(out, put_number(out, at + 2, tick), who)
+                at = put_number(out, put_number(out, at, event[POST]), t.posts[number, GIVEN])
+                ends[1] += 1
+        elif what < FEED:
+            out[at] = 0x90
+            at += 1
+        number += what in (PUBLISH, REPLY, RESHARE)
+    ends[0] = at

@@ -38,7 +38,7 @@ from prism.config.interventions import InterventionConfig, with_settings
 from prism.distribution import size_totals
 from prism.domain import World
 from prism.errors import ConfigError
-from prism.events import Event
+from prism.events import Events
 from prism.expressions.fields import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
@@ -398,12 +398,12 @@ class SocialWorld(World):
         state.make_room(len(updates))
         texts = self._texts(updates, begun.kinds) if self.drafts else {}
         turn_kernel.apply(state.t, tick, updates.agents, updates.codes, begun.kinds)
-        events, before = self.network.events, len(self.network.events)
-        self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
+        events = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
         if begun.changed is not None and (changes := self.changing.change(tick, begun.changed)):
-            events[before:] = sorted(changes + events[before:], key=attrgetter("agent"))  # each person's together
+            events = Events.of(sorted([*changes, *events], key=attrgetter("agent")))  # each person's together
+            self.network.happened[-1] = events
         if self.memory is not None and begun.in_view is not None:
-            self.memory.add(tick, events[before:], begun.in_view)
+            self.memory.add(tick, events, begun.in_view)
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.
@@ -458,10 +458,10 @@ class SocialWorld(World):
             self.drafts.pop(agent, None)
         return {agent: text for agent, text in texts.items() if text}
 
-    def take_events(self) -> list[Event]:
+    def take_events(self) -> Events:
         """Return the posts and engagements since the last call, and the feeds shown if they are to be recorded."""
-        events, self.network.events = self.network.events, []
-        return events
+        happened, self.network.happened = self.network.happened, []
+        return Events(b"".join(each.encoded for each in happened), sum(map(len, happened)))
 
     # Interventions
 
@@ -470,10 +470,9 @@ class SocialWorld(World):
         self.interventions.append(intervention)
         if intervention.publish is not None:
             author = self.population.number(intervention.publish.author)
-            before = len(self.network.events)
             self.network.publish_from_outside(author, tick, intervention.publish)
             if self.memory is not None:
-                self.memory.add_events(tick, self.network.events[before:])
+                self.memory.add_events(tick, self.network.happened[-1])
         until = intervention.until_round
         for agent in intervention.silence or ():
             ends = FOREVER if until is None else (until - 1) * self.ticks_per_round
