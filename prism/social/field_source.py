@@ -55,8 +55,7 @@ from prism.social.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
     quality_of, topic_match, velocity_of,
 )
-from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, GIVEN, LIKES, REPLIES, RESHARES, SILENT, STATE
-from prism.social.turn_kernel import intended
+from prism.social.tables import AUTHOR, BASE, CREATED, CURRENT, GIVEN, LIKES, REPLIES, RESHARES, SILENT
 
 inf = float("inf")
 
@@ -97,7 +96,8 @@ class FieldSource(Naming):
         tables: where the fields' values are. Texts are numbers there.
         drawn: the source of the uniform random number that expressions read, and of the one that makes a normal one.
         own: `{field: its source}` of further fields.
-        given: the source of the number of the post in the file of posts; topics: of the code of its topics.
+        given: the source of the number of the post in the file of posts; columns: of what people have for good; topics:
+            of the code of a post's topics.
     """
 
     def __init__(
@@ -107,9 +107,10 @@ class FieldSource(Naming):
         own: Mapping[str, str] = MappingProxyType({}),
         given: str = "t.posts[post, GIVEN]",
         topics: str = f"t.posts[post, {TOPICS}]",
+        columns: str = "given",
     ) -> None:
         self._tables = tables
-        self._of_post, self._topics = given, topics
+        self._of_post, self._topics, self._columns = given, topics, columns
         self._own = {
             **_READ,
             "post.relevance": "relevance",
@@ -185,7 +186,7 @@ class FieldSource(Naming):
                 values = np.array([*map(self._tables.words.number, values.tolist())])
             self._places[name] = len(self._given)
             self._given.append(values.astype(np.float64))
-        return f"given[person, {self._places[name]}]"
+        return f"{self._columns}[person, {self._places[name]}]"
 
     def columns(self) -> NDArray[np.float64]:
         """Return the columns of people that have been named, a row for each person."""

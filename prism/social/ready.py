@@ -15,7 +15,7 @@ from prism.social import choice_kernel, post_kernel, turn_kernel, view_kernel
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
-from prism.social.tables import SHARE_COLUMNS, VIEW_COLUMNS
+from prism.social.tables import SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
@@ -42,6 +42,8 @@ def make_ready(person_ticks: int) -> None:
     turn_kernel.begin_round(state.t, 0, 1.0)
     turn_kernel.take_due(state.t, 0, due, codes)
     turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
+    none = np.zeros(1, dtype=np.bool_)
+    turn_kernel.select(state.t, 0, nobody, nobody, ChartTables(1, due, due, none, due), nobody, nobody)
     views, shares = np.zeros((0, VIEW_COLUMNS), dtype=np.int64), np.zeros((0, SHARE_COLUMNS))
     post_kernel.see(state.t, nobody, 0, views, shares)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)

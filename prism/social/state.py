@@ -424,7 +424,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
     people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 21, *[0.0] * 7),
+        settings=Settings(*[0] * 22, *[0.0] * 7),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,
@@ -448,6 +448,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         activity=np.zeros(1),
         rates=np.zeros(1),
         attributes=np.zeros((1, 1)),
+        own=np.zeros((1, 1)),
         given=np.zeros((1, 1)),
         given_topics=_ints(1),
         roles=np.full(1, OFFLINE, dtype=np.int64),

@@ -159,7 +159,8 @@ class Settings(NamedTuple):
     """The settings that kernels read; they change with an intervention only.
 
     Args:
-        score: `prism.kernels.pointer_to` the ranking; choice: to what people choose posts of a file by.
+        score: `prism.kernels.pointer_to` the ranking; choice: to what people choose posts of a file by; pattern: to the
+            guards of the chart.
         offered: the posts of the file that are drawn for somebody who publishes.
         across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
         per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
@@ -175,6 +176,7 @@ class Settings(NamedTuple):
 
     score: int
     choice: int
+    pattern: int
     offered: int
     across: int
     is_signed: int
@@ -234,6 +236,31 @@ class Interests(NamedTuple):
     starts: Ints
     places: Ints
     no_topic: int
+
+
+class ChartTables(NamedTuple):
+    """What comes of each trigger in each state, which is the group `state * triggers + trigger`.
+
+    Args:
+        triggers: how many there are.
+        fixed: what comes of a group in any case; GUARDED if that depends on guards.
+        starts: the place of a group's first pattern in `outcomes`; views: whether its guards read the post in view.
+        outcomes: what comes of each pattern of guards that hold; UNKNOWN if none has been so yet.
+    """
+
+    triggers: int
+    fixed: Ints
+    starts: Ints
+    views: NDArray[np.bool_]
+    outcomes: Ints
+
+
+GUARDED: Final = -2
+"""Stands for what depends on guards."""
+UNKNOWN: Final = -3
+"""Stands for what comes of guards that hold so for the first time."""
+DRAWS: Final = 1 << 20
+"""Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
 
 class Counts(NamedTuple):
@@ -308,6 +335,7 @@ class Tables(NamedTuple):
             and `part_posts`, and how many it has.
         activity: of each person; rates: the probability of an original post in a session; one row: of everybody.
         attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
+        own: what people have for good and guards read, a row each.
         given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
             that are from no file.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and
@@ -341,6 +369,7 @@ class Tables(NamedTuple):
     activity: NDArray[np.float64]
     rates: NDArray[np.float64]
     attributes: NDArray[np.float64]
+    own: NDArray[np.float64]
     given: NDArray[np.float64]
     given_topics: Ints
     roles: Ints

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from prism.domain import ALONE
 from prism.kernel_delays import CONSTANT, delay_ticks
 from prism.kernel_rng import below, pick, unit
-from prism.kernels import address_of, kernel
+from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
 from prism.social.feed_kernel import build_feed
 from prism.social.post import NO_POST
-from prism.social.post_kernel import act, drawn_about, note, place_in_feed
+from prism.social.post_kernel import act, drawn_about, has_view, note, place_in_feed
 from prism.social.tables import (
     ATTEND,
     ATTRIBUTE,
@@ -28,11 +29,13 @@ from prism.social.tables import (
     CONSIDERED,
     CURRENT,
     DECIDES,
+    DRAWS,
     DUE,
     ENTERED,
     EXACT_TICKS,
     FEED,
     FEED_READY,
+    GUARDED,
     IGNORES,
     LEFT,
     LOOK,
@@ -126,6 +129,29 @@ def intended(t: Any, person: Any, tick: Any) -> Any:
     weights = t.weights[t.kind_of[person]]
     count = len(weights) - 1
     return pick(weights, count, weights[count], drawn_about(t, person, tick, _INTENTION))
+
+
+@kernel
+def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers: Any, places: Any) -> None:
+    """Write down what the turns of people come to.
+
+    Args:
+        codes: the number of each one's trigger; chart: `ChartTables`.
+        places: gets the place of the outcome, for those whose outcome depends on guards.
+    """
+    t = address_of(tables)
+    for at in range(len(agents)):
+        person = agents[at]
+        group = t.people[person, STATE] * chart.triggers + codes[at]
+        number = chart.fixed[group]
+        if number == GUARDED:
+            number = ALONE
+            if not chart.views[group] or has_view(t, person):
+                places[at] = chart.starts[group] + np.int64(called(t.settings.pattern, t, person, group, tick))
+                number = chart.outcomes[places[at]]
+        if number >= DRAWS:
+            number += intended(t, person, tick) - DRAWS
+        numbers[at] = number
 
 
 @kernel

@@ -18,12 +18,12 @@ from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Turns
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social import view_kernel
+from prism.social import turn_kernel, view_kernel
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
 from prism.social.post import PostView
 from prism.social.seen import SocialQuestions
-from prism.social.tables import ENTERED, grown
+from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart.statechart import Rows, Statechart
@@ -31,38 +31,14 @@ from prism.statechart.transitions import Choice, Transition
 
 GUARDS_MAX: Final = 12
 """The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
-GUARDED: Final = -2
-"""Stands for what depends on guards."""
-UNKNOWN: Final = -3
-"""Stands for what comes of guards that hold so for the first time."""
 RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
 """The weights of a post's relevance, in the order of `prism.social.view_kernel`."""
 OPTIONS_MAX: Final = 64
 """More options than a question may have whose agent does not ask it alone."""
 SETTLED: Final = 2
 """Is added to what comes of an option that is known."""
-DRAWS: Final = 1 << 20
-"""Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
 _decode: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
-_TAIL: Final = f"""
-
-def select(tables, tick, agents, codes, triggers, fixed, starts, views, outcomes, given, numbers, places):
-    t = address_of(tables)
-    for at in range(len(agents)):
-        person = agents[at]
-        group = t.people[person, STATE] * triggers + codes[at]
-        number = fixed[group]
-        if number == {GUARDED}:
-            number = {ALONE}
-            if not views[group] or has_view(t, person):
-                places[at] = starts[group] + pattern(t, tick, person, group, given)
-                number = outcomes[places[at]]
-        if number >= {DRAWS}:
-            number += intended(t, person, tick) - {DRAWS}
-        numbers[at] = number
-"""
-
 
 class SocialTurns(Turns):
     """The turns of people in one world.
@@ -105,26 +81,19 @@ class SocialTurns(Turns):
         """Write the guards of the chart as a kernel, if that is not done for all triggers."""
         if self._triggers != len(self._world.triggers_known):
             self._make_tables()
-            none = np.zeros(0, dtype=np.int64)
-            self._select(*self._given_to(0, none, none), none, none)
 
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
         """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
         self.prepare()
         stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
         while True:
-            given = self._given_to(wave.tick, wave.agents[start:stop], wave.codes[start:stop])
-            self._select(*given, numbers, places)
+            t, agents, codes = self._world.network.state.t, wave.agents[start:stop], wave.codes[start:stop]
+            turn_kernel.select(t, wave.tick, agents, codes, self._tables, numbers, places)
             unknown = (numbers == UNKNOWN).nonzero()[0]
             if not len(unknown):
                 return
             for place in np.unique(places[unknown]).tolist():
-                self._outcomes[place] = self._outcome(place)
-
-    def _given_to(self, tick: int, agents: Ints, codes: Ints) -> tuple[Any, ...]:
-        """Return what the kernel reads of some turns."""
-        tables = self._triggers, self._fixed, self._starts, self._views, self._outcomes, self._given
-        return self._world.network.state.t, tick, agents, codes, *tables
+                self._tables.outcomes[place] = self._outcome(place)
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> SocialQuestions | None:
         """Return the questions of a wave in columns; None if one has a text of its own, or no post in view."""
@@ -184,33 +153,32 @@ class SocialTurns(Turns):
         world, chart = self._world, self._chart
         triggers, states = world.triggers_known, world.states_known
         self._triggers, size = len(triggers), len(triggers) * len(states)
-        self._fixed, self._starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
-        self._views = np.zeros(size, dtype=np.bool_)
+        fixed, starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
+        views = np.zeros(size, dtype=np.bool_)
         self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)
         self._rows: dict[int, Rows[Any]] = {}
-        fields, used, bodies = (
-            FieldSource(world.changing.tables, drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)),
-            0,
-            list[str](),
-        )
-        for code, state in enumerate(states):
+        drawn = drawn_in_view(Draw.CHART, Draw.CHART_NORMAL)
+        fields, used, bodies = FieldSource(world.changing.tables, drawn, columns="t.own"), 0, list[str]()
+        for code, before in enumerate(states):
             for place, trigger in enumerate(triggers):
                 group = code * len(triggers) + place
-                rows = chart.rows(state, trigger)
+                rows = chart.rows(before, trigger)
                 if rows is None:
-                    self._fixed[group] = self.number(Kind(trigger, state.value, state.value, Source.NO_ROW))
+                    fixed[group] = self.number(Kind(trigger, before.value, before.value, Source.NO_ROW))
                 elif rows.certain is not None:
-                    self._fixed[group] = self._of_selected(rows.certain, rows)
+                    fixed[group] = self._of_selected(rows.certain, rows)
                 elif (body := _body(fields, rows, group)) is not None:
-                    self._fixed[group], self._starts[group], self._rows[used] = GUARDED, used, rows
-                    self._views[group] = reads_view(rows.reads)
+                    fixed[group], starts[group], self._rows[used] = GUARDED, used, rows
+                    views[group] = reads_view(rows.reads)
                     used += 1 << len(rows.guarded)
                     bodies.append(body)
-        self._outcomes = np.full(used, UNKNOWN, dtype=np.int64)
-        self._given = fields.columns()
+        outcomes = np.full(used, UNKNOWN, dtype=np.int64)
+        self._tables = ChartTables(self._triggers, fixed, starts, views, outcomes)
         self._know_intentions()
-        pattern = ["def pattern(t, tick, person, group, given):", *bodies, "    return 0"]
-        self._select = kernels.generated("chart", HEAD + "\n".join(pattern) + "\n" + _TAIL).select
+        text = "\n".join([HEAD, "def pattern(t, person, group, tick):", *bodies, "    return 0.0\n"])
+        state = world.network.state
+        pattern = kernels.pointer_to(kernels.generated("chart", text).pattern, state.t)
+        state.t = state.t._replace(own=fields.columns(), settings=state.t.settings._replace(pattern=pattern))
 
     def _outcome(self, place: int) -> int:
         """Return what comes of the guards that hold so, by the place of their pattern in the table."""
@@ -269,5 +237,5 @@ def _body(fields: FieldSource, rows: Rows[Any], group: int) -> str | None:
     found = [fields.value(each) for each in rows.expressions]
     if None in found:
         return None
-    text = " + ".join(f"{1 << place} * ({each})" for place, each in enumerate(found))
+    text = " + ".join(f"{1 << place}.0 * ({each})" for place, each in enumerate(found))
     return "\n".join([f"    if group == {group}:", *fields.lines(rows.reads, 8), f"        return {text}"])
