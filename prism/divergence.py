@@ -15,13 +15,13 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import QuestionColumns
 from prism.columns import Ints
 from prism.rng import WORLD, Draw, integer, integers
 
@@ -74,18 +74,6 @@ class Compared(NamedTuple):
     options: Sequence[str]
     chosen: str
     reference: Reference = NO_REFERENCE
-
-
-class ComparedColumns(NamedTuple):
-    """Choices of an oracle that computes, compared with the first option, in columns.
-
-    Args:
-        questions: the questions.
-        chosen: the number of the option taken in each, and the probabilities of all options.
-    """
-
-    questions: Questions[Any]
-    chosen: Chosen
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +190,7 @@ class ComparedChoices:
         self._counted: dict[tuple[str, str], ChoiceCounts] = {}
         self._kept: list[Compared] = []
         """Choices that are not counted yet."""
-        self._columns: list[ComparedColumns] = []
+        self._columns: list[QuestionColumns] = []
         self._in_columns = 0
         """The choices in them."""
 
@@ -245,37 +233,27 @@ class ComparedChoices:
         if len(self._kept) >= AT_ONCE:
             self._count()
 
-    def add_columns(self, choices: ComparedColumns) -> None:
+    def add_columns(self, choices: QuestionColumns) -> None:
         """Count choices of the oracle among the options of an embedded choice: many at once, as `add_all`."""
         self._columns.append(choices)
-        self._in_columns += len(choices.questions)
+        self._in_columns += len(choices.codes)
         if self._in_columns >= AT_ONCE:
             self._count()
 
     def _count_columns(self) -> None:
         """Count the choices that are kept in columns."""
         kept, self._columns, self._in_columns = self._columns, [], 0
-        codes, agents, relevance, taken, ticks = (
-            np.concatenate(each)
-            for each in (
-                [each.questions.codes for each in kept],
-                [each.questions.agents for each in kept],
-                [each.questions.relevance for each in kept],
-                [each.chosen.options for each in kept],
-                [np.full(len(each.questions), each.questions.tick) for each in kept],
-            )
-        )
+        codes, agents, ticks, relevance, taken = (np.concatenate(each) for each in [*zip(*kept, strict=True)][1:6])
         groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
         bins = np.clip((relevance * BINS).astype(np.int64), 0, BINS - 1)
-        keys, width = bins * _GROUPS + groups, max(each.chosen.probabilities.shape[1] for each in kept)
-        units = np.zeros((len(codes), width), dtype=np.int64)
-        at = 0
+        keys, width = bins * _GROUPS + groups, max(each.probabilities.shape[1] for each in kept)
+        units, at = np.zeros((len(codes), width), dtype=np.int64), 0
         for each in kept:
-            shares = each.chosen.probabilities
+            shares = each.probabilities
             units[at : at + len(shares), : shares.shape[1]] = np.rint(shares * _ONE)
             at += len(shares)
         for code in np.unique(codes).tolist():
-            trigger, state, options = kept[-1].questions.kinds[code]
+            trigger, state, options = kept[-1].kinds[code]
             these = codes == code
             known = np.ones(int(these.sum()), dtype=np.bool_)
             self._add_rows(trigger, state, options, keys[these], taken[these], known, units[these, : len(options)])

@@ -7,9 +7,10 @@ questions; the world knows what they mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
-from prism.agents.questions import Decisions, QuestionKind, Questions
+from prism.agents.forms import Forms, HasForms
+from prism.agents.questions import Chosen, Decisions, QuestionColumns, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -181,14 +182,33 @@ class HasReference(Protocol):
         """Return the relevance of what a question is about, and the embedded choice's probabilities of its options."""
 
 
-class Turns(Protocol):
+class Stretch(NamedTuple):
+    """What has come of ticks that were run together.
+
+    Args:
+        frames: the answers and events of each tick, as they were encoded; messages: how many these are.
+        triggers: those of all these ticks.
+        updates: how often each kind of update took place, by its number.
+        asked: how many questions were asked.
+        settled: those whose answers have taken effect; pending: the new ones whose answers have not.
+        wave: the triggers of the tick after them, if it has begun; None if it has not.
+    """
+
+    frames: Sequence[bytes]
+    messages: Sequence[int]
+    triggers: int
+    updates: Sequence[int]
+    asked: int
+    settled: QuestionColumns
+    pending: Sequence[tuple[Questions[Any], Chosen]]
+    wave: Sequence[Trigger[Any]] | None
+
+
+class Turns(HasForms, Protocol):
     """The turns of a domain's agents, many at once: all that is the same for many is looked up once.
 
     What a turn comes to has a number: that of a kind of update with an effect, of a question, or ALONE.
     """
-
-    forms: Sequence[tuple[Kind, Any]]
-    """The kinds of updates so far, each with its effect or None, by number; those of questions stand for none."""
 
     def number(self, kind: Kind, effect: Any = None) -> int:
         """Return the number of a kind of update with an effect."""
@@ -199,9 +219,6 @@ class Turns(Protocol):
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
         """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
 
-    asked: Mapping[int, QuestionKind]
-    """The kinds of questions so far, by number."""
-
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[Any] | None:
         """Return the questions of a wave in columns; None if they must be made one by one.
 
@@ -211,6 +228,25 @@ class Turns(Protocol):
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return what the turns come to that bring decisions."""
+
+    def stretch(
+        self,
+        ticks: range,
+        delay: int,
+        answers: Forms,
+        oracle: Oracle[Any],
+        pending: Sequence[tuple[Questions[Any], Chosen]],
+    ) -> Stretch | None:
+        """Run the first of these ticks and others, with all that follows; None if they must be run one by one.
+
+        Nobody looks at the world between them, and the ticks after them are not the last.
+
+        Args:
+            delay: the ticks after which an answer takes effect.
+            answers: the kinds of answers so far.
+            oracle: answers the questions.
+            pending: the questions whose answers have not taken effect yet, oldest first.
+        """
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
         """Return what an agent's turn comes to whose question, by its number, has been decided."""

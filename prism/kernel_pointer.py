@@ -62,7 +62,9 @@ def _read(context: Any, builder: Any, pointer: Any, value: Any, name: str) -> An
 
 @intrinsic  # type: ignore[untyped-decorator]
 def address_of(_: Any, of: Any) -> Any:
-    """Return a pointer to a named tuple in the frame of the kernel that asks for it."""
+    """Return a pointer to a named tuple in the frame of the kernel that asks for it; a pointer is one already."""
+    if isinstance(of, Pointer):
+        return of(of), lambda _context, _builder, _signature, arguments: arguments[0]
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return cgutils.alloca_once_value(builder, arguments[0])

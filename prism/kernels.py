@@ -45,6 +45,7 @@ MODULES: Final = (
     "prism.social.choice_kernel",
     "prism.social.texts",
     "prism.social.view_kernel",
+    "prism.social.stretch_kernel",
     "prism.social.graph_kernel",
 )
 """The modules whose text decides what is compiled: the name of the directory holds their hash."""

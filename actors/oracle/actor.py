@@ -192,9 +192,18 @@ class OracleActor:
         states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
         return None if states is None else self._delivery.computed(questions, states, self.oracle, begun)
 
+    @property
+    def may_choose(self) -> bool:
+        """True if it computes its answers, and nobody must be told of each."""
+        return self._computes and self._delivery.may_choose
+
+    def count_chosen(self, number: int, each_s: float, tick: int) -> None:
+        """Count answers that an embedded choice has given beside this actor."""
+        self._delivery.count_chosen(self.oracle.method, number, each_s, tick)
+
     def choose_now(self, questions: Questions[Any]) -> Chosen | None:
         """Return the answers to questions in columns; None if they must be made one by one, for `answer_now`."""
-        return self._delivery.chosen(questions, self.oracle) if self._computes else None
+        return self._delivery.chosen(questions, self.oracle) if self.may_choose else None
 
     async def _give_up_waiting(self) -> None:
         """End the actor as soon as the tick under way waits for a server that is away."""

@@ -114,16 +114,23 @@ class Delivery:
         return found
 
     def chosen(self, questions: Questions[Any], oracle: Oracle[Any]) -> Chosen | None:
-        """Return the answers to questions in columns; None if an answer may be recorded, or each must be asked."""
-        if self._observer.follows_questions or self._answers.has_answers():
-            return None
+        """Return the answers to questions in columns; None if each must be asked."""
         begun = anyio.current_time()
         found = answers_at_once(partial(oracle.choose, questions))
         if found is not None:
-            lasted_s, number = anyio.current_time() - begun, len(questions)
-            self._observer.computed(number, lasted_s / number, questions.tick)
-            self._statistics.count_computed(oracle.method, lasted_s, number)
+            each_s = (anyio.current_time() - begun) / len(questions)
+            self.count_chosen(oracle.method, len(questions), each_s, questions.tick)
         return found
+
+    @property
+    def may_choose(self) -> bool:
+        """True if no answer may be recorded, and nobody must be told of each."""
+        return not (self._observer.follows_questions or self._answers.has_answers())
+
+    def count_chosen(self, method: str, number: int, each_s: float, tick: int) -> None:
+        """Count answers that an embedded choice has given, many at once."""
+        self._observer.computed(number, each_s, tick)
+        self._statistics.count_computed(method, each_s, number)
 
     async def settle(
         self, route: Route, batch: Sequence[WaitingQuestion], answers: Sequence[Answer] = ()

@@ -27,8 +27,11 @@ from actors.runtime.answers import Answer, Answers
 from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
+from prism.agents.questions import Chosen, Questions
+from prism.agents.waves import Kind
 from prism.config import RunConfig
-from prism.domain import Domain, HasTurns
+from prism.domain import Domain, HasTurns, Stretch
+from prism.statechart import Oracle
 
 CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
@@ -58,6 +61,20 @@ class Activation(Protocol):
             BarrierError: an agent answered for another tick.
             MailboxClosedError: an agent is quarantined, and takes no triggers.
         """
+
+    def stretch(
+        self,
+        ticks: range,  # noqa: ARG002  # most ways cannot
+        delay: int,  # noqa: ARG002
+        oracle: Oracle[Any],  # noqa: ARG002
+        pending: Sequence[tuple[Questions[Any], Chosen]],  # noqa: ARG002
+    ) -> tuple[Stretch, Sequence[Kind]] | None:
+        """Run ticks together; return what came of them, with the kinds of updates. None if they must be run one by one.
+
+        Args:
+            ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.
+        """
+        return None
 
     def end(self) -> None:
         """End what `begin` started."""

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 from anyio.abc import TaskGroup
-from msgspec import structs
-from numpy.typing import NDArray
 
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
@@ -24,10 +22,12 @@ from actors.runtime.answers import Answers
 from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update, answer_kernel
 from prism.agents.answer_kernel import GIVEN, NUMBER_BYTES
-from prism.agents.questions import Decisions, Questions, without_context
+from prism.agents.forms import HEADS, Forms
+from prism.agents.questions import Chosen, Decisions, Questions
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Ints
-from prism.domain import ALONE, HasTurns, Turns
+from prism.domain import ALONE, HasTurns, Stretch
+from prism.statechart import Oracle
 
 AT_ONCE: Final = 16_384
 """Turns that are taken together before the event loop gets a turn: about 10 ms of work."""
@@ -58,10 +58,8 @@ class Compiled:
         self._turns = domain.turns(asks=supervisor.ask)
         self._asked: dict[int, int] = {}
         """`{agent: the number of its question}` of those that wait for a decision."""
-        self._forms = _Forms(codec)
+        self._forms = Forms()
         self._out = np.zeros(0, dtype=np.uint8)
-        self._head: tuple[int, NDArray[np.uint8]] = -1, np.zeros((2, 1), dtype=np.uint8)
-        """A tick, and what comes before an agent's number in every update and question of it."""
 
     def begin(self, tasks: TaskGroup) -> None:  # noqa: ARG002  # no turn is a task
         """Prepare the turns: the first wave would wait for it."""
@@ -99,6 +97,13 @@ class Compiled:
                 await asyncio.sleep(0)
         self.unanswered = 0
         return self._answers(tick, agents, numbers, asked, given)
+
+    def stretch(
+        self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[tuple[Questions[Any], Chosen]]
+    ) -> tuple[Stretch, Sequence[Kind]] | None:
+        """Run ticks together, if the domain can."""
+        found = self._turns.stretch(ticks, delay, self._forms, oracle, pending)
+        return None if found is None else (found, self._forms.kinds)
 
     def _questions(
         self, wave: Wave[Any], numbers: Ints
@@ -182,19 +187,15 @@ class Compiled:
         if given:
             numbers = numbers.copy()
             numbers[[*given]] = GIVEN
-        if tick != self._head[0]:
-            first: Sequence[Any] = Update(tick, 0, "", "", "", ""), Question(tick, 0, "", "", ())
-            both = b"".join(_parts(self._codec, each)[0] for each in first)
-            self._head = tick, np.frombuffer(bytearray(both), dtype=np.uint8).reshape(2, -1)
-        heads = self._head[1]
-        size = len(agents) * (heads.shape[1] + NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
+        size = len(agents) * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest) + sum(map(len, pieces))
         size += int(ends[-1]) if len(ends) else 0
         if size > len(self._out):
             self._out = np.zeros(2 * size, dtype=np.uint8)
         length = answer_kernel.write_answers(
             agents,
             numbers,
-            heads,
+            tick,
+            HEADS,
             forms.tails,
             forms.starts,
             forms.asks,
@@ -205,45 +206,3 @@ class Compiled:
             self._out,
         )
         return self._out[:length].tobytes()
-
-
-class _Forms:
-    """The kinds of updates so far, each with its effect, and the bytes that follow an agent's number in them.
-
-    Args:
-        codec: the domain's messages.
-    """
-
-    def __init__(self, codec: Codec) -> None:
-        self._codec = codec
-        self.kinds: list[Kind] = []
-        self.effects: list[Any] = []
-        self.asks = np.zeros(1, dtype=np.int64)
-        """1 for each number that is a question's, else 0; the last place is that of ALONE."""
-        self.tails = np.zeros(0, dtype=np.uint8)
-        self.starts = np.zeros(1, dtype=np.int64)
-        self.longest = 0
-
-    def learn(self, turns: Turns) -> None:
-        """Take over the kinds that are new."""
-        new = turns.forms[len(self.kinds) :]
-        if not new:
-            return
-        tails = [_parts(self._codec, Update(0, 0, *kind, effect))[1] for kind, effect in new]
-        for number, kind in turns.asked.items():
-            if number >= len(self.kinds):
-                tails[number - len(self.kinds)] = without_context(_parts(self._codec, Question(0, 0, *kind))[1])
-        self.kinds += [kind for kind, _ in new]
-        self.effects += [effect for _, effect in new]
-        self.asks = np.zeros(len(turns.forms) + 1, dtype=np.int64)
-        self.asks[[*turns.asked]] = 1
-        self.tails = np.concatenate((self.tails, np.frombuffer(b"".join(tails), dtype=np.uint8)))
-        self.starts = np.append(self.starts, self.starts[-1] + np.cumsum([*map(len, tails)], dtype=np.int64))
-        self.longest = max(self.longest, *map(len, tails))
-
-
-def _parts(codec: Codec, answer: Update[Any] | Question[Any]) -> tuple[bytes, bytes]:
-    """Return what comes before and after the agent's number in an encoded answer of agent 0."""
-    zero, one = codec.encode(answer), codec.encode(structs.replace(answer, agent=1))
-    place = next(place for place, (byte, other) in enumerate(zip(zero, one, strict=True)) if byte != other)
-    return zero[:place], zero[place + 1 :]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from actors.core.state import CountersState
 from prism.agents import MOVED, Source
-from prism.agents.waves import Updates
+from prism.agents.waves import Kind, Updates
 from prism.statechart import Statechart
 
 _MOVING = tuple(each.value for each in (Source.RULE, Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT))
@@ -37,9 +38,12 @@ class Counters:
 
     def add_all(self, updates: Updates) -> None:
         """Count the committed updates of a wave."""
-        for code, count in enumerate(updates.counts):
+        self.add(updates.kinds, updates.counts)
+
+    def add(self, kinds: Sequence[Kind], counts: Sequence[int]) -> None:
+        """Count so many updates of each kind; what is beyond the kinds is 0."""
+        for (trigger, before, after, source), count in zip(kinds, counts, strict=False):
             if count:
-                trigger, before, after, source = updates.kinds[code]
                 self.rows[before, after, trigger, source] += count
 
     def add_triggers(self, count: int) -> None:

@@ -32,15 +32,19 @@ from actors.runtime.counters import Counters
 from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from actors.runtime.reactions import Reactions
 from prism.agents import Question, Trigger
-from prism.agents.questions import Questions
+from prism.agents.questions import Chosen, Questions
+from prism.agents.waves import Kind
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
-from prism.domain import World
+from prism.domain import Stretch, World
 from prism.events import Event, Events, Intervened
 
 AT_ONCE: Final = 16_384
 """Updates that are applied together before the event loop gets a turn: 10 to 20 ms of work."""
+
+
+StretchOf = Callable[[range, Sequence[tuple[Questions[Any], Chosen]]], tuple[Stretch, Sequence[Kind]] | None]
 
 
 async def do_nothing() -> None:
@@ -63,6 +67,11 @@ class Pace:
         self._begun = 0.0
         self._due: float | None = None
         """The time at which the latest tick was due, by the schedule; None before the first that was waited for."""
+
+    @property
+    def is_set(self) -> bool:
+        """True if there is a least time."""
+        return self._tick_s > 0.0
 
     def begin_tick(self) -> None:
         """Note that a tick begins."""
@@ -93,6 +102,8 @@ class EngineActor:
         reference: returns what the embedded choice says to a question.
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
+        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns what came
+            of them, with the kinds of updates; None if they must be run one by one.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -109,6 +120,7 @@ class EngineActor:
         reference: Callable[[Question[Any]], Reference] = lambda _: NO_REFERENCE,
         answer_now: AnswerNow = lambda _: None,
         choose_now: ChooseNow = lambda _: None,
+        stretch: StretchOf = lambda *_: None,
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
@@ -118,7 +130,7 @@ class EngineActor:
         self.tick = 0
         """Ticks committed so far: the number of the next tick."""
         self._recorder = recorder or Unrecorded()
-        self._world, self._codec, self._agents = world, codec, agents
+        self._world, self._codec, self._agents, self._stretch_of = world, codec, agents, stretch
         self._deliberation = config.deliberation_ticks
         self._waits = config.oracle.mode == "pace"
         self.open_questions = OpenQuestions(codec, oracle, reference, answer_now, choose_now)
@@ -151,6 +163,7 @@ class EngineActor:
         ticks: int,
         on_tick: Callable[[int], None] = lambda _: None,
         between: Callable[[], Awaitable[None]] = do_nothing,
+        every: int = 1,
     ) -> None:
         """Run until `ticks` ticks are committed, or until the end of the tick in which `stop` is called.
 
@@ -160,6 +173,8 @@ class EngineActor:
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
+            every: ticks whose multiples are the only ones after which these two look at the run. Others may be run
+                together, and then the state after one of them is not to be had.
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)
@@ -167,18 +182,46 @@ class EngineActor:
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
             self.is_in_tick = True
-            frame = await self._step(self.tick)
-            await self._recorder.commit(self.tick, frame)
-            self.tick += 1
+            frames = await self._run_ticks(min(ticks, self.tick - self.tick % every + every))
+            for frame in frames:
+                await self._recorder.commit(self.tick, frame)
+                self.tick += 1
             self.is_in_tick = False
-            if is_new:
-                self._observer.tick_ended(perf_counter() - started)
-            else:
-                self._note_replayed()
-            on_tick(self.tick)
+            each_s = (perf_counter() - started) / len(frames)
+            for tick in range(self.tick - len(frames), self.tick):
+                if is_new:
+                    self._observer.tick_ended(each_s)
+                else:
+                    self._note_replayed()
+                on_tick(tick + 1)
             await between()
             if is_new:
                 await self._pace.wait()
+
+    async def _run_ticks(self, until: int) -> list[bytes]:
+        """Run the next tick, and those to before `until` that can be run together with it; return their frames."""
+        if self.is_replaying:
+            until = min(until, self._recorder.recorded_ticks())
+        until = min(
+            [until, self._end - self._deliberation, *(tick for tick in self._interventions if tick >= self.tick)]
+        )
+        must_look = self.on_triggers is not None or self.reactions.are_counted or self._pace.is_set
+        pending, found = self.open_questions.chosen(), None
+        if until > self.tick and pending is not None and not must_look:
+            found = self._stretch_of(range(self.tick, until), pending)
+        if found is None:
+            return [await self._step(self.tick)]
+        stretch, kinds = found
+        self.counters.add_triggers(stretch.triggers)
+        self.counters.add(kinds, stretch.updates)
+        self.counters.questions += stretch.asked
+        self.open_questions.settle(stretch, self.tick + len(stretch.frames), self._deliberation)
+        ticks = zip(stretch.frames, stretch.messages, strict=True)
+        frames = [self.digest.add(self.tick + at, [frame], number) for at, (frame, number) in enumerate(ticks)]
+        await asyncio.sleep(0)
+        if stretch.wave is not None:
+            frames.append(await self._step(self.tick + len(frames), stretch.wave))
+        return frames
 
     @property
     def is_replaying(self) -> bool:
@@ -221,15 +264,19 @@ class EngineActor:
         self.open_questions.restore(state)
         self.reactions.restore(state.reactions)
 
-    async def _step(self, tick: int) -> bytes:
+    async def _step(self, tick: int, triggers: Sequence[Trigger[Any]] | None = None) -> bytes:
         """Run one tick in waves, and return its frame: the world's triggers, then the decisions due, then reactions.
 
         Each wave is committed, and its questions are asked, before the tick waits for a decision. So the oracle works
         on a whole tick's further questions while the clock waits for the slowest answer of k ticks ago.
+
+        Args:
+            triggers: the world's, if the tick has begun already.
         """
         if tick in self._interventions:
             self._intervene(tick)
-        triggers = self._world.triggers(tick)
+        if triggers is None:
+            triggers = self._world.triggers(tick)
         while True:
             self.counters.add_triggers(len(triggers))
             await self._exchange(tick, triggers)

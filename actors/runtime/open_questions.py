@@ -11,8 +11,9 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.agents.questions import Chosen, Decisions, Questions
-from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, ComparedColumns, Reference
+from prism.agents.questions import Chosen, Decisions, QuestionColumns, Questions
+from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
+from prism.domain import Stretch
 from prism.llm.loose_choice import REPAIRED
 
 AnswerNow = Callable[[Sequence[Question[Any]]], Sequence[Decided] | None]
@@ -73,12 +74,24 @@ class OpenQuestions:
             self._chosen[due] = questions, chosen
         return chosen is not None
 
+    def chosen(self) -> list[tuple[Questions[Any], Chosen]] | None:
+        """Return the open questions with their answers, oldest first; None if one is not in columns."""
+        return None if self._asked else [*self._chosen.values()]
+
+    def settle(self, stretch: Stretch, tick: int, deliberation: int) -> None:
+        """Take over what has come of questions in the ticks before one."""
+        for due in [due for due in self._chosen if due < tick]:
+            del self._chosen[due]
+        self._chosen |= {each[0].tick + deliberation: each for each in stretch.pending}
+        if len(stretch.settled.codes):
+            self.choices.add_columns(stretch.settled)
+
     def take_chosen(self, tick: int) -> Decisions[Any] | None:
         """Remove the questions in columns whose answers take effect in this tick, and return these; None for none."""
         if tick not in self._chosen:
             return None
         questions, chosen = self._chosen.pop(tick)
-        self.choices.add_columns(ComparedColumns(questions, chosen))
+        self.choices.add_columns(QuestionColumns.of(questions, chosen))
         return Decisions(tick, questions, chosen, Source.ORACLE.value)
 
     def ask(self, question: Question[Any], encoded: bytes) -> None:

@@ -15,6 +15,11 @@ class Reactions:
         """`{post: the number of the intervention that published it}`."""
         self._counts: dict[int, int] = {}
 
+    @property
+    def are_counted(self) -> bool:
+        """True once an intervention has published a post."""
+        return bool(self._posts)
+
     def publish(self, number: int, events: Sequence[Event]) -> None:
         """Note the post that an intervention has published, if it has."""
         for event in events:

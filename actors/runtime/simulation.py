@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import anyio
@@ -41,10 +42,11 @@ from actors.runtime.snapshot import (
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
 from prism.agents.questions import Chosen, Questions
+from prism.agents.waves import Kind
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
-from prism.domain import Domain, HasReference, Prepares, reference_of
+from prism.domain import Domain, HasReference, Prepares, Stretch, reference_of
 from prism.llm.question_id import TraceIds
 from prism.llm.spending import cost_usd, wasted
 from prism.measure import Measure
@@ -147,6 +149,7 @@ class Simulation:
             reference=reference,
             answer_now=self._answer_now,
             choose_now=self._choose_now,
+            stretch=self._stretch,
         )
 
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
@@ -159,6 +162,19 @@ class Simulation:
     def _choose_now(self, questions: Questions[Any]) -> Chosen | None:
         """Return the oracle's answers to questions in columns; None if they must be asked one by one."""
         return self.oracle.choose_now(questions) if self._answers_now else None
+
+    def _stretch(
+        self, ticks: range, pending: Sequence[tuple[Questions[Any], Chosen]]
+    ) -> tuple[Stretch, Sequence[Kind]] | None:
+        """Run ticks together, if no agent has a task and nothing but an embedded choice is asked."""
+        if not (self._answers_now and self.oracle.may_choose):
+            return None
+        begun, first, ticks_per_round = perf_counter(), ticks.start, self.config.simulation.ticks_per_round
+        ticks = range(first, min(ticks.stop, first - first % ticks_per_round + ticks_per_round))
+        found = self.agents.stretch(ticks, self.config.deliberation_ticks, self.oracle.oracle, pending)
+        if found is not None and (number := found[0].asked):
+            self.oracle.count_chosen(number, (perf_counter() - begun) / found[0].triggers, first)
+        return found
 
     @property
     def _answers_now(self) -> bool:
@@ -291,17 +307,24 @@ class Simulation:
         return Counter({seen.row.name: seen.count for seen in self.domain.chart.guard_errors})
 
     async def run(
-        self, on_tick: Callable[[int], None] = lambda _: None, between: Callable[[], Awaitable[None]] = do_nothing
+        self,
+        on_tick: Callable[[int], None] | None = None,
+        between: Callable[[], Awaitable[None]] = do_nothing,
+        every: int = 1,
     ) -> None:
         """Run to the last tick, or to the end of the tick in which `stop` is called.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
+            every: ticks whose multiples are the only ones after which these two look at the run; without them nobody
+                does.
 
         Raises:
             ExceptionGroup: the engine failed, or the oracle failed for good.
         """
+        if on_tick is None and between is do_nothing:
+            every = self.config.simulation.ticks_per_round
         async with anyio.create_task_group() as services:
             service = partial(self.oracle.run, self._questions)
             services.start_soon(self.supervisor.run_service, "oracle", service, lambda: self.engine.tick)
@@ -311,7 +334,7 @@ class Simulation:
                     self.agents.begin(agents)
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(self.domain.size), structlog.contextvars.bound_contextvars(actor="engine"):
-                    await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between)
+                    await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between, every)
                 self.engine.stop()
                 self.agents.end()
             services.cancel_scope.cancel()
@@ -366,13 +389,14 @@ class Simulation:
             highlights=self.domain.world.highlights,
         )
 
-    def _after_tick(self, on_tick: Callable[[int], None], tick: int) -> None:
+    def _after_tick(self, on_tick: Callable[[int], None] | None, tick: int) -> None:
         for seen in self.domain.chart.guard_errors:
             row = seen.row.name
             if row not in self._guards_logged and seen.count > self._guards_at_start[row]:
                 self._guards_logged.add(row)
                 log.warning("guard_raised", row=row, error=seen.first, tick=tick)
-        on_tick(tick)
+        if on_tick is not None:
+            on_tick(tick)
 
 
 def _compared(domain: Domain) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ def put_bytes(out: Any, at: Any, source: Any, start: Any, stop: Any) -> Any:
 def _by_byte(
     agents: Any,
     numbers: Any,
+    tick: Any,
     heads: Any,
     tails: Any,
     starts: Any,
@@ -71,7 +72,7 @@ def _by_byte(
             which += 1
             continue
         at = put_bytes(out, at, heads[asks[number]], 0, heads.shape[1])
-        at = put_number(out, at, agents[place])
+        at = put_number(out, put_number(out, at, tick), agents[place])
         at = put_bytes(out, at, tails, starts[number], starts[number + 1])
         if asks[number]:
             at = put_bytes(out, at, contexts, context, ends[asked])
@@ -84,6 +85,7 @@ def _by_byte(
 def write_answers(
     agents: Any,
     numbers: Any,
+    tick: Any,
     heads: Any,
     tails: Any,
     starts: Any,
@@ -98,13 +100,15 @@ def write_answers(
 
     Args:
         numbers: the number of the tail of each one's answer, or GIVEN.
-        heads: what comes before an agent's number, in an update and in a question.
+        heads: what comes before the tick, in an update and in a question.
         tails: what comes after it, of tail n from `starts[n]` on; asks: 1 for each that is a question's, else 0.
+            The number of the tick and the agent's come between the two.
         contexts: what comes at the end of questions, of the n-th to before `ends[n]`.
         given: the answers that are encoded already, of the n-th from `given_starts[n]` on.
     """
-    before, after, ready, about = [row.tobytes() for row in heads], tails.tobytes(), given.tobytes(), contexts.tobytes()
-    cuts, given_cuts, stops, encode = starts.tolist(), given_starts.tolist(), ends.tolist(), msgpack.Encoder().encode
+    encode, after, ready, about = msgpack.Encoder().encode, tails.tobytes(), given.tobytes(), contexts.tobytes()
+    cuts, given_cuts, stops = starts.tolist(), given_starts.tolist(), ends.tolist()
+    before = [row.tobytes() + encode(int(tick)) for row in heads]
     words, which, asked, context, is_question = [], 0, 0, 0, asks.tolist()
     for agent, number in zip(agents.tolist(), numbers.tolist(), strict=True):
         if number == GIVEN:

@@ -95,6 +95,30 @@ class Chosen(NamedTuple):
     probabilities: Floats
 
 
+class QuestionColumns(NamedTuple):
+    """Questions that an embedded choice has answered, of any ticks.
+
+    Args:
+        kinds: `{number: kind}`, and codes: the number of each question's among them.
+        agents, ticks: who asked, and when; relevance: of what each was about.
+        options, probabilities: as of `Chosen`.
+    """
+
+    kinds: Mapping[int, QuestionKind]
+    codes: Ints
+    agents: Ints
+    ticks: Ints
+    relevance: Floats
+    options: Ints
+    probabilities: Floats
+
+    @classmethod
+    def of(cls, questions: Questions[Any], chosen: Chosen) -> QuestionColumns:
+        """Return the questions of a wave."""
+        ticks = np.full(len(questions), questions.tick)
+        return cls(questions.kinds, questions.codes, questions.agents, ticks, questions.relevance, *chosen)
+
+
 class Decisions(Sequence[Trigger[C]]):
     """Triggers that bring the answers to questions: what comes of each depends on when the question was asked.
 

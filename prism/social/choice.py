@@ -43,6 +43,7 @@ from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about, key_about
 from prism.social.seen import SocialQuestions
+from prism.social.stretch_kernel import Choosing
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 Floats = NDArray[np.float64]
@@ -108,6 +109,8 @@ class ChoiceOracle(Oracle[AgentState]):
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
         """People, and the part of V of the traits of each."""
+        self._own_of: tuple[People, Floats | None] | None = None
+        """People, and the part of V of the traits and own attributes of each, if none of these changes."""
         self._answers_as_own = all(getattr(type(self), name) is own for name, own in _OWN_ANSWERS.items())
         self._known: dict[tuple[int, int, str], Sequence[float]] = {}
         """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
@@ -156,6 +159,21 @@ class ChoiceOracle(Oracle[AgentState]):
         seen, draws = np.empty((len(questions), SEEN_COLUMNS)), np.empty((len(questions), 3), dtype=np.int64)
         choice_kernel.look(questions.tick, questions.agents, questions.wholes, questions.shares, seen, draws)
         return self._chosen(questions.agents, self._numbers_of(questions), seen, draws)
+
+    def for_kernels(self, kinds: Mapping[int, QuestionKind]) -> Choosing | None:
+        """Return this choice as a kernel reads it, for kinds of questions by number; None if each must be asked."""
+        if self.people is None or not self._answers_as_own:
+            return None
+        if self._own_of is None or self._own_of[0] is not self.people:
+            everybody = np.arange(len(self.people.activity))
+            self._own_of = self.people, self._own_of_all(everybody, self.people)
+        own = self._own_of[1]
+        if own is None:
+            return None
+        of_codes = np.full(max(kinds, default=0) + 1, -1, dtype=np.int64)
+        for code, kind in kinds.items():
+            of_codes[code] = self._number_of(kind)
+        return Choosing(self._key, self._weights, *self._table, of_codes, self.people.activity, own)
 
     def _numbers_of(self, questions: Questions[Any]) -> Ints:
         """Return the number of each question's kind in the table."""

@@ -89,7 +89,7 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 """`{effect: its number}`."""
-_DONE: Final = Words.of(
+DONE_WORDS: Final = Words.of(
     map(msgspec.msgpack.encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
 )
 """What was done, by the number of the effect."""
@@ -143,7 +143,7 @@ class Network:
         """A tick, and the originals that interventions have published in it so far, by author."""
         self.pending: list[tuple[int, int, int]] = []
         """The ties that people have changed in this tick: the person, the other one, and the effect."""
-        self._taken = 0
+        self.taken = 0
         """The number of the first post that has not been taken in."""
         self.reshares_received: Ints | None = None
         """The reshares so far of each person's posts; None if nobody asks."""
@@ -260,10 +260,10 @@ class Network:
             PostLimitError: the run has made `NUMBERS_MAX` posts.
             ValueError: a person has made as many as one can make.
         """
-        self._check_limits(tick)
+        self.check_limits(tick)
         t, count = self.state.t, int(self.state.t.counts.posts[EVENTS])
         t.counts.posts[EVENTS] = 0
-        events, taken, self._taken = t.events[:count], self._taken, int(t.counts.posts[END])
+        events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[END])
         self._count_reshares(events)
         for who, what, other, *_ in events[events[:, WHAT] > FEED].tolist():
             self.pending.append((who, other, what))
@@ -285,7 +285,7 @@ class Network:
         if with_feeds:
             room += len(events) * t.feed.shape[1] * view_kernel.FIELD_BYTES
         out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
-        view_kernel.write_events(t, tick, len(events), taken, *_DONE[:2], *words.words[:2], with_feeds, out, ends)
+        view_kernel.write_events(t, tick, len(events), taken, *DONE_WORDS[:2], *words.words[:2], with_feeds, out, ends)
         return Events(out[: ends[0]].tobytes(), int(ends[1]))
 
     def _count_reshares(self, events: Ints) -> None:
@@ -294,7 +294,7 @@ class Network:
             shared = events[events[:, WHAT] == RESHARE, ABOVE]
             np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
 
-    def _check_limits(self, tick: int) -> None:
+    def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post."""
         refused = int(self.state.t.counts.posts[REFUSED])
         if refused == 1:
@@ -510,7 +510,7 @@ class Network:
         timelines = columns.rows("timelines")
         self.cascades.restore(columns)
         self.living.restore(posts)
-        self._taken = self.living.end
+        self.taken = self.living.end
         state.restore_originals()
         self._restore_roots()
         numbers = self.living.numbers(timelines.values)

@@ -8,14 +8,17 @@ import numpy as np
 
 from prism import kernels
 from prism.agents import answer_kernel
+from prism.agents.forms import HEADS
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
-from prism.social import choice_kernel, post_kernel, turn_kernel, view_kernel
+from prism.social import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
 from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
-from prism.social.tables import SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
+from prism.social.stretch import log_of, wave_of
+from prism.social.stretch_kernel import Choosing, Known, Wording
+from prism.social.tables import ChartTables
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""
@@ -41,19 +44,24 @@ def make_ready(person_ticks: int) -> None:
     nobody = due[:0]
     turn_kernel.begin_round(state.t, 0, 1.0)
     turn_kernel.take_due(state.t, 0, due, codes)
-    turn_kernel.apply(state.t, 0, nobody, nobody, np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64))
-    none = np.zeros(1, dtype=np.bool_)
-    turn_kernel.select(state.t, 0, nobody, nobody, ChartTables(1, due, due, none, due), nobody, nobody)
-    views, shares = np.zeros((0, VIEW_COLUMNS), dtype=np.int64), np.zeros((0, SHARE_COLUMNS))
+    kinds, truths = np.zeros((1, turn_kernel.KIND_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.bool_)
+    turn_kernel.apply(state.t, 0, nobody, nobody, kinds)
+    chart = ChartTables(1, due, due, truths, due)
+    turn_kernel.select(state.t, 0, nobody, nobody, chart, nobody, nobody)
+    wave, log = wave_of(2, 1), log_of(2, 1, 1, 1, 1)
+    views, shares = wave.wholes[:0], wave.shares[:0]
     post_kernel.see(state.t, nobody, 0, views, shares)
     some, table = np.zeros((1, 1)), np.zeros((1, 1), dtype=np.int64)
-    seen, draws = np.zeros((0, choice_kernel.SEEN_COLUMNS)), np.zeros((0, 3), dtype=np.int64)
+    seen, draws = wave.seen[:0], wave.draws[:0]
     choice_kernel.look(0, nobody, views, shares, seen, draws)
     choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, some[0], due)
     view_kernel.relevances(some[0], views, shares, some[0])
-    name, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
-    bits = shares.view(np.uint64)
-    view_kernel.write_views(state.t.key, 0, views, bits, name, text, due, text, due, text, due, text, due)
+    names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
+    words = Wording(names, text, due, text, due, text, due, text, due)
+    view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], *words[:7], text, due)
     view_kernel.write_events(state.t, 0, 0, 0, text, due, text, due, False, text, due)  # a kernel's
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
-    answer_kernel.write_answers(nobody, nobody, text[None], text, due, due, text, due, text, due, text)
+    answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
+    known = Known(due, text, due, HEADS, kinds, due, truths, some[0])
+    choice = Choosing(state.t.key, some[0], some, table, due, due, some[0], some[0])
+    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, chart, known, choice, words, wave, log)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,11 +17,15 @@ from prism.social.post import PostView
 Floats = NDArray[np.float64]
 
 
+decode: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
+"""Returns a question of its bytes."""
+
+
 class SocialQuestions(Questions[PostView]):
     """The questions of a wave, each about a post in view.
 
     Args:
-        tick to relevance: as of `Questions`.
+        tick, agents, kinds, codes, contexts, ends, relevance: as of `Questions`.
         wholes, shares: the rows of `prism.social.post_kernel.see`.
     """
 
@@ -31,7 +37,6 @@ class SocialQuestions(Questions[PostView]):
         codes: Ints,
         contexts: NDArray[np.uint8],
         ends: Ints,
-        decode: Callable[[bytes], Question[PostView]],
         relevance: Floats,
         wholes: Ints,
         shares: Floats,

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
 from prism import kernels
-from prism.agents.questions import Decisions, QuestionKind
-from prism.agents.turn import Decision, Question, Source
+from prism.agents.forms import HEADS, Forms
+from prism.agents.questions import Chosen, Decisions, QuestionKind, Questions
+from prism.agents.turn import Decision, Source
 from prism.agents.waves import Kind, Wave
 from prism.columns import Ints
 from prism.config.model import ACTIONS as INTENDED
 from prism.config.model import IntentionsConfig
-from prism.domain import ALONE, Turns
+from prism.domain import ALONE, Stretch, Turns
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
 from prism.social import turn_kernel, view_kernel
+from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
 from prism.social.post import PostView
 from prism.social.seen import SocialQuestions
+from prism.social.stretch import Stretches
+from prism.social.stretch_kernel import OPTIONS_MAX, SETTLED, Known
 from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
+from prism.statechart import Oracle
 from prism.statechart.statechart import Rows, Statechart
 from prism.statechart.transitions import Choice, Transition
 
@@ -33,12 +38,7 @@ GUARDS_MAX: Final = 12
 """The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
 RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
 """The weights of a post's relevance, in the order of `prism.social.view_kernel`."""
-OPTIONS_MAX: Final = 64
-"""More options than a question may have whose agent does not ask it alone."""
-SETTLED: Final = 2
-"""Is added to what comes of an option that is known."""
 
-_decode: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
 
 class SocialTurns(Turns):
     """The turns of people in one world.
@@ -60,6 +60,7 @@ class SocialTurns(Turns):
         self._choices: dict[int, Choice[Any]] = {}
         """`{number of a question: its options}`."""
         self.asked: dict[int, QuestionKind] = {}
+        self._stretches = Stretches(world)
         self._decided: dict[tuple[int, str, str], int] = {}
         """`{(number of a question, option, source): the number of the update that takes it}`."""
         self._settled = np.zeros(0, dtype=np.int64)
@@ -107,7 +108,7 @@ class SocialTurns(Turns):
         contexts, ends = network.write_views(wave.tick, wholes, shares)
         relevance = np.empty(len(agents))
         view_kernel.relevances(self._relevance, wholes, shares, relevance)
-        return SocialQuestions(wave.tick, agents, self.asked, codes, contexts, ends, _decode, relevance, wholes, shares)
+        return SocialQuestions(wave.tick, agents, self.asked, codes, contexts, ends, relevance, wholes, shares)
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return what the turns come to that bring these decisions."""
@@ -124,6 +125,38 @@ class SocialTurns(Turns):
         numbers -= SETTLED
         numbers[self._world.entered[questions.agents] > questions.tick] = ALONE
         return numbers
+
+    def stretch(
+        self,
+        ticks: range,
+        delay: int,
+        answers: Forms,
+        oracle: Oracle[Any],
+        pending: Sequence[tuple[Questions[Any], Chosen]],
+    ) -> Stretch | None:
+        """Run ticks of few people in a kernel, if an embedded choice answers their questions."""
+        choosing = None
+        if isinstance(oracle, ChoiceOracle) and self._stretches.are_possible():
+            self.prepare()
+            choosing = oracle.for_kernels(self.asked)
+        source = Source.ORACLE.value
+        moves = [self.settled(Decisions(ticks.start, asked, chosen, source)) for asked, chosen in pending]
+        if choosing is None or any((each == ALONE).any() for each in moves):
+            return None
+        answers.learn(self)
+        self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
+        known = Known(
+            answers.asks,
+            answers.tails,
+            answers.starts,
+            HEADS,
+            self._world.kind_rows(answers.kinds, answers.effects),
+            self._settled,
+            self._with_view,
+            self._relevance,
+        )
+        before = [(*each, to) for each, to in zip(pending, moves, strict=True)]
+        return self._stretches.run(ticks, delay, self._tables, known, choosing, answers, before, self.asked)
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
         """Return what a turn comes to whose question, by its number, has been decided.

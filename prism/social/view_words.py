@@ -75,4 +75,3 @@ class ViewWords:
         self.words = Words.of(self._each)
         texts_max = max(self.words.longest, self.given.longest)
         self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest
-

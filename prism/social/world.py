@@ -322,11 +322,15 @@ class SocialWorld(World):
         """Return the triggers of this tick."""
         self.ticks = tick + 1
         if tick % self.ticks_per_round == 0:
-            self.network.retire(tick)
-            turn_kernel.begin_round(self.network.state.t, tick, self._hour_factor(tick))
+            self.begin_round(tick)
         due, codes = np.empty((2, self.population.size), dtype=np.int64)
         count = turn_kernel.take_due(self.network.state.t, tick, due, codes)
         return SocialWave(self, tick, due[:count], codes[:count])
+
+    def begin_round(self, tick: int) -> None:
+        """Forget old posts, and plan who comes online in the round that begins."""
+        self.network.retire(tick)
+        turn_kernel.begin_round(self.network.state.t, tick, self._hour_factor(tick))
 
     def trigger(self, agent: int, tick: int, name: str) -> Trigger[PostView]:
         """Return a trigger for one person, with the post in view if it carries one."""
@@ -381,10 +385,7 @@ class SocialWorld(World):
         """Keep what these people are about to do, work out their next attributes, and note what they have in view."""
         if updates.effects:
             self._intend(updates.effects)
-        if updates.kinds is not self._latest[0] or len(updates.kinds) != self._latest[1]:
-            rows = np.array([self._kind_row(*each) for each in updates.forms()], dtype=np.int64)
-            self._latest = updates.kinds, len(rows), rows
-        kinds = self._latest[2]
+        kinds = self.kind_rows(updates.kinds, updates.of_kinds)
         changed = in_view = None
         if self.changing.rows:
             changed = self.changing.work_out(updates.tick, updates.agents, kinds[updates.codes, CHANGE])
@@ -404,6 +405,13 @@ class SocialWorld(World):
             self.network.happened[-1] = events
         if self.memory is not None and begun.in_view is not None:
             self.memory.add(tick, events, begun.in_view)
+
+    def kind_rows(self, kinds: Sequence[Kind], effects: Sequence[Any]) -> Ints:
+        """Return kinds of updates, each with the effect that all its updates have, as kernels read them."""
+        if kinds is not self._latest[0] or len(kinds) != self._latest[1]:
+            rows = np.array([*map(self._kind_row, kinds, effects)], dtype=np.int64).reshape(-1, KIND_COLUMNS)
+            self._latest = kinds, len(rows), rows
+        return self._latest[2]
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
         """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.

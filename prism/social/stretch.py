@@ -1,0 +1,229 @@
+"""Ticks of a small population in one call of a kernel: between two of them there would be more to do than in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from prism.agents.answer_kernel import NUMBER_BYTES
+from prism.agents.forms import HEADS, Forms
+from prism.agents.questions import Chosen, QuestionColumns, QuestionKind, Questions
+from prism.columns import Ints
+from prism.domain import Stretch
+from prism.social import stretch_kernel
+from prism.social.choice_kernel import SEEN_COLUMNS
+from prism.social.network import DONE_WORDS
+from prism.social.post import PostView
+from prism.social.seen import decode
+from prism.social.stretch_kernel import (
+    ASKED,
+    DONE,
+    LENGTH,
+    NEXT,
+    PROGRESS,
+    TAKEN,
+    WAVE,
+    Choosing,
+    Known,
+    Log,
+    Wave,
+    Wording,
+)
+from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
+from prism.social.turn_kernel import EFFECT
+from prism.social.view_kernel import EVENT_BYTES
+from prism.social.world import SocialWave, SocialWorld
+
+PEOPLE_MAX: Final = 8192
+"""The people up to whom ticks are taken together: of more, a tick is so much work that the rest is little."""
+UPDATES: Final = 8192
+"""About the updates after which the event loop gets a turn: 5 to 10 ms of work."""
+
+
+Pending = Sequence[tuple[Questions[PostView], Chosen, Ints]]
+"""Questions with their answers and what comes of these, oldest first."""
+
+
+class Stretches:
+    """The stretches of ticks of one world.
+
+    Args:
+        world: the world.
+    """
+
+    def __init__(self, world: SocialWorld) -> None:
+        self._world = world
+        self._wave: Wave | None = None
+        self._log: Log | None = None
+
+    def are_possible(self) -> bool:
+        """Return whether no tick of this world needs more than kernels do."""
+        world, network = self._world, self._world.network
+        is_plain = network.view_type is PostView and network.reshares_received is None
+        has_texts = network.state.texts or world.drafts
+        is_more = world.changing.rows or world.memory is not None or world.config.run.record_feeds or has_texts
+        return len(world.people) <= PEOPLE_MAX and is_plain and not is_more
+
+    def run(  # noqa: PLR0913, PLR0917  # each thing that a kernel reads once
+        self,
+        ticks: range,
+        delay: int,
+        chart: ChartTables,
+        known: Known,
+        choosing: Choosing,
+        forms: Forms,
+        pending: Pending,
+        kinds: Mapping[int, QuestionKind],
+    ) -> Stretch | None:
+        """Run the first of these ticks, and others, as long as they need nothing else; None if they do.
+
+        Args:
+            delay: the ticks after which an answer takes effect.
+            chart, known: what is known of the turns; forms: the answers so far.
+            pending: the answers that have not taken effect yet; kinds: those of questions, by number.
+        """
+        world, network, state = self._world, self._world.network, self._world.network.state
+        if (known.kinds[:, EFFECT] > FEED).any():
+            return None
+        words = network.words
+        words.learn(state.topics)
+        wording = Wording(words.names, *words.name_words[:2], *words.words[:2], *words.given[:2], *DONE_WORDS[:2])
+        people = len(world.people)
+        of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
+        room = people * (of_turn + words.room + 4 * (EVENT_BYTES + words.words.longest))
+        wave, log = self._rooms(people, room, len(forms.kinds), choosing.constants.shape[1], len(ticks))
+        state.make_room(len(log.agents))
+        if ticks.start % world.ticks_per_round == 0:
+            world.begin_round(ticks.start)
+        log.progress[:], log.progress[TAKEN] = 0, network.taken
+        before = log.progress[ASKED] = _put_in(log, pending)
+        stretch_kernel.run_ticks(
+            state.t, ticks.start, ticks.stop, delay, room, chart, known, choosing, wording, wave, log
+        )  # fmt: skip
+        network.taken = int(state.t.counts.posts[END])
+        done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
+        world.ticks = done + (left >= 0)
+        network.check_limits(done)
+        rest = None if left < 0 else SocialWave(world, done, *_copied(left, wave.due, wave.codes))
+        return _came_of(log, before, kinds, rest)
+
+    def _rooms(self, people: int, room: int, forms: int, options: int, ticks: int) -> tuple[Wave, Log]:
+        """Return room for a wave and for a stretch, in which nothing is counted yet."""
+        if self._wave is None or len(self._wave.room) < options:
+            self._wave = wave_of(people, options)
+        log = self._log
+        if (
+            log is None
+            or len(log.out) < 2 * room
+            or len(log.counts) < forms
+            or len(log.ends) < ticks
+            or log.probabilities.shape[1] < options
+        ):
+            self._log = log = log_of(UPDATES + 3 * people, 2 * room, 2 * forms, options, ticks)
+        for each in (log.messages, log.counts, log.turns):
+            each[:] = 0
+        return self._wave, log
+
+
+def _ints(*shape: int) -> Any:
+    return np.zeros(shape, dtype=np.int64)
+
+
+def _put_in(log: Log, pending: Pending) -> int:
+    """Put answers that have not taken effect yet into a log, and return how many they are."""
+    at = 0
+    for questions, chosen, moves in pending:
+        to = slice(at, at + len(questions))
+        log.agents[to], log.codes[to], log.ticks[to] = questions.agents, questions.codes, questions.tick
+        log.relevance[to], log.options[to], log.moves[to] = questions.relevance, chosen.options, moves
+        log.probabilities[to, : chosen.probabilities.shape[1]] = chosen.probabilities
+        log.context_ends[to] = 0
+        at = to.stop
+    return at
+
+
+def _copied(count: int, *arrays: Any) -> Iterator[Any]:
+    return (array[:count].copy() for array in arrays)
+
+
+def _came_of(log: Log, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
+    """Return what has come of some ticks.
+
+    Args:
+        before: the questions that were asked before them; kinds: those of questions.
+        wave: that of the tick after them, if it has begun.
+    """
+    done, asked, length, settled = (int(log.progress[place]) for place in (DONE, ASKED, LENGTH, NEXT))
+    content, ends = log.out[:length].tobytes(), [0, *log.ends[:done].tolist()]
+    columns = log.codes, log.agents, log.ticks, log.relevance, log.options, log.probabilities
+    return Stretch(
+        frames=[content[start:end] for start, end in pairwise(ends)],
+        messages=log.messages[:done].tolist(),
+        triggers=int(log.turns[:done].sum()),
+        updates=log.counts.tolist(),
+        asked=asked - before,
+        settled=QuestionColumns(kinds, *_copied(settled, *columns)),
+        pending=[*_pending(log, kinds, max(before, settled), asked)],
+        wave=wave,
+    )
+
+
+def _pending(
+    log: Log, kinds: Mapping[int, QuestionKind], start: int, stop: int
+) -> Iterator[tuple[Questions[PostView], Chosen]]:
+    """Yield the questions of each tick from a place on to before another, and their answers."""
+    starts = [start + int(place) for place in np.flatnonzero(np.diff(log.ticks[start:stop], prepend=-1))]
+    for first, last in pairwise([*starts, stop]):
+        ends = log.context_ends[first:last]
+        about = int(log.context_ends[first - 1]) if first else 0
+        contexts = log.contexts[about : int(ends[-1])].copy()
+        some, tick = slice(first, last), int(log.ticks[first])
+        agents, codes, relevance = log.agents[some].copy(), log.codes[some].copy(), log.relevance[some].copy()
+        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode, relevance)
+        yield questions, Chosen(log.options[some].copy(), log.probabilities[some].copy())
+
+
+def wave_of(people: int, options: int) -> Wave:
+    """Return room for a wave of so many people, and questions with so many options."""
+    shares = np.zeros((people, SHARE_COLUMNS))
+    return Wave(
+        due=_ints(people),
+        codes=_ints(people),
+        numbers=_ints(people),
+        places=_ints(people),
+        movers=_ints(people),
+        moves=_ints(people),
+        wholes=_ints(people, VIEW_COLUMNS),
+        shares=shares,
+        bits=shares.view(np.uint64),
+        ends=_ints(people),
+        seen=np.zeros((people, SEEN_COLUMNS)),
+        draws=_ints(people, 3),
+        which=_ints(people),
+        room=np.zeros(options),
+    )
+
+
+def log_of(updates: int, length: int, forms: int, options: int, ticks: int) -> Log:
+    """Return room for so many updates of so many forms, bytes, and ticks."""
+    return Log(
+        progress=_ints(PROGRESS),
+        out=np.zeros(length, dtype=np.uint8),
+        ends=_ints(ticks),
+        messages=_ints(ticks + 1),  # the tick that is not done is counted, too
+        counts=_ints(forms),
+        turns=_ints(ticks),
+        agents=_ints(updates),
+        codes=_ints(updates),
+        ticks=_ints(updates),
+        relevance=np.zeros(updates),
+        options=_ints(updates),
+        probabilities=np.zeros((updates, options)),
+        moves=_ints(updates),
+        contexts=np.zeros(length, dtype=np.uint8),
+        context_ends=_ints(updates),
+        wrote=_ints(2),
+    )
