@@ -12,6 +12,7 @@ from contextlib import (
     suppress,
 )
 from functools import partial
+from math import gcd
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -67,7 +68,7 @@ _REASONS: dict[type[OracleUnavailableError], str] = {
 }
 """The reasons of stops, by the error of the oracle that they follow from."""
 
-Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]]], Awaitable[str | None]]
+Drive = Callable[[Simulation, Callable[[int], None], Callable[[], Awaitable[None]], int], Awaitable[str | None]]
 """A function that runs a simulation, given the arguments of `Simulation.run`; it returns what stopped it early."""
 
 
@@ -286,7 +287,7 @@ def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
 
 async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogContext, phases: PhaseWatch) -> Summary:
     async def drive(
-        simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
+        simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]], every: int
     ) -> str | None:
         logs.tick = tick = lambda: simulation.engine.tick
 
@@ -296,7 +297,7 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
 
         tasks.start_soon(watch)
         try:
-            return await simulate(simulation, host, on_tick, between)
+            return await simulate(simulation, host, on_tick, between, every)
         except BaseExceptionGroup as group:
             if (stop := _stop_of(group, max(simulation.engine.tick, run.recorded.ticks))) is not None:
                 await _record_stop(run, stop)
@@ -372,7 +373,8 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
         try:
-            stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks)
+            looks_every = gcd(settings.simulation.ticks_per_round, every)  # all of them if there is no checkpoint
+            stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks, looks_every)
             await checkpointer.take()
         finally:
             with anyio.CancelScope(shield=True):
@@ -395,8 +397,12 @@ async def simulate(
     host: Host,
     on_tick: Callable[[int], None] = lambda _: None,
     between: Callable[[], Awaitable[None]] = do_nothing,
+    every: int = 1,
 ) -> str | None:
     """Run a simulation to its end or to the first signal; return what stopped it early, if anything did.
+
+    Args:
+        on_tick, between, every: as of `Simulation.run`.
 
     Raises:
         ExceptionGroup: the engine or the oracle failed; or a signal came while the oracle was away, which is an
@@ -407,7 +413,7 @@ async def simulate(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(signals.run)
             tasks.start_soon(host.display.show, simulation.progress)
-            await simulation.run(on_tick, between)
+            await simulation.run(on_tick, between, every)
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
         if signals.received is None or (outage := first_error(group, OracleOutageError)) is None:

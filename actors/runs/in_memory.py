@@ -55,7 +55,9 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
                 emit(run_started(config, domain, opened.description, own_version))
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(phases.run, simulation.standing, logs.tick)
-                    stopped_by = await simulate(simulation, host, collector.after_tick)
+                    stopped_by = await simulate(
+                        simulation, host, collector.after_tick, every=config.simulation.ticks_per_round
+                    )
                     tasks.cancel_scope.cancel()
             summary = summarise(simulation, perf_counter() - begun, stopped_by)
             tell_end(summary, phases)

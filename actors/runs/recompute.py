@@ -69,9 +69,9 @@ class RowsComparison:
         self.problem = ""
         """The first difference, in words; empty if there is none."""
 
-    def after_tick(self, simulation: Simulation) -> None:
+    def after_round(self, simulation: Simulation) -> None:
         """Compare the row of the round that has just ended, if one has and the file goes so far."""
-        if self.problem or simulation.engine.tick % simulation.config.simulation.ticks_per_round:
+        if self.problem:
             return
         row = row_line(simulation, self._header)
         if self._at >= len(self._rows) or self._is_before_the_file(row):
@@ -117,7 +117,7 @@ async def recompute(
         return checked
     rows = RowsComparison(await to_thread.run_sync(_content, directory))
     try:
-        simulation = await replay(directory, checked.ticks, on_begin, rows.after_tick)
+        simulation = await replay(directory, checked.ticks, on_begin, rows.after_round)
     except PrismError as error:
         return await to_thread.run_sync(_failed, directory, checked, error)
     written = await to_thread.run_sync(directory.summary)

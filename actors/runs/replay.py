@@ -101,7 +101,7 @@ async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is t
     directory: RunDirectory,
     until: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,
-    on_tick: Callable[[Simulation], None] = lambda _: None,
+    on_round: Callable[[Simulation], None] = lambda _: None,
     *,
     on_frame: OnFrame = ignore,
     from_nearest: bool = False,
@@ -114,7 +114,7 @@ async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is t
         from_nearest: begin at the nearest checkpoint instead of tick 0, unless other code than this has run the ticks.
         overrides: `a.b=value` each: settings in place of the run's, such as where its code is.
         on_begin: called with the simulation of each part before it runs.
-        on_tick: called with it after each tick.
+        on_round: called with it after each round.
         on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
 
     Raises:
@@ -128,7 +128,7 @@ async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is t
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
     try:
         simulation = await run_parts(
-            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_tick, start=prepared.start
+            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_round, start=prepared.start
         )
     except DivergedError as error:
         causes = changed_code(prepared.before, prepared.now)
@@ -185,7 +185,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     domain: Domain,
     record: Replay,
     on_begin: Callable[[Simulation], None],
-    on_tick: Callable[[Simulation], None] = lambda _: None,
+    on_round: Callable[[Simulation], None] = lambda _: None,
     *,
     start: Checkpoint | None = None,
     own_oracle: Oracle[Any] | None = None,
@@ -194,7 +194,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
 
     Args:
         config: the configuration of the last part; `domain`: the domain that it describes.
-        on_begin, on_tick: called with the simulation of each part before it runs, and after each of its ticks.
+        on_begin, on_round: called with the simulation of each part before it runs, and after each of its rounds.
         start: the checkpoint from which the first part starts; None for tick 0.
         own_oracle: an oracle that computes its answers, in place of the configured one.
 
@@ -219,7 +219,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
         else:
             restore(simulation, start)
         on_begin(simulation)
-        await _run(simulation, on_tick)
+        await _run(simulation, on_round)
     return simulation
 
 
@@ -233,10 +233,16 @@ def parts_of(directory: RunDirectory, config: Config, ticks: int, overrides: Seq
     ]
 
 
-async def _run(simulation: Simulation, on_tick: Callable[[Simulation], None]) -> None:
+async def _run(simulation: Simulation, on_round: Callable[[Simulation], None]) -> None:
     """Run a simulation to its end; raise the error of PRISM that ends it without the group around it."""
+    ticks_per_round = simulation.config.simulation.ticks_per_round
+
+    def after_tick(tick: int) -> None:
+        if tick % ticks_per_round == 0:
+            on_round(simulation)
+
     try:
-        await simulation.run(lambda _: on_tick(simulation))
+        await simulation.run(after_tick, every=ticks_per_round)
     except BaseExceptionGroup as group:
         if (error := first_error(group, PrismError)) is not None:
             raise error from None

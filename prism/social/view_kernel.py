@@ -281,7 +281,7 @@ def write_events(
         ends[1] += 1
         if what == PUBLISH:
             at = put_bytes(out, at, words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
-            if t.posts[number, GIVEN]:
+            if len(t.given_topics) > 1 and t.posts[number, GIVEN]:
                 out[at], out[at + 1] = 0x95, 11
                 at = put_number(out, put_number(out, at + 2, tick), who)
                 at = put_number(out, put_number(out, at, event[POST]), t.posts[number, GIVEN])

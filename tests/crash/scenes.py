@@ -308,10 +308,10 @@ def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -
 
 
 async def undisturbed(
-    simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]]
+    simulation: Simulation, on_tick: Callable[[int], None], between: Callable[[], Awaitable[None]], every: int
 ) -> None:
     """Run to the end, without handling signals."""
-    await simulation.run(on_tick, between)
+    await simulation.run(on_tick, between, every)
 
 
 def with_delays(seed: int) -> Callable[[Callable[[], None]], Awaitable[None]]:

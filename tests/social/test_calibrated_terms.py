@@ -18,6 +18,7 @@ from prism.columns import Columns
 from prism.config import ChoiceConfig, Config, FeedConfig, RelevanceConfig
 from prism.config.model import DwellConfig
 from prism.kernel_delays import LOG_NORMAL, delay_ticks
+from prism.kernel_rng import keys_of
 from prism.rng import Draw, normal, uniform
 from prism.social import turn_kernel
 from prism.social.choice import ChoiceOracle
@@ -51,7 +52,7 @@ def network(sigma: float = 0.0, **feed: Any) -> Network:
 
 
 def copied(net: Network, **feed: Any) -> Network:
-    copy, columns = network(net._sigma, **feed), Columns(net.columns())
+    copy, columns = network(net.state.t.settings.quality_sigma, **feed), Columns(net.columns())
     copy.restore(columns)
     assert columns.unread == []
     return copy
@@ -73,7 +74,7 @@ def reshared(net: Network, agent: int, post: int, tick: int) -> Post:
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
 def test_quality_is_1_on_average_and_its_log_has_the_spread(sigma: float) -> None:
-    drawn = [drawn_quality(3, author, 7, sigma) for author in range(20_000)]
+    drawn = [drawn_quality(keys_of(3), author, 7, sigma) for author in range(20_000)]
     assert all(quality > 0 for quality in drawn)
     error = math.sqrt((math.exp(sigma**2) - 1) / len(drawn))
     assert math.fsum(drawn) / len(drawn) == pytest.approx(1.0, abs=4 * error)
@@ -335,7 +336,7 @@ def test_a_reshare_is_a_child_of_the_post_that_gets_the_credit(credit: str, pare
     }
     assert net.cascades[root.id].posts == 5
     assert [edge.parent for edge in edges(net)][-1] == child.parent
-    assert net.events[-1].parent == child.parent  # type: ignore[union-attr]
+    assert net.happened[-1][-1].parent == child.parent  # type: ignore[union-attr]
 
 
 def network_like(net: Network, credit: str) -> Network:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from actors.runtime.counters import Counters
-from prism.agents import Question, Source, Update
+from prism.agents import Source, Update
 from prism.agents.waves import Updates
 from tests.domains import traffic_chart
 
@@ -52,10 +52,9 @@ def test_what_moved_nobody_is_no_transition() -> None:
 def test_a_question_and_its_decision_are_one_activation_however_it_ends() -> None:
     counters = counters_of()
     counters.add_triggers(5)
-    counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
+    counters.questions += 5
     add(counters, update("amber", "amber", Source.CRASH))
     for source in (Source.ORACLE, Source.LLM, Source.FALLBACK, Source.TIMEOUT):
-        counters.add_question(Question(0, 0, "clock", "amber", ("red", "green")))
         add(counters, update("amber", "red", source))
     assert (counters.questions, counters.activations, counters.transitions) == (5, 5, 4)
 
