@@ -12,7 +12,6 @@ from contextlib import (
     suppress,
 )
 from functools import partial
-from math import gcd
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -373,7 +372,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     async with anyio.create_task_group() as files:
         files.start_soon(store.run)
         try:
-            looks_every = gcd(settings.simulation.ticks_per_round, every)  # all of them if there is no checkpoint
+            looks_every = every or settings.simulation.ticks_per_round
             stopped_by = await drive(simulation, series.after_tick, checkpointer.between_ticks, looks_every)
             await checkpointer.take()
         finally:

@@ -173,8 +173,8 @@ class EngineActor:
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
-            every: ticks whose multiples are the only ones after which these two look at the run. Others may be run
-                together, and then the state after one of them is not to be had.
+            every: ticks whose multiples are the only ones, beside ends of rounds, after which these two look at the
+                run. Others may be run together, and then the state after one of them is not to be had.
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)

@@ -317,8 +317,8 @@ class Simulation:
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
-            every: ticks whose multiples are the only ones after which these two look at the run; without them nobody
-                does.
+            every: ticks whose multiples are the only ones, beside ends of rounds, after which these two look at the
+                run; without them nobody does.
 
         Raises:
             ExceptionGroup: the engine failed, or the oracle failed for good.
