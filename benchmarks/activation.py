@@ -22,7 +22,7 @@ from actors.factory.config_file import read_settings
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 
-WAYS: Final = ("resident", "on_demand", "compiled")
+WAYS: Final = ("resident", "compiled")
 
 
 class Measured(NamedTuple):

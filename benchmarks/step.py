@@ -143,7 +143,7 @@ def time_wake_ups(tasks: int, rounds: int) -> float:
 
 
 def time_steps(
-    agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | None]], way: Literal["resident", "on_demand"]
+    agents: int, ticks: int, cycle: Sequence[tuple[str, PostView | None]], way: Literal["resident", "compiled"]
 ) -> float:
     """Return the seconds of one whole agent step, on average, without the start and the end of the run."""
     per_round = len(cycle) * max(1, ticks // len(cycle))
@@ -201,8 +201,8 @@ def main() -> None:
         "bare wake-up (W)": partial(time_wake_ups, options.agents, options.ticks),
         "step, trigger alone": partial(time_steps, options.agents, options.ticks, LIGHT, "resident"),
         "step, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL, "resident"),
-        "on demand, alone": partial(time_steps, options.agents, options.ticks, LIGHT, "on_demand"),
-        "on demand, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL, "on_demand"),
+        "one by one, alone": partial(time_steps, options.agents, options.ticks, LIGHT, "compiled"),
+        "one by one, with posts": partial(time_steps, options.agents, options.ticks, SOCIAL, "compiled"),
     }
     samples: dict[str, list[float]] = {name: [] for name in measured}
     fires: list[tuple[float, float]] = []

@@ -77,7 +77,7 @@ def test_a_turn_makes_few_calls(name: str, view: PostView | None, budget: int) -
 
 @pytest.mark.parametrize(
     ("way", "people", "budget"),
-    [("resident", 300, 70.0), ("on_demand", 300, 51.0), ("compiled", 300, 18.0), ("compiled", 3000, 3.1)],
+    [("resident", 300, 70.0), ("compiled", 300, 18.0), ("compiled", 3000, 3.1)],
 )
 def test_a_run_makes_few_calls_for_each_activation(
     way: Any, people: int, budget: float, monkeypatch: pytest.MonkeyPatch

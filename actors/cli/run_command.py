@@ -57,7 +57,7 @@ class Terminal(Display):
         again = run.recorded.ticks - run.recorded.tick
         where = f", from tick {run.recorded.ticks:,}" if run.recorded.ticks else ""
         where += f" ({again:,} ticks are done again first)" if again else ""
-        way = {"on_demand": ", turns on demand", "compiled": ", turns many at once"}.get(
+        way = {"one_by_one": ", turns one by one", "compiled": ", turns many at once"}.get(
             way_of(run.config.run, run.domain), ""
         )
         say(

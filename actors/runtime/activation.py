@@ -1,10 +1,10 @@
-"""The ways in which agents take their turns: each in a task of its own, on demand in one task for all, or many at once.
+"""The ways in which agents take their turns: each in a task of its own, many at once, or one after the other.
 
 | way | an agent is | a trigger costs |
 |---|---|---|
 | `Resident` | a task and a mailbox, from the start of the run to its end | two messages, and a wake-up of the task |
-| `OnDemand` | its state, made at its first trigger | a call |
 | `Compiled` | a row of the world's tables | a place in an array, or a call |
+| `OneByOne` | its state, made at its first trigger | a call |
 
 All give the same answers, so the same journal: a turn is a pure function of the chart, the agent and the trigger, it
 never waits, and the engine sorts the answers of a wave by agent.
@@ -37,7 +37,7 @@ CHUNK = 256
 """Triggers sent before the event loop gets a turn: 1 or 2 ms of work, so that timers and signals do not wait long."""
 
 SLICE_S = 0.001
-"""The time of turns on demand after which the event loop gets a turn."""
+"""The time of turns taken one by one after which the event loop gets a turn."""
 
 _tick = attrgetter("tick")
 
@@ -139,7 +139,7 @@ class Resident(Activation):
         return answers
 
 
-class OnDemand(Activation):
+class OneByOne(Activation):
     """An agent is its state, and takes its turn when it is called. No turn waits, so none needs a task of its own.
 
     An agent is made at its first trigger, and again after a crash. The turns of a wave are taken one after the other,
@@ -182,11 +182,11 @@ class OnDemand(Activation):
 
 
 MANY = 10_000
-"""The number of agents from which `auto` takes turns many at once, or on demand."""
+"""The number of agents from which `auto` makes no agent a task."""
 
 
 def way_of(config: RunConfig, domain: Domain) -> str:
-    """Return the way in which a domain's agents take their turns: `resident`, `on_demand` or `compiled`.
+    """Return the way in which a domain's agents take their turns: `resident`, `compiled` or `one_by_one`.
 
     Many at once need a domain that offers it, and a chart without functions, which may do anything to their agent.
     """
@@ -194,7 +194,7 @@ def way_of(config: RunConfig, domain: Domain) -> str:
     if way == "auto":
         way = "compiled" if domain.size >= MANY else "resident"
     if way == "compiled" and not (isinstance(domain, HasTurns) and not domain.one_by_one()):
-        return "on_demand"
+        return "one_by_one"
     return way
 
 
@@ -204,6 +204,6 @@ def activation_of(config: RunConfig, codec: Codec, supervisor: Supervisor) -> Ac
     way = way_of(config, domain)
     if way == "compiled" and isinstance(domain, HasTurns):
         return Compiled(codec, supervisor, domain)
-    if way == "on_demand":
-        return OnDemand(codec, supervisor)
+    if way == "one_by_one":
+        return OneByOne(codec, supervisor)
     return Resident(codec, supervisor, config.mailbox_capacity)

@@ -302,7 +302,6 @@ def _prism(way: str) -> Callable[[Sizes], Values]:
 
 SYSTEMS: Final = {
     "PRISM, resident": System(_prism("resident")),
-    "PRISM, on demand": System(_prism("on_demand")),
     "PRISM, compiled": System(_prism("compiled")),
     "plain loop, same world": System(measure_plain_loop),
     "Mesa, the same round": System(measure_mesa_round, "mesa"),
@@ -312,7 +311,6 @@ SYSTEMS: Final = {
 
 CROWD: Final = {
     "PRISM, compiled": System(partial(measure_crowd, "compiled")),
-    "PRISM, on demand": System(partial(measure_crowd, "on_demand")),
     "PRISM, resident": System(partial(measure_crowd, "resident")),
     "Mesa, the same round": System(measure_mesa_round_crowd, "mesa"),
     "Mesa, a smaller model, feed of 5": System(partial(measure_mesa_crowd, 5), "mesa"),

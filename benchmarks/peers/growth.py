@@ -1,6 +1,6 @@
 """Growth: the time of an activation as people, ties, posts and ticks become more, and the exponent of its growth.
 
-Each run is the default configuration with turns on demand and one thing changed. The exponent is the slope of a line
+Each run is the default configuration compiled and one thing changed. The exponent is the slope of a line
 through the logs, by least squares: 0 if an activation costs the same at any size, 1 if it costs twice as much at twice
 the size. Its interval is a bootstrap of the measured points.
 """
@@ -56,7 +56,7 @@ def _slopes(x: Any, y: Any) -> Any:
 
 def measure(settings: Callable[[Sizes], Sequence[str]], thing: str, sizes: Sizes) -> Values:
     """Return the cost of an activation, and how much there was of what grows; building does not count."""
-    config = read_settings(["run.activation=on_demand", *settings(sizes)])
+    config = read_settings(["run.activation=compiled", *settings(sizes)])
     domain: Any = build_domain(config).domain
     simulation = Simulation(config, domain)
     begun = process_time()

@@ -87,7 +87,7 @@ at once.""",
     "charts": """Four states in a circle and one event; half-guarded: every other row has a guard that reads one
 attribute. The unit, x, is one step of a plain table in a function, two dictionary look-ups and an assignment,
 measured in the same process. The peers do more than is used here, such as callbacks, listeners and parallel states.""",
-    "growth": """The default configuration with turns on demand, and one thing changed. The exponent e is the
+    "growth": """The default configuration compiled, and one thing changed. The exponent e is the
 slope of a line through the logs of all points, by least squares: the time of an activation grows as size to the
 power of e. At 0 it does not grow; below 0, fixed costs are shared by more activations. Where the
 points bend, it is the mean slope of the range. The interval of 95% is a bootstrap of the points.""",

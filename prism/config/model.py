@@ -1304,11 +1304,11 @@ class RunConfig(Section, frozen=True, kw_only=True):
         ),
     ] = ""
     activation: Annotated[
-        Literal["resident", "on_demand", "compiled", "auto"],
+        Literal["resident", "compiled", "auto"],
         Meta(
             description="how agents take their turns, with the same journal: `resident`, a task and a mailbox for each "
-            "agent; `on_demand`, one after the other in one task; `compiled`, many at once in machine code, and one "
-            "after the other where a chart or domain needs it; `auto`, compiled from 10,000 agents on"
+            "agent; `compiled`, many at once in machine code, and one after the other where a chart or domain needs "
+            "it; `auto`, compiled from 10,000 agents on"
         ),
     ] = "resident"
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024

@@ -202,8 +202,8 @@ class Scene:
 
 
 def activated(config: Config, process: int) -> Config:
-    """Return the configuration for a process: agents of every other one take their turns on demand."""
-    way = ("resident", "on_demand")[process % 2]
+    """Return the configuration for a process: agents of every other one have no task."""
+    way = ("resident", "compiled")[process % 2]
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation=way))
 
 

@@ -90,7 +90,7 @@ KNOWN: dict[str, tuple[Sections, list[dict[str, Any]], str]] = {
 """`{name: (sections, interventions, the beginning of the digest)}`: as they were before there were tables."""
 
 
-@pytest.mark.parametrize("way", ["on_demand", "compiled"])
+@pytest.mark.parametrize("way", ["resident", "compiled"])
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_run_has_the_digest_that_it_had_before_people_were_rows_of_tables(name: str, way: str) -> None:
     sections, interventions, digest = KNOWN[name]
@@ -142,7 +142,7 @@ def drawn(seed: int) -> tuple[Sections, list[dict[str, Any]]]:
 @pytest.mark.parametrize("seed", range(24))
 def test_a_random_world_has_one_digest_whoever_takes_the_turns(seed: int) -> None:
     sections, interventions = drawn(seed)
-    ways = "resident", "on_demand", "compiled"
+    ways = "resident", "compiled"
     assert len({digest_of(config_of(sections, interventions, way)) for way in ways}) == 1
 
 
@@ -168,6 +168,6 @@ async def from_checkpoints(config: Config) -> list[str]:
 @pytest.mark.everyday(2)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_a_random_world_goes_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
-    digests = run_scheduled(0, partial(from_checkpoints, config_of(*drawn(seed), "on_demand")))
+    digests = run_scheduled(0, partial(from_checkpoints, config_of(*drawn(seed), "compiled")))
     assert len(digests) == 6
     assert len({*digests}) == 1

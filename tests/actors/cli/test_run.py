@@ -200,10 +200,10 @@ def test_every_key_of_the_summary_is_documented(prism: Prism, tmp_path: Path) ->
         assert [key for key in keys if f"`{key}`" not in documented] == []
 
 
-def test_a_run_that_takes_turns_on_demand_says_so_and_has_the_same_digest(prism: Prism) -> None:
+def test_a_run_that_takes_turns_at_once_says_so_and_has_the_same_digest(prism: Prism) -> None:
     usual = prism("run", "small.yaml", "--ticks", "4")
-    other = prism("run", "small.yaml", "--ticks", "4", "--set", "run.activation=on_demand")
+    other = prism("run", "small.yaml", "--ticks", "4", "--set", "run.activation=compiled")
     assert "60 agents, 4 ticks" in usual.err
-    assert "60 agents, turns on demand, 4 ticks" in other.err
+    assert "60 agents, turns many at once, 4 ticks" in other.err
     digests = [next(line for line in ended.out.splitlines() if "digest" in line) for ended in (usual, other)]
     assert digests[0] == digests[1]

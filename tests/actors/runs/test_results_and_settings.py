@@ -39,7 +39,7 @@ VARIED: Final[dict[str, object]] = {
     "oracle.max_concurrency": 1,
     "oracle.when_spent": "stop",
     "oracle.queue_size": 1,
-    "run.activation": "on_demand",
+    "run.activation": "compiled",
     "run.mailbox_capacity": 1,
     "run.tick_s": 0.002,
     "run.tick_catch_up": True,

@@ -1,4 +1,4 @@
-"""Agents that are tasks of their own, and those whose turns are taken on demand or in columns, give one journal."""
+"""Agents that are tasks of their own, and those whose turns are taken many at once or one by one, give one journal."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ SHIPPED = {
 """The shipped configurations, and what makes a short run without a server of each."""
 
 
-OTHERS = ("on_demand", "compiled")
-"""The ways besides `resident`, which is the reference."""
+OTHERS = ("compiled",)
+"""The ways besides `resident`, which is the reference; of the crossing of lights, one by one."""
 
 
 def taken(way: str, settings: Config) -> Config:
@@ -75,7 +75,7 @@ def taken(way: str, settings: Config) -> Config:
     return msgspec.structs.replace(settings, run=msgspec.structs.replace(settings.run, activation=way))
 
 
-on_demand = partial(taken, "on_demand")
+one_by_one = partial(taken, "compiled")
 
 
 def slow(seed: int, oracle: Oracle[Any]) -> Oracle[Any]:
@@ -148,7 +148,7 @@ def test_an_agent_that_crashed_goes_on_from_where_it_was() -> None:
         return light.agent_id == 1 and light.tick == 1
 
     async def done() -> list[tuple[int, str, str]]:
-        return (await CrossingRun(on_demand(config(ticks=5)), with_faulty_action(in_tick_1)).run()).story(1)
+        return (await CrossingRun(one_by_one(config(ticks=5)), with_faulty_action(in_tick_1)).run()).story(1)
 
     story = run_scheduled(0, done)
     assert story[:3] == [(0, "green", "rule"), (1, "green", "crash"), (2, "amber", "rule")]
@@ -167,7 +167,7 @@ async def test_a_world_that_sends_to_a_quarantined_agent_is_an_error() -> None:
     domain = with_faulty_action(lambda light: light.agent_id == 1)
     domain.world = Deaf(3)
     with pytest.raises(ExceptionGroup) as caught:
-        await CrossingRun(on_demand(config(restart_intensity=0)), domain).run()
+        await CrossingRun(one_by_one(config(restart_intensity=0)), domain).run()
     assert caught.group_contains(MailboxClosedError, match="'agent 1' is closed", depth=2)
 
 
@@ -221,7 +221,7 @@ def test_an_agent_is_made_at_its_first_trigger_and_needs_no_task_and_no_mailbox(
     async def tasks() -> int:
         domain = Counting(500, traffic_chart())
         domain.world = Few(500)
-        crossing = CrossingRun(on_demand(config(ticks=4)), domain)
+        crossing = CrossingRun(one_by_one(config(ticks=4)), domain)
         seen: list[int] = []
         await crossing.simulation.run(lambda _: seen.append(len(asyncio.all_tasks())))
         assert len(crossing.simulation.mailboxes) == 0
@@ -237,7 +237,7 @@ async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None
         while perf_counter() < until:
             pass
 
-    crossing = CrossingRun(on_demand(config(ticks=4)), TrafficDomain(20, traffic_chart(action=act)))
+    crossing = CrossingRun(one_by_one(config(ticks=4)), TrafficDomain(20, traffic_chart(action=act)))
     waiting: list[int] = []
     running = asyncio.ensure_future(crossing.run())
     while not running.done():
@@ -247,7 +247,7 @@ async def test_the_event_loop_gets_its_turn_while_many_turns_are_taken() -> None
 
 
 async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> None:
-    crossing = CrossingRun(on_demand(config(ticks=200)), TrafficDomain(1))
+    crossing = CrossingRun(one_by_one(config(ticks=200)), TrafficDomain(1))
     seen: set[int] = set()
     running = asyncio.ensure_future(crossing.run())
     while not running.done():
@@ -260,10 +260,9 @@ async def test_the_event_loop_gets_its_turn_in_every_tick_however_short() -> Non
     ("chosen", "agents", "expected"),
     [
         ("resident", MANY, "resident"),
-        ("on_demand", 1, "on_demand"),
-        ("compiled", 1, "on_demand"),
+        ("compiled", 1, "one_by_one"),
         ("auto", MANY - 1, "resident"),
-        ("auto", MANY, "on_demand"),
+        ("auto", MANY, "one_by_one"),
     ],
 )
 def test_auto_chooses_by_the_number_of_agents_and_turns_at_once_need_a_domain_that_has_them(

@@ -256,6 +256,5 @@ def people_moved_in_every_way(seed: int) -> int:
     settings = random_settings(seed)
     reference = outcome(settings, seed, "resident", at_once=False)
     assert outcome(settings, seed, "resident") == reference, seed
-    assert outcome(settings, seed, "on_demand") == reference, seed
     assert outcome(settings, seed, "compiled") == reference, seed
     return len(reference[1]["behaviour"]["time_by_state"])  # type: ignore[index]
