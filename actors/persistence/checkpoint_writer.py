@@ -25,6 +25,7 @@ from actors.persistence.checkpoint import (
     checkpoint_name,
     checkpoint_names,
     is_draft,
+    packed,
 )
 from actors.persistence.disk import Disk
 from prism.columns import Column
@@ -111,7 +112,7 @@ class CheckpointWriter:
             self.size = len(MAGIC)
         while self._waiting:
             frame = self._waiting.popleft()
-            payload = _encode(frame)
+            payload = _encode(frame) if isinstance(frame, Head) else packed(frame)
             self._link = link_of(self._link, payload)
             encoded = encode_frame(self._link, payload)
             disk.append(self._draft, encoded)

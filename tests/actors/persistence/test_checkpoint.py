@@ -20,6 +20,7 @@ from actors.persistence.checkpoint import (
     Retention,
     checkpoint_name,
     checkpoint_names,
+    packed,
     read_checkpoint,
     read_position,
     tick_of,
@@ -197,8 +198,8 @@ def test_what_lies_behind_its_end_is_noticed() -> None:
     checkpoint = checkpoint_at(7, 100)
     disk = written(checkpoint)
     data = disk.visible(checkpoint.name)
-    payload = msgspec.msgpack.encode(2)
-    more = encode_frame(link_of(data[-1 - 32 : -1], payload), payload)
+    payload = packed(2)
+    more = encode_frame(link_of(data[-len(payload) - 32 : -len(payload)], payload), payload)
     with pytest.raises(DamagedError, match=f"damaged at byte {len(data)}: it has content after its end"):
         read_checkpoint(replaced(disk, checkpoint.name, data + more), checkpoint.name)
 
@@ -208,7 +209,7 @@ def test_another_format_is_refused_by_its_number() -> None:
     payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
     disk = SimulatedDisk()
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
-    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 2"):
+    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 3"):
         read_checkpoint(disk, "checkpoint-1.bin")
 
 
