@@ -330,9 +330,9 @@ class ComparedChoices:
         self._of(trigger, state).fallbacks += 1
 
     def state(self) -> CountsState:
-        """Return the counts so far, which change no more."""
+        """Return the counts so far, which change no more, in one order: whichever choice was counted first."""
         return tuple(
-            (trigger, state, deepcopy(counts)) for (trigger, state), counts in sorted(self._counts.items(), key=_name)
+            (trigger, state, _in_order(counts)) for (trigger, state), counts in sorted(self._counts.items(), key=_name)
         )
 
     def restore(self, state: CountsState) -> None:
@@ -552,6 +552,13 @@ def _number(counts: ChoiceCounts, option: str) -> int:
     except ValueError:
         counts.options.append(option)
         return len(counts.options) - 1
+
+
+def _in_order(counts: ChoiceCounts) -> ChoiceCounts:
+    """Return a copy of counts whose cells are in the order of their keys."""
+    copy = deepcopy(counts)
+    copy.cells, copy.offered = dict(sorted(copy.cells.items())), dict(sorted(copy.offered.items()))
+    return copy
 
 
 def _name(item: tuple[tuple[str, str], ChoiceCounts]) -> tuple[str, str]:
