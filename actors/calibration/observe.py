@@ -16,10 +16,11 @@ from actors.experiments.plan import Cell
 from actors.results.observed import observed_feed
 from prism.calibration import Observed, rows_of
 from prism.config import Config
-from prism.scorecard.social import TOP_SHARE, rank_correlation, top_share
+from prism.scorecard.concentration import month_share
+from prism.scorecard.social import rank_correlation
 
 OBSERVED = "observed"
-VERSION = 1
+VERSION = 2
 """Of what is kept: another one is worked out again."""
 SMALLER = 0.9
 """Cascades below this part of the smallest real one are beside none."""
@@ -62,7 +63,7 @@ def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
     rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
-        "feed.posts_of_top_tenth": top_share(np.array(feed.posts_by_person, dtype=np.float64), TOP_SHARE),
+        "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
         "feed.size_and_virality": rank_correlation(rows[:, 0], rows[:, VIRALITY_COLUMN]) if len(rows) > 1 else 0.0,
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}

@@ -120,9 +120,10 @@ def feed_of(
     last = length - min(rounds, length // 2)
     trees = trees_of(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
     made = {post: tick for post, tick, _ in posts}
-    done = tuple(tree for root, tree in trees.items() if made[root] < last)
+    done = {root: tree for root, tree in trees.items() if made[root] < last}
     return Feed(
-        trees=done,
+        trees=tuple(done.values()),
+        authors=tuple(map(author_of, done)),
         posts_by_person=tuple(by_person),
         ticks=tuple(ticks),
         epoch=config.simulation.epoch,

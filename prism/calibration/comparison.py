@@ -135,7 +135,7 @@ class Comparer:
         if not len(self._real):
             return 0
         tables = [_table(each) for each in runs]
-        return sum(len(Matching(table[:, 0], self._real[:, 0])) for table in tables if len(table))
+        return sum(len(Matching(table[:, 0], self._real[:, 0], neighbours=1)) for table in tables if len(table))
 
 
 def holdout_targets(targets: Mapping[str, Target], *, has_cascades: bool) -> dict[str, Target]:
@@ -211,7 +211,7 @@ class _Matched:
     """Cascades beside real ones of equal sizes: see `prism.scorecard.matched`."""
 
     def __init__(self, ours: Floats, real: Floats) -> None:
-        matching = Matching(ours[:, 0], real[:, 0])
+        matching = Matching(ours[:, 0], real[:, 0], neighbours=1)
         self._kept = ours[matching.kept]
         self._real = real
         self._ones = np.ones(len(matching))

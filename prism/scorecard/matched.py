@@ -2,7 +2,8 @@
 
 Nearly everything about a cascade's shape depends on its size, so only cascades of equal sizes say whether the shape is
 right: Juul & Ugander, "Comparing information diffusion mechanisms by matching on cascade size" (2021). Here every
-simulated cascade stands beside all real ones whose size is within a tenth of its own, which share its weight.
+simulated cascade stands beside all real ones whose size is within a tenth of its own, which share its weight. One with
+fewer than ten of them is left out: a single real tree would carry the weight of all that have its size.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ Floats = NDArray[np.float64]
 
 SIZE_TOLERANCE: Final = 0.1
 """The largest difference of the logarithms of two sizes that count as equal."""
+NEIGHBOURS: Final = 10
+"""The fewest real cascades that a simulated one is compared with."""
 RESAMPLES: Final = 400
 """Resamples behind an interval."""
 INTERVAL: Final = (2.5, 97.5)
@@ -28,15 +31,22 @@ class Comparison(NamedTuple):
     """One number of simulated cascades beside that of real ones of equal sizes.
 
     Args:
-        matched: simulated cascades that have real ones of their size.
+        matched: simulated cascades that have enough real ones of their size.
+        authors: people who wrote their originals.
+        neighbours: real cascades that they are compared with.
+        effective: as many real cascades of equal weights would tell as much (Kish 1965).
         simulated, real: medians.
-        simulated_low, simulated_high: 95% interval of the simulated median over resampled cascades.
+        simulated_low, simulated_high: 95% interval of the simulated median over resampled authors.
         distance: the Kolmogorov-Smirnov distance, 0 to 1.
         distance_low, distance_high: its 95% interval, moved by the bias of the resamples.
-        between_samples: the median distance of two samples of the real cascades, each as large as the simulated one.
+        between_halves: the median distance of two halves of the real cascades, one with as many cascades of the same
+            sizes as the run, the other one in the place of the real ones.
     """
 
     matched: int
+    authors: int
+    neighbours: int
+    effective: float
     simulated: float
     simulated_low: float
     simulated_high: float
@@ -44,7 +54,7 @@ class Comparison(NamedTuple):
     distance: float
     distance_low: float
     distance_high: float
-    between_samples: float
+    between_halves: float
 
 
 class Matching:
@@ -53,16 +63,30 @@ class Matching:
     Args:
         simulated: sizes of the simulated cascades, above 0.
         real: sizes of the real ones, above 0.
+        authors: the author of each simulated one, in any numbering; None if each has one of its own.
+        neighbours: the fewest real ones of its size with which a simulated one is kept.
         seed: of the resamples.
     """
 
-    def __init__(self, simulated: Floats, real: Floats, seed: int = 0) -> None:
+    def __init__(
+        self,
+        simulated: Floats,
+        real: Floats,
+        authors: NDArray[np.int64] | None = None,
+        *,
+        neighbours: int = NEIGHBOURS,
+        seed: int = 0,
+    ) -> None:
         order = np.argsort(real, kind="stable")
         logs = np.log(real[order])
         low = np.searchsorted(logs, np.log(simulated) - SIZE_TOLERANCE, side="left")
         high = np.searchsorted(logs, np.log(simulated) + SIZE_TOLERANCE, side="right")
-        self.kept = np.flatnonzero(high > low)
-        """The simulated cascades that have real ones of their size."""
+        self.kept = np.flatnonzero(high - low >= neighbours)
+        """The simulated cascades that have enough real ones of their size."""
+        of = np.arange(len(simulated)) if authors is None else authors
+        names, self._authors = np.unique(of[self.kept], return_inverse=True)
+        self.authors = len(names)
+        """The people who wrote the originals of those."""
         self._order, self._low, self._high = order, low[self.kept], high[self.kept]
         self._random = np.random.default_rng(seed)
 
@@ -71,13 +95,15 @@ class Matching:
 
     def real_weights(self, weights: Floats) -> Floats:
         """Return the weight of each real cascade, if the kept simulated ones have these."""
-        share = weights / (self._high - self._low)
-        steps = np.zeros(len(self._order) + 1)
-        np.add.at(steps, self._low, share)
-        np.add.at(steps, self._high, -share)
         found = np.empty(len(self._order))
-        found[self._order] = np.maximum(np.cumsum(steps[:-1]), 0.0)
+        found[self._order] = _spread(weights, self._low, self._high, len(self._order))
         return found
+
+    def drawn(self) -> Floats:
+        """Return how often each kept cascade is in a resample of the authors, whose cascades come and go together."""
+        times = np.bincount(self._random.integers(self.authors, size=self.authors), minlength=self.authors)
+        counts: Floats = times[self._authors].astype(np.float64)
+        return counts
 
     def compare(self, simulated: Floats, real: Floats) -> Comparison:
         """Compare one number of the cascades.
@@ -86,25 +112,25 @@ class Matching:
             simulated: the number of every simulated cascade; `real`: of every real one.
 
         Raises:
-            ValueError: no simulated cascade has a real one of its size.
+            ValueError: no simulated cascade has enough real ones of its size.
         """
         if not len(self):
-            raise ValueError("no simulated cascade has a real one of its size")
-        values, count = simulated[self.kept], len(self)
-        whole = np.ones(count)
+            raise ValueError("no simulated cascade has enough real ones of its size")
+        values, whole = simulated[self.kept], np.ones(len(self))
         weights = self.real_weights(whole)
-        medians, distances, floors = [], [], []
+        medians, distances = [], []
         for _ in range(RESAMPLES):
-            drawn = np.bincount(self._random.integers(count, size=count), minlength=count).astype(np.float64)
+            drawn = self.drawn()
             medians.append(weighted_median(values, drawn))
             distances.append(distance(values, drawn, real, self.real_weights(drawn)))
-            one, other = (self._random.choice(real, size=count, p=weights / weights.sum()) for _ in range(2))
-            floors.append(distance(one, whole, other, whole))
         low, high = np.percentile(medians, INTERVAL)
         found = distance(values, whole, real, weights)
         distance_low, distance_high = moved_interval(np.array(distances), found)
         return Comparison(
-            matched=count,
+            matched=len(self),
+            authors=self.authors,
+            neighbours=int(np.count_nonzero(weights)),
+            effective=float(weights.sum() ** 2 / (weights**2).sum()),
             simulated=weighted_median(values, whole),
             simulated_low=float(low),
             simulated_high=float(high),
@@ -112,8 +138,37 @@ class Matching:
             distance=found,
             distance_low=distance_low,
             distance_high=distance_high,
-            between_samples=float(np.median(floors)),
+            between_halves=float(np.nanmedian([self._halves_apart(real[self._order]) for _ in range(RESAMPLES)])),
         )
+
+    def _halves_apart(self, real: Floats) -> float:
+        """Return the distance of two random halves of the real cascades, whose numbers are in the order of size.
+
+        For each simulated cascade one of its size is taken from the first half, and stands beside those of the second.
+        """
+        is_first = np.zeros(len(real), dtype=np.bool_)
+        is_first[self._random.permutation(len(real))[: len(real) // 2]] = True
+        ends = [np.concatenate(([0], np.cumsum(half)))[[self._low, self._high]] for half in (is_first, ~is_first)]
+        (low, high), (other_low, other_high) = ends
+        has_both = (high > low) & (other_high > other_low)
+        if not has_both.any():
+            return np.nan
+        taken = low[has_both] + self._random.integers(high[has_both] - low[has_both])
+        weights = np.ones(len(taken))
+        others = real[~is_first]
+        theirs = _spread(weights, other_low[has_both], other_high[has_both], len(others))
+        return distance(real[is_first][taken], weights, others, theirs)
+
+
+def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], count: int) -> Floats:
+    """Return the sum at each of `count` places of weights that are spread evenly over the places from low to high."""
+    share = weights / (high - low)
+    steps = np.zeros(count + 1)
+    np.add.at(steps, low, share)
+    np.add.at(steps, high, -share)
+    found: Floats = np.maximum(np.cumsum(steps[:-1]), 0.0)
+    found[found < 1e-12 * found.max(initial=0.0)] = 0.0  # what rounding leaves where no weight is
+    return found
 
 
 def distance(one: Floats, one_weights: Floats, other: Floats, other_weights: Floats) -> float:

@@ -1,4 +1,4 @@
-"""The stylised facts of social feeds: cascades, silence, concentration, and the hours of the day."""
+"""The stylised facts of social feeds: cascades, their sizes, silence, concentration, and the hours of the day."""
 
 from __future__ import annotations
 
@@ -10,18 +10,30 @@ import msgspec
 import numpy as np
 
 from prism.config.model import DAY_HOURS
-from prism.scorecard.facts import Fact, agreement_of, unknown
-from prism.scorecard.matched import INTERVAL, RESAMPLES, Comparison, Floats, Matching
+from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_share, top_share
+from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
+from prism.scorecard.matched import INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.hours import hour_at
 
 SHAPE_LIMIT: Final = 0.25
-"""The largest distance of two distributions of shapes that counts as agreement. Two real samples differ by 0.1."""
+"""The largest distance of two distributions of shapes that counts as agreement."""
 CASCADES_MIN: Final = 30
 """The fewest cascades of comparable sizes that are judged."""
+PEOPLE_MIN: Final = 5000
+"""The fewest people whose cascades have shapes: among fewer, large cascades are most of the world."""
+SEEDS_MIN: Final = 3
+"""The fewest runs whose shapes are judged: those of single runs differ by a tenth and more."""
 SINGLE_REAL, SINGLE_LIMIT = 0.71, 0.1
+LARGE_POSTS: Final = 100
+LARGE_PER: Final = 10_000
+LARGE_REAL: Final = 2.5
+"""Cascades of so many posts and more, of 10,000 originals."""
+LARGE_TIMES: Final = 3.0
+"""The run's number may be so many times the real one, or the part of it that is as small."""
 ENGAGEMENT_MOST: Final = 0.05
-TOP_SHARE, TOP_REAL, TOP_LIMIT = 0.1, 0.8, 0.1
+TOP_REAL, TOP_LIMIT = 0.8, 0.1
+TOP_RESAMPLES: Final = 100
 SECONDS_AN_HOUR: Final = 3600.0
 HOURS_LIMIT: Final = 0.1
 CORRELATION_LIMIT: Final = 0.2
@@ -42,6 +54,7 @@ _MATCHED: Final = "; at equal sizes as in Juul & Ugander 2021"
 _SYSOMOS: Final = "Sysomos 2010: 71% of 1.2 billion tweets had neither reply nor retweet"
 _PEW: Final = "Wojcik & Hughes 2019 (Pew): a tenth of the users make 80% of the tweets"
 _GOEL: Final = "Goel et al. 2016: virality is low whatever the size"
+_LARGE: Final = "Goel et al. 2016: one of 4,000 originals on Twitter reaches 100 and more"
 _ENGAGEMENT: Final = "order of magnitude of published engagement rates; not one study's figure"
 
 
@@ -50,6 +63,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         trees: the cascades whose originals are old enough to be done.
+        authors: who wrote the original of each.
         posts_by_person: posts of any kind that each person made.
         ticks: the tick of every post and like.
         epoch: the simulated time of tick 0.
@@ -60,6 +74,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     trees: tuple[Tree, ...]
+    authors: tuple[int, ...]
     posts_by_person: tuple[int, ...]
     ticks: tuple[int, ...]
     epoch: datetime
@@ -67,6 +82,11 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     length: int
     engagement_per_post_seen: float | None
     left_out: int = 0
+
+    @property
+    def days(self) -> float:
+        """Simulated days of the run."""
+        return self.length * self.tick_seconds / (DAY_HOURS * SECONDS_AN_HOUR)
 
 
 def social_facts(
@@ -81,26 +101,50 @@ def social_facts(
         seed: of the resamples behind the intervals.
     """
     random = np.random.default_rng(seed)
-    shapes = [shape_of(tree) for feed in feeds for tree in feed.trees]
-    facts = _cascade_facts(shapes, [shape_of(tree) for tree in cascades], seed) if cascades else []
-    facts.append(_single_posts(shapes, random, sum(feed.left_out for feed in feeds)))
+    ours = _Cascades(feeds)
+    facts = _cascade_facts(ours, [shape_of(tree) for tree in cascades], _doubt(feeds), seed) if cascades else []
+    facts += [_single_posts(ours, random, sum(feed.left_out for feed in feeds)), _large_cascades(ours, random)]
     facts.append(_engagement([feed.engagement_per_post_seen for feed in feeds]))
-    people = [count for feed in feeds for count in feed.posts_by_person]
-    facts.append(_concentration(np.array(people, dtype=np.float64), random))
+    facts.append(_concentration(feeds, random))
     if hours:
         facts.append(_hours(feeds, np.array(hours, dtype=np.float64), random))
     return facts
 
 
-def _cascade_facts(simulated: list[TreeShape], real: list[TreeShape], seed: int) -> list[Fact]:
-    sizes, real_sizes = _column(simulated, "size"), _column(real, "size")
-    matching = Matching(sizes, real_sizes, seed)
-    limit = f"distance <= {SHAPE_LIMIT}"
+class _Cascades:
+    """The shapes of the cascades of runs, and a number for each author, who is another one in each run."""
+
+    def __init__(self, feeds: Sequence[Feed]) -> None:
+        self.shapes = [shape_of(tree) for feed in feeds for tree in feed.trees]
+        names = [(place, author) for place, feed in enumerate(feeds) for author in feed.authors]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
+
+    def share(self, is_counted: Floats, random: np.random.Generator) -> tuple[float, float, float]:
+        """Return the share of the cascades that are counted, and its 95% interval over resampled authors."""
+        people = int(self.authors.max()) + 1
+        counted, all_of = (np.bincount(self.authors, weights=each) for each in (is_counted, np.ones(len(is_counted))))
+        drawn = random.multinomial(people, np.full(people, 1.0 / people), size=RESAMPLES)
+        low, high = np.percentile((drawn @ counted) / (drawn @ all_of), INTERVAL)
+        return float(is_counted.mean()), float(low), float(high)
+
+
+def _doubt(feeds: Sequence[Feed]) -> str:
+    """Return why runs are too few, or have too few people, for shapes; empty if they are enough."""
+    people, runs = min((len(feed.posts_by_person) for feed in feeds), default=0), len(feeds)
+    if people >= PEOPLE_MIN and runs >= SEEDS_MIN:
+        return ""
+    of = f"{runs} run{'' if runs == 1 else 's'} of {people:,} people"
+    return f"{of}; shapes need {PEOPLE_MIN:,} people and {SEEDS_MIN} seeds"
+
+
+def _cascade_facts(ours: _Cascades, real: list[TreeShape], doubt: str, seed: int) -> list[Fact]:
+    sizes, real_sizes = _column(ours.shapes, "size"), _column(real, "size")
+    matching = Matching(sizes, real_sizes, ours.authors, seed=seed)
     if len(matching) < CASCADES_MIN:
-        smallest = int(real_sizes.min())
-        note = (
-            f"{len(matching)} cascades have the sizes of the real ones, from {smallest} posts on; {CASCADES_MIN} needed"
-        )
+        few = f"{len(matching)} cascades have {NEIGHBOURS} real ones of their size; {CASCADES_MIN} needed"
+        note = f"{doubt}; {few}" if doubt else few
+        limit = f"distance <= {SHAPE_LIMIT}"
         shapes = [
             unknown(label, _SHAPE_SOURCES[name] + _MATCHED, limit, note, float(np.median(_column(real, name))))
             for name, label in _SHAPES
@@ -109,14 +153,23 @@ def _cascade_facts(simulated: list[TreeShape], real: list[TreeShape], seed: int)
         return [*shapes, unknown("size and virality", _GOEL, f"real +- {CORRELATION_LIMIT}", note, theirs)]
     facts = [
         _shape_fact(
-            label, _SHAPE_SOURCES[name] + _MATCHED, matching.compare(_column(simulated, name), _column(real, name))
+            label,
+            _SHAPE_SOURCES[name] + _MATCHED,
+            matching.compare(_column(ours.shapes, name), _column(real, name)),
+            doubt,
         )
         for name, label in _SHAPES
     ]
-    return [*facts, _size_and_virality(simulated, real, matching)]
+    return [*facts, _size_and_virality(ours.shapes, real, matching, doubt)]
 
 
-def _shape_fact(name: str, source: str, found: Comparison) -> Fact:
+def _shape_fact(name: str, source: str, found: Comparison, doubt: str) -> Fact:
+    note = (
+        f"{doubt and doubt + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
+        f"{found.neighbours:,} real ones that tell as much as {found.effective:.0f}; distance "
+        f"{found.distance_low:.2f} to {found.distance_high:.2f}, between halves of the real ones "
+        f"{found.between_halves:.2f}"
+    )
     return Fact(
         name=name,
         real=found.real,
@@ -125,35 +178,39 @@ def _shape_fact(name: str, source: str, found: Comparison) -> Fact:
         high=found.simulated_high,
         distance=found.distance,
         limit=f"distance <= {SHAPE_LIMIT}",
-        agreement=agreement_of(found.distance <= SHAPE_LIMIT),
+        agreement=Agreement.UNKNOWN if doubt else agreement_of(found.distance <= SHAPE_LIMIT),
         source=source,
-        note=(
-            f"medians of {found.matched} cascades; distance {found.distance_low:.2f} to {found.distance_high:.2f}, "
-            f"between two real samples {found.between_samples:.2f}"
-        ),
+        note=note,
     )
 
 
-def _size_and_virality(simulated: list[TreeShape], real: list[TreeShape], matching: Matching) -> Fact:
-    kept = [simulated[place] for place in matching.kept]
-    ours, theirs = (rank_correlation(_column(each, "size"), _column(each, "virality")) for each in (kept, real))
+def _size_and_virality(ours: list[TreeShape], real: list[TreeShape], matching: Matching, doubt: str) -> Fact:
+    """Compare the rank correlations at equal sizes: that of the real cascades has the weights of the run's sizes."""
+    size, virality = (_column(ours, name)[matching.kept] for name in ("size", "virality"))
+    real_size, real_virality = (_column(real, name) for name in ("size", "virality"))
+    found = rank_correlation(size, virality)
+    theirs = rank_correlation(real_size, real_virality, matching.real_weights(np.ones(len(matching))))
+    drawn = [rank_correlation(size, virality, matching.drawn()) for _ in range(RESAMPLES)]
+    low, high = np.percentile(drawn, INTERVAL)
     return Fact(
         name="size and virality",
         real=theirs,
-        simulated=ours,
+        simulated=found,
+        low=float(low),
+        high=float(high),
         limit=f"real +- {CORRELATION_LIMIT}",
-        agreement=agreement_of(abs(ours - theirs) <= CORRELATION_LIMIT),
+        agreement=Agreement.UNKNOWN if doubt else agreement_of(abs(found - theirs) <= CORRELATION_LIMIT),
         source=_GOEL,
+        note=doubt,
     )
 
 
-def _single_posts(shapes: list[TreeShape], random: np.random.Generator, left_out: int) -> Fact:
+def _single_posts(ours: _Cascades, random: np.random.Generator, left_out: int) -> Fact:
     name, limit = "posts without reaction", f"real +- {SINGLE_LIMIT}"
-    if not shapes:
+    if not ours.shapes:
         return unknown(name, _SYSOMOS, limit, "no original is old enough", SINGLE_REAL)
-    single = (_column(shapes, "size") == 1.0).astype(np.float64)
-    low, high = _resampled_mean(single, random)
-    share = float(single.mean())
+    share, low, high = ours.share((_column(ours.shapes, "size") == 1.0).astype(np.float64), random)
+    count = len(ours.shapes)
     return Fact(
         name=name,
         real=SINGLE_REAL,
@@ -163,7 +220,29 @@ def _single_posts(shapes: list[TreeShape], random: np.random.Generator, left_out
         limit=limit,
         agreement=agreement_of(abs(share - SINGLE_REAL) <= SINGLE_LIMIT),
         source=_SYSOMOS,
-        note=f"of {len(shapes):,} originals; {left_out:,} too young to count" if left_out else f"of {len(shapes):,}",
+        note=f"of {count:,} originals; {left_out:,} too young to count" if left_out else f"of {count:,}",
+    )
+
+
+def _large_cascades(ours: _Cascades, random: np.random.Generator) -> Fact:
+    """Compare the upper end of the distribution of sizes, of which a published figure is known."""
+    least, most = LARGE_REAL / LARGE_TIMES, LARGE_REAL * LARGE_TIMES
+    name, limit = f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}", f"{least:.2g} to {most:.2g}"
+    count, needed = len(ours.shapes), LARGE_TIMES * LARGE_PER / LARGE_REAL
+    is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
+    if not is_large.any() and count < needed:
+        return unknown(name, _LARGE, limit, f"none in {count:,} originals; {needed:,.0f} needed to tell", LARGE_REAL)
+    share, low, high = (LARGE_PER * each for each in ours.share(is_large, random))
+    return Fact(
+        name=name,
+        real=LARGE_REAL,
+        simulated=share,
+        low=low,
+        high=high,
+        limit=limit,
+        agreement=agreement_of(least <= share <= most),
+        source=_LARGE,
+        note=f"{is_large.sum():.0f} of {count:,} originals; the data count reshares alone",
     )
 
 
@@ -183,12 +262,14 @@ def _engagement(values: Sequence[float | None]) -> Fact:
     )
 
 
-def _concentration(posts: Floats, random: np.random.Generator) -> Fact:
+def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
     name, limit = "posts of the top tenth", f"real +- {TOP_LIMIT}"
+    posts = np.array([count for feed in feeds for count in feed.posts_by_person], dtype=np.float64)
     if not posts.sum():
         return unknown(name, _PEW, limit, "nobody has posted", TOP_REAL)
-    share = top_share(posts, TOP_SHARE)
-    resampled = [top_share(random.choice(posts, size=len(posts)), TOP_SHARE) for _ in range(RESAMPLES)]
+    days = max(feed.days for feed in feeds)
+    share = month_share(posts, days)
+    resampled = [month_share(random.choice(posts, size=len(posts)), days) for _ in range(TOP_RESAMPLES)]
     low, high = np.percentile(resampled, INTERVAL)
     return Fact(
         name=name,
@@ -199,7 +280,8 @@ def _concentration(posts: Floats, random: np.random.Generator) -> Fact:
         limit=limit,
         agreement=agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT),
         source=_PEW,
-        note="",
+        note=f"of those who post in {MONTH_DAYS:g} days, by the rates in {DAY_HOURS * days:.3g} hours, "
+        f"in which the tenth of all people has {top_share(posts, TOP_SHARE):.2f}",
     )
 
 
@@ -240,38 +322,30 @@ def _counts_by_hour(feed: Feed) -> Floats:
     return counts
 
 
-def top_share(values: Floats, share: float) -> float:
-    """Return the part of the sum that the largest values have, so large a share of all values; the sum is above 0."""
-    count = max(1, round(len(values) * share))
-    total = values.sum()
-    return float(np.sort(values)[-count:].sum() / total) if total else 0.0
+def rank_correlation(one: Floats, other: Floats, weights: Floats | None = None) -> float:
+    """Return Spearman's correlation, with mean ranks of ties; 0 if one of the two does not vary.
+
+    Args:
+        weights: how often each pair counts; once if None.
+    """
+    times = np.ones(len(one)) if weights is None else weights
+    share = times / times.sum()
+    ranks = [_ranks(each, times) for each in (one, other)]
+    first, second = (each - share @ each for each in ranks)
+    spread = np.sqrt((share @ first**2) * (share @ second**2))
+    return float(share @ (first * second) / spread) if spread else 0.0
 
 
-def rank_correlation(one: Floats, other: Floats) -> float:
-    """Return Spearman's correlation, with mean ranks of ties; 0 if one of the two does not vary."""
-    ranks = [_ranks(each) for each in (one, other)]
-    spread = ranks[0].std() * ranks[1].std()
-    if not spread:
-        return 0.0
-    return float(((ranks[0] - ranks[0].mean()) * (ranks[1] - ranks[1].mean())).mean() / spread)
-
-
-def _ranks(values: Floats) -> Floats:
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: Floats = (ends - (counts - 1) / 2.0)[places]
+def _ranks(values: Floats, weights: Floats) -> Floats:
+    _, places = np.unique(values, return_inverse=True)
+    counts = np.bincount(places, weights=weights)
+    ranks: Floats = (np.cumsum(counts) - counts / 2.0)[places]
     return ranks
 
 
 def _busiest(shares: Floats) -> float:
     """Return the busiest hour over the quietest; infinity if nothing happens in some hour."""
     return float(shares.max() / shares.min()) if shares.min() > 0.0 else float("inf")
-
-
-def _resampled_mean(values: Floats, random: np.random.Generator) -> tuple[float, float]:
-    means = [random.choice(values, size=len(values)).mean() for _ in range(RESAMPLES)]
-    low, high = np.percentile(means, INTERVAL)
-    return float(low), float(high)
 
 
 def _column(shapes: Sequence[TreeShape], name: str) -> Floats:

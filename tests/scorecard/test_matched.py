@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from prism.scorecard import Matching
 from prism.scorecard.matched import Floats, distance, weighted_median
-from prism.scorecard.social import rank_correlation, top_share
+from prism.scorecard.social import rank_correlation
 
 VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)
 
@@ -38,7 +38,7 @@ def test_a_weight_of_three_is_the_value_three_times(values: list[int], data: st.
 
 
 def test_a_cascade_stands_beside_those_within_a_tenth_of_its_size() -> None:
-    matching = Matching(floats(100, 10, 1000), floats(1200, 95, 110, 9000, 111, 1001))
+    matching = Matching(floats(100, 10, 1000), floats(1200, 95, 110, 9000, 111, 1001), neighbours=1)
     assert matching.kept.tolist() == [0, 2]
     # 95 and 110 share the weight of 100, and 1001 has that of 1,000: ln(1.11) and ln(1.2) are above a tenth.
     assert matching.real_weights(floats(1, 1)).tolist() == pytest.approx([0, 0.5, 0.5, 0, 0, 1])
@@ -83,18 +83,53 @@ def test_sizes_alone_make_no_difference() -> None:
 def test_without_a_cascade_of_any_real_size_there_is_nothing_to_compare() -> None:
     matching = Matching(floats(3, 4), floats(100))
     assert not len(matching)
-    with pytest.raises(ValueError, match="no simulated cascade has a real one of its size"):
+    with pytest.raises(ValueError, match="no simulated cascade has enough real ones of its size"):
         matching.compare(floats(1, 1), floats(1))
 
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
     sizes = np.arange(50.0, 90.0)
-    found = [Matching(sizes, sizes, seed).compare(sizes**2, sizes**2) for seed in (1, 1, 2)]
+    found = [Matching(sizes, sizes, seed=seed).compare(sizes**2, sizes**2) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
 
 
-def test_the_top_tenth_of_ten_is_one() -> None:
-    assert top_share(floats(1, 0, 0, 9, 0, 0, 0, 0, 0, 0), 0.1) == 0.9
+def test_a_cascade_with_fewer_than_ten_real_ones_of_its_size_is_left_out() -> None:
+    matching = Matching(floats(60, 200), np.array([60.0] * 9 + [200.0] * 10))
+    assert matching.kept.tolist() == [1]
+    found = matching.compare(floats(1, 2), np.arange(19.0))
+    assert (found.neighbours, found.effective) == (10, pytest.approx(10.0))
+
+
+def test_a_real_cascade_that_carries_the_weight_is_told_by_the_effective_number() -> None:
+    sizes = np.array([100.0] * 99 + [1000.0])
+    real = np.array([100.0] * 10 + [1000.0] * 400)
+    found = Matching(sizes, real).compare(sizes, real)
+    assert found.neighbours == 410
+    assert found.effective == pytest.approx(1 / (10 * 0.099**2 + 400 * (0.01 / 400) ** 2))
+
+
+def test_cascades_of_one_author_come_and_go_together() -> None:
+    """Ten authors with a level each: their 200 cascades tell no more than ten would."""
+    random = np.random.default_rng(8)
+    authors = np.repeat(np.arange(10), 20)
+    levels, real = random.normal(size=10)[authors], random.normal(size=500)
+    same = np.full(200, 50.0), np.full(500, 50.0)
+    alone, together = (Matching(*same, each).compare(levels, real) for each in (None, authors))
+    assert (alone.authors, together.authors) == (200, 10)
+    widths = [found.simulated_high - found.simulated_low for found in (alone, together)]
+    assert widths[1] > 2.0 * widths[0]
+    assert together.distance == alone.distance
+
+
+def test_few_real_cascades_have_halves_that_differ_by_much() -> None:
+    random = np.random.default_rng(9)
+    few, many = (
+        Matching(np.full(400, 50.0), np.full(count, 50.0)).compare(np.zeros(400), random.normal(size=count))
+        for count in (20, 4000)
+    )
+    # Two samples of 10 differ by 0.3 in the median (Massey 1951); 400 of 2,000 and another 2,000 by 0.05.
+    assert few.between_halves > 0.25
+    assert many.between_halves < 0.08
 
 
 def test_ranks_of_ties_are_shared() -> None:
@@ -102,3 +137,10 @@ def test_ranks_of_ties_are_shared() -> None:
     # Ranks 1, 2.5, 2.5, 4 against 4, 1, 3, 2: covariance -3 / 4, deviations sqrt(4.5 / 4) and sqrt(5 / 4).
     assert rank_correlation(floats(1, 2, 2, 3), floats(9, 1, 5, 2)) == pytest.approx(-0.75 / (1.125 * 1.25) ** 0.5)
     assert rank_correlation(floats(1, 1), floats(1, 2)) == 0.0
+
+
+def test_a_pair_of_weight_three_counts_three_times() -> None:
+    one, other = floats(1, 2, 3, 4, 4), floats(2, 1, 5, 3, 9)
+    weights = floats(1, 3, 2, 1, 1)
+    repeated = [np.repeat(each, weights.astype(int)) for each in (one, other)]
+    assert rank_correlation(one, other, weights) == pytest.approx(rank_correlation(*repeated))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from prism.scorecard import Agreement, Feed, social_facts
@@ -15,6 +16,7 @@ def feed_with(ticks: tuple[int, ...] = (), length: int = 48, seen: float | None 
     trees = (Tree((-1,), (0.0,)), Tree((-1, 0), (0.0, 60.0)))
     return Feed(
         trees=trees,
+        authors=(0, 0),
         posts_by_person=(3, *[0] * 9),
         ticks=ticks,
         epoch=datetime(2025, 1, 1, tzinfo=UTC),
@@ -28,7 +30,50 @@ def test_each_fact_is_that_of_its_definition() -> None:
     facts = {fact.name: fact for fact in social_facts([feed_with(seen=0.25), feed_with(seen=0.05)])}
     assert facts["posts without reaction"].simulated == 0.5
     assert facts["engagement per post seen"].simulated == 0.15
-    assert facts["posts of the top tenth"].simulated == 1.0
+    assert facts["100+ posts, of 10,000"].agreement == Agreement.UNKNOWN
+
+
+def star(posts: int) -> Tree:
+    return Tree((-1, *[0] * (posts - 1)), tuple(map(float, range(posts))))
+
+
+def feed_of_stars(people: int, large: int, small: int) -> Feed:
+    """Return a run in which person 0 wrote every original: so many of 100 posts, and so many of one."""
+    return msgspec.structs.replace(
+        feed_with(),
+        trees=(*[star(100)] * large, *[star(1)] * small),
+        authors=(0,) * (large + small),
+        posts_by_person=(1,) * people,
+    )
+
+
+def test_large_cascades_are_counted_of_ten_thousand_originals() -> None:
+    facts = {fact.name: fact for fact in social_facts([feed_of_stars(10, 3, 9997)])}
+    large = facts["100+ posts, of 10,000"]
+    assert large.simulated == pytest.approx(3.0)
+    assert large.agreement == Agreement.MET
+    facts = {fact.name: fact for fact in social_facts([feed_of_stars(10, 0, 12_000)])}
+    assert facts["100+ posts, of 10,000"].agreement == Agreement.MISSED
+
+
+def test_shapes_are_judged_of_three_runs_of_5000_people_and_shown_of_fewer() -> None:
+    real = [star(100)] * 20
+    for people, runs, agreement in ((5000, 3, "met"), (4999, 3, "unknown"), (5000, 2, "unknown")):
+        facts = {fact.name: fact for fact in social_facts([feed_of_stars(people, 40, 0)] * runs, real)}
+        assert facts["depth"].distance == 0.0
+        assert facts["depth"].agreement == agreement
+        assert ("shapes need 5,000 people and 3 seeds" in facts["depth"].note) == (agreement == "unknown")
+        assert f"{40 * runs} cascades by {runs} authors" in facts["depth"].note
+
+
+def test_size_and_virality_are_compared_at_the_sizes_of_the_run() -> None:
+    """Virality grows with the size up to 60 posts, and falls from 200 on: the run has small cascades only."""
+    small = [star(posts) for posts in range(40, 60)]
+    chains = [Tree((-1, *range(posts - 1)), (0.0,) * posts) for posts in range(200, 230)]
+    feed = msgspec.structs.replace(feed_of_stars(5000, 0, 0), trees=tuple(small * 2), authors=(0,) * 40)
+    facts = {fact.name: fact for fact in social_facts([feed] * 3, [*small, *small, *chains[::-1]])}
+    assert facts["size and virality"].real == pytest.approx(1.0)
+    assert facts["size and virality"].simulated == pytest.approx(1.0)
 
 
 def test_a_run_that_tells_nothing_of_what_was_seen_is_not_judged_by_it() -> None:

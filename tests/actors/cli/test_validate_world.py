@@ -21,7 +21,10 @@ simulation: {domain: economy, rounds: 16, ticks_per_round: 1, tick_seconds: 7889
 population: {deliberation_minutes: 0}
 """
 CASCADES = "cascade,node,parent,delay_minutes\n" + "".join(
-    f"{size},{node},{-1 if node == 0 else 0},{node}\n" for size in range(2, 60) for node in range(size)
+    f"{size}-{copy},{node},{-1 if node == 0 else 0},{node}\n"
+    for size in range(2, 60)
+    for copy in range(10)
+    for node in range(size)
 )
 HOURS = ",".join(f"h{hour:02}" for hour in range(24)) + "\n" + ",".join("1" for _ in range(24)) + "\n"
 
@@ -46,6 +49,8 @@ def test_a_social_run_is_compared_with_cascades_and_hours(prism: Prism) -> None:
     found = facts()
     assert found["depth"]["real"] == 1.0
     assert 0.0 < float(str(found["virality"]["distance"])) <= 1.0
+    assert found["virality"]["agreement"] == "unknown"
+    assert "1 run of 60 people; shapes need 5,000 people and 3 seeds" in " ".join(ended.out.split())
     assert found["hours of the day"]["real"] == 1.0
     single = found["posts without reaction"]
     assert float(str(single["low"])) <= float(str(single["simulated"])) <= float(str(single["high"]))
@@ -62,6 +67,7 @@ def test_without_files_the_published_figures_are_compared(prism: Prism) -> None:
     assert ended.code == 0
     assert list(facts()) == [
         "posts without reaction",
+        "100+ posts, of 10,000",
         "engagement per post seen",
         "posts of the top tenth",
     ]
