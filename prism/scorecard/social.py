@@ -230,19 +230,21 @@ def _large_cascades(ours: _Cascades, random: np.random.Generator) -> Fact:
     name, limit = f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}", f"{least:.2g} to {most:.2g}"
     count, needed = len(ours.shapes), LARGE_TIMES * LARGE_PER / LARGE_REAL
     is_large = (_column(ours.shapes, "size") >= LARGE_POSTS).astype(np.float64)
-    if not is_large.any() and count < needed:
-        return unknown(name, _LARGE, limit, f"none in {count:,} originals; {needed:,.0f} needed to tell", LARGE_REAL)
+    if not count:
+        return unknown(name, _LARGE, limit, "no original is old enough", LARGE_REAL)
+    is_few = not is_large.any() and count < needed
     share, low, high = (LARGE_PER * each for each in ours.share(is_large, random))
+    note = f"{is_large.sum():.0f} of {count:,} originals; the data count reshares alone"
     return Fact(
         name=name,
         real=LARGE_REAL,
         simulated=share,
-        low=low,
-        high=high,
+        low=None if is_few else low,
+        high=None if is_few else high,
         limit=limit,
-        agreement=agreement_of(least <= share <= most),
+        agreement=Agreement.UNKNOWN if is_few else agreement_of(least <= share <= most),
         source=_LARGE,
-        note=f"{is_large.sum():.0f} of {count:,} originals; the data count reshares alone",
+        note=f"none in {count:,} originals; {needed:,.0f} needed to tell" if is_few else note,
     )
 
 
