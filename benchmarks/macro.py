@@ -3,9 +3,10 @@
 Estimates are least squares on 1960q2 to 1983q4, with the output gap as the distance of log output from a quadratic
 trend of 1959q1 to 1983q4. Forecasts are made in each quarter from 1983q4 on, with the trend of output fitted to the
 quarters up to then, and without any later figure; the figures themselves are revised ones. They are made by the
-model of the runs, `prism.economy.macro.step`. Moments are those of real runs, in memory, under many seeds.
+model of the runs, `prism.economy.macro.step`. Moments are those of the embedded adviser, engine and economy under many
+seeds, over as many quarters as the figures beside them; the first seed is compared with a real run.
 
-    python -m benchmarks.macro [--seeds 1000] [--processes 2] [--rounds 199]
+    python -m benchmarks.macro [--seeds 1000] [--rounds 199] [--rate-shocks 0 0.3 0.5 0.7 1]
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Final, NamedTuple
@@ -25,7 +24,10 @@ from numpy.typing import NDArray
 
 from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
-from prism.economy.macro import Lags, output_gap, step
+from prism.economy.action import Action
+from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine
+from prism.economy.initial import initial_lags, initial_state
+from prism.economy.macro import Lags, draw_shocks, output_gap, rate_with_shock, step
 from prism.economy.moments import COLUMNS, moments, real_columns
 from prism.economy.series import Figures, quarter_inflation, year_growth
 from prism.economy.series_file import parse_series
@@ -34,6 +36,7 @@ from prism.economy.taylor import policy_rate, taylor_rate
 from prism.quarter import Period
 
 Array = NDArray[np.float64]
+Columns = Mapping[str, Sequence[float]]
 Errors = Mapping[str, Mapping[tuple[str, int], float]]
 """`{forecaster: {(column, horizon in quarters): root mean squared error in points}}`."""
 
@@ -45,7 +48,8 @@ FIRST: Final = 5
 LAST_FITTED: Final = 99
 """The place in the series of 1983q4."""
 HORIZONS: Final = (1, 4)
-JUDGED: Final = {"1960q1-2009q3": Period.parse("1960q1-2009q3"), "1984q1-2009q3": Period.parse("1984q1-2009q3")}
+JUDGED: Final = {name: Period.parse(name) for name in ("1960q1-2009q3", "1984q1-2009q3", "1997q1-2009q3")}
+"""All figures; the calm years; and those after the samples of all published figures that the model has."""
 START: Final = "1960q1"
 """The quarter from whose figures the runs start: they are as long as the history that they are compared with."""
 INTERVAL: Final = (5.0, 95.0)
@@ -250,18 +254,37 @@ def forecast_errors(history: History, economies: Mapping[str, EconomyConfig]) ->
     return errors
 
 
-def run_moments(seed: int, rounds: int) -> dict[str, float]:
-    """Return the moments of a real run of `configs/economy.yaml` of so many quarters from 1960q1 on."""
-    config = read_config(CONFIG, {"simulation.seed": seed, "simulation.rounds": rounds})
-    initial = InitialConfig(path=str(SERIES), quarter=START)
-    config = replace(config, economy=replace(config.economy, initial=initial))
-    return moments(run(config).rounds)
+def config_of(seed: int, rounds: int, rate_shock: float) -> Config:
+    """Return `configs/economy.yaml` from 1960q1 on."""
+    overrides = {"simulation.seed": seed, "simulation.rounds": rounds, "economy.macro.rate_shock": rate_shock}
+    config = read_config(CONFIG, overrides)
+    return replace(config, economy=replace(config.economy, initial=InitialConfig(path=str(SERIES), quarter=START)))
 
 
-def simulated(seeds: int, processes: int, rounds: int) -> list[dict[str, float]]:
-    """Return the moments of a run for each seed from 1 on."""
-    with ProcessPoolExecutor(processes) as pool:
-        return list(pool.map(partial(run_moments, rounds=rounds), range(1, seeds + 1), chunksize=10))
+def simulated(config: Config, series: Sequence[Figures]) -> Columns:
+    """Return the columns of a run: the embedded components and the economy, without the rest of a run."""
+    economy, seed = config.economy, config.simulation.seed
+    state, lags = initial_state(economy.initial, series), initial_lags(economy.initial, economy.macro, series)
+    adviser, engine = EmbeddedAdviser(economy, seed), EmbeddedEngine(economy)
+    columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    for tick in range(config.simulation.rounds):
+        actions = [
+            Action(agent_name=nation, action_string=adviser.propose(nation, state).action) for nation in economy.nations
+        ]
+        for action in actions:
+            state = replace(state, interest_rate=engine.evaluate(action, state).new_interest_rate)
+        shocks = draw_shocks(economy.macro, seed, tick)
+        rate = rate_with_shock(state.interest_rate, shocks.rate, economy.taylor.rate_floor)
+        state, lags = step(replace(state, interest_rate=rate), lags, economy.macro, shocks)
+        for name, column in columns.items():
+            column.append(getattr(state, name))
+    return columns
+
+
+def largest_difference(config: Config, series: Sequence[Figures]) -> float:
+    """Return the largest difference between the columns of a real run and of `simulated`."""
+    real, ours = run(config).rounds, simulated(config, series)
+    return max(abs(one - other) for name in COLUMNS for one, other in zip(real[name], ours[name], strict=True))
 
 
 def print_estimates(found: Mapping[str, Estimate]) -> None:
@@ -288,29 +311,66 @@ def print_forecasts(errors: Errors) -> None:
     print()
 
 
-def print_moments(runs: Sequence[Mapping[str, float]], series: Sequence[Figures]) -> None:
-    """Print each moment of the data, the interval of the runs, and whether the data are inside."""
-    data = {name: moments(real_columns(series, period)) for name, period in JUDGED.items()}
-    heads = " | ".join(f"{name} | inside" for name in data)
-    print(f"| moment | runs: 5% | median | 95% | {heads} |\n|---|---|---|---|{'---|---|' * len(data)}")
-    for moment in runs[0]:
-        if moment == "deflation_trap":
-            continue
-        low, middle, high = np.nanpercentile([each[moment] for each in runs], [INTERVAL[0], 50.0, INTERVAL[1]])
-        verdicts = " | ".join(
-            f"{found[moment]:.2f} | {'yes' if low <= found[moment] <= high else '**no**'}" for found in data.values()
-        )
-        print(f"| `{moment}` | {low:.2f} | {middle:.2f} | {high:.2f} | {verdicts} |")
-    traps = sum(each["deflation_trap"] for each in runs)
+def print_moments(runs: Sequence[Columns], series: Sequence[Figures]) -> None:
+    """Print each moment of the data, the interval of the runs over as many quarters, and whether it holds the data."""
+    names = [name for name in moments(runs[0]) if name != "deflation_trap"]
+    print(f"| moment | {' | '.join(f'{period} | runs' for period in JUDGED)} |\n|---|{'---|---|' * len(JUDGED)}")
+    told = [judged(runs, series, period) for period in JUDGED.values()]
+    for name in names:
+        cells = [
+            f"{each[name].real:.2f}{'' if each[name].is_inside else ' **no**'} | "
+            f"{each[name].middle:.2f} ({each[name].low:.2f} to {each[name].high:.2f})"
+            for each in told
+        ]
+        print(f"| `{name}` | {' | '.join(cells)} |")
+    traps = sum(moments(each)["deflation_trap"] for each in runs)
     print(f"\nin a deflation trap at the end: {traps:.0f} of {len(runs)} seeds")
+
+
+class Judged(NamedTuple):
+    """A moment of the data beside the 5%, the median and the 95% of runs of the same length."""
+
+    real: float
+    low: float
+    middle: float
+    high: float
+
+    @property
+    def is_inside(self) -> bool:
+        """True if nine tenths of the runs have the data between them."""
+        return self.low <= self.real <= self.high
+
+
+def judged(runs: Sequence[Columns], series: Sequence[Figures], period: Period) -> dict[str, Judged]:
+    """Return each moment beside the data; of the runs the last quarters count, as many as the period has."""
+    columns = real_columns(series, period)
+    count, real = len(columns["inflation"]), moments(columns)
+    found = [moments({name: column[-count:] for name, column in each.items()}) for each in runs]
+    return {
+        name: Judged(value, *np.nanpercentile([each[name] for each in found], [INTERVAL[0], 50.0, INTERVAL[1]]))
+        for name, value in real.items()
+        if name != "deflation_trap"
+    }
+
+
+def print_shocks(by_shock: Mapping[float, Sequence[Columns]], series: Sequence[Figures]) -> None:
+    """Print how many moments hold the data under each policy shock, and the moments that it is about."""
+    shown = ("rate_change_autocorrelation", "interest_rate_autocorrelation", "big_move_share")
+    print(f"| `rate_shock` | {' | '.join(JUDGED)} | {' | '.join(f'`{name}`' for name in shown)} |")
+    print(f"|---|{'---|' * (len(JUDGED) + len(shown))}")
+    for shock, runs in by_shock.items():
+        told = [judged(runs, series, period) for period in JUDGED.values()]
+        counts = [f"{sum(found.is_inside for found in each.values())} of {len(each)}" for each in told]
+        middles = [f"{told[0][name].middle:.2f}" for name in shown]
+        print(f"| {shock:g} | {' | '.join([*counts, *middles])} |")
 
 
 def main() -> None:
     """Print the three tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=1000, help="runs; 0 leaves the table of moments out")
-    parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=199, help="quarters of a run")
+    parser.add_argument("--rate-shocks", type=float, nargs="+", default=[0.0, 0.3, 0.5, 0.7, 1.0])
     options = parser.parse_args()
     series = parse_series(SERIES.read_bytes(), SERIES.name).quarters
     history = History(series)
@@ -320,7 +380,14 @@ def main() -> None:
     economies = {"as in `configs/economy.yaml`": defaults.economy, "as estimated": estimated_economy(found, history)}
     print_forecasts(forecast_errors(history, economies))
     if options.seeds:
-        print_moments(simulated(options.seeds, options.processes, options.rounds), series)
+        runs = {
+            shock: [simulated(config_of(seed, options.rounds, shock), series) for seed in range(1, options.seeds + 1)]
+            for shock in options.rate_shocks
+        }
+        first = options.rate_shocks[0]
+        print_moments(runs[first], series)
+        print_shocks(runs, series)
+        print(f"\na real run differs by {largest_difference(config_of(1, options.rounds, first), series):.1e}")
 
 
 if __name__ == "__main__":

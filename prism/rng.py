@@ -80,6 +80,7 @@ class Draw(IntEnum):
     OFFERED = 33
     POST_CHOICE = 34
     UNEMPLOYMENT_SHOCK = 40
+    RATE_SHOCK = 41
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and
     # the behaviour of a server for tests.
     BACKOFF = 1001

@@ -16,7 +16,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
-from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed
+from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed, start_quarter
 from actors.results.real_figures import Real, read_real
 from prism.config import Config
 from prism.errors import InputError
@@ -75,7 +75,8 @@ def _read(files: Sequence[str], domain: str) -> Real:
 
 def _facts(configs: dict[Path, Config], real: Real) -> list[Fact]:
     if real.quarters:
-        return macro_facts([observed_economy(path) for path in configs], real.quarters, real.source)
+        start = start_quarter(next(iter(configs.values())))
+        return macro_facts([observed_economy(path) for path in configs], real.quarters, real.source, start)
     feeds = [observed_feed(path, config) for path, config in configs.items()]
     return social_facts(feeds, real.cascades, real.hours)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -23,11 +23,12 @@ from actors.pages.series import (
 )
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
+from actors.results.observed import start_quarter
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS
 from prism.answers import INDICATORS, moment_in_words
-from prism.economy.moments import COLUMNS, QUARTERS_MIN, moments, real_columns
+from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.quarter import Quarter
 
@@ -138,19 +139,9 @@ def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], sourc
     if not groups[0].first.rounds.get("interest_rate"):
         return []
     charts = [_indicators(groups, history, source)]
-    table = [_moments(group) for group in groups]
-    if all(table):
-        charts.append(_moment_chart(groups, table, history, source))
+    if all(_with_moments(group) for group in groups):
+        charts.append(_moment_chart(groups, history, source))
     return charts
-
-
-def _start(run: RunRecord) -> Quarter | None:
-    """Return the quarter in which an economy starts, if it starts in a real one."""
-    initial = run.config.economy.initial
-    try:
-        return None if initial.quarter is None else Quarter.parse(initial.quarter)
-    except ValueError:
-        return None
 
 
 def _year(quarter: Quarter) -> float:
@@ -159,7 +150,7 @@ def _year(quarter: Quarter) -> float:
 
 def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
     """Return the four indicators over time, beside history at the same time, or beside its usual range."""
-    start = _start(groups[0].first)
+    start = start_quarter(groups[0].first.config)
     real = real_columns(history) if history else {}
     years = [_year(each.quarter) for each in history[len(history) - len(next(iter(real.values()), [])) :]]
     drawn, rows = panels(390, len(_INDICATORS))
@@ -226,20 +217,25 @@ def _quarter_name(start: Quarter | None, at: int) -> str:
     return str(quarter)
 
 
-def _moments(group: RunGroup) -> list[dict[str, float]]:
-    """Return the moments of each run that has enough quarters."""
-    return [moments(run.rounds) for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
+def _with_moments(group: RunGroup) -> list[RunRecord]:
+    """Return the runs that have enough quarters for moments."""
+    return [run for run in group.runs if len(run.rounds["interest_rate"]) >= QUARTERS_MIN]
 
 
-def _moment_chart(
-    groups: Sequence[RunGroup], found: Sequence[Sequence[dict[str, float]]], history: Sequence[Figures], source: str
-) -> Chart:
-    """Return means and standard deviations beside those of history; all moments are in the table."""
-    columns = real_columns(history) if history else {}
-    real = moments(columns) if columns and len(columns["interest_rate"]) >= QUARTERS_MIN else {}
+def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source: str) -> Chart:
+    """Return means and standard deviations beside those of equally many real quarters; all moments are in the table."""
+    kept: list[list[Mapping[str, Sequence[float]]]] = [[run.rounds for run in _with_moments(group)] for group in groups]
+    real: dict[str, float] = {}
+    beside = ""
+    if len(history) >= YEAR_QUARTERS + QUARTERS_MIN:
+        start = start_quarter(groups[0].first.config)
+        windows = equal_windows([columns for each in kept for columns in each], history, start)
+        rest, real = iter(windows.runs), moments(windows.real)
+        kept = [[next(rest) for _ in each] for each in kept]
+        beside = f", and {real['interest_rate_mean']:.2f}% in {source}, {windows.period.first} to {windows.period.last}"
+    found = [[moments(columns) for columns in each] for each in kept]
     drawn = _moment_picture(found, real)
     first = _middle([one["interest_rate_mean"] for one in found[0]])
-    beside = f", and {real['interest_rate_mean']:.2f}% in {source}" if real else ""
     reading = (
         f"Means, with a standard deviation to each side. The mean interest rate is {first:.2f}%{beside}. All moments "
         "are in the table; docs/economy.md explains them."

@@ -18,6 +18,7 @@ from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.events import PostEvent
+from prism.quarter import Quarter
 from prism.scorecard import Feed, trees_of
 from prism.social.post import author_of
 
@@ -141,6 +142,15 @@ def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
         return None
     ratio = behaviour.get("engagement_per_post_seen")
     return ratio if isinstance(ratio, float) else None
+
+
+def start_quarter(config: Config) -> Quarter | None:
+    """Return the quarter from whose figures an economy starts, if it starts in a real one that is named."""
+    named = config.economy.initial.quarter
+    try:
+        return None if named is None else Quarter.parse(named)
+    except ValueError:
+        return None
 
 
 def observed_economy(path: Path) -> RoundsTable:

@@ -44,6 +44,7 @@ _MACRO: Final = (
     *("neutral_rate", "trend_growth", "gap_lags", "rate_effect", "phillips_slope"),
     *("inflation_lags", "anchoring", "anchor", "okun_lag", "okun_impact", "okun_pull"),
     *("gap_shock", "gap_shock_persistence", "inflation_shock", "inflation_shock_persistence", "unemployment_shock"),
+    "rate_shock",
 )
 # The others make the people, the chart and the advisers before tick 0, or bound what has been forgotten already.
 CHANGEABLE: Final[Mapping[str, Mapping[str, tuple[type[Section], str]]]] = {

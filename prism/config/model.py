@@ -1187,6 +1187,15 @@ class MacroConfig(Section, frozen=True, kw_only=True):
         float,
         Meta(ge=0.0, le=10.0, description="standard deviation of noise in unemployment, points (US 1960-1983: 0.24)"),
     ] = 0.0
+    rate_shock: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=10.0,
+            description="standard deviation of policy shocks: points by which a quarter's rate ends elsewhere than the "
+            "nations have set it (US 1960-1983: 1.0 by the estimated rule)",
+        ),
+    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from prism.config.model import MacroConfig
 from prism.economy.state import GlobalState
+from prism.models import RATE_PERCENT
 from prism.rng import WORLD, Draw, normal
 
 INFLATION_PERCENT: Final = (-50.0, 500.0)
@@ -34,11 +35,12 @@ VALUE_MAX: Final = 1e300
 
 
 class Shocks(NamedTuple):
-    """The new shocks of a quarter: `demand` in percent of output, `prices` and `work` in points."""
+    """The new shocks of a quarter: `demand` in percent of output, `prices`, `work` and `rate` in points."""
 
     demand: float = 0.0
     prices: float = 0.0
     work: float = 0.0
+    rate: float = 0.0
 
 
 CALM: Final = Shocks()
@@ -104,7 +106,16 @@ def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
         macro.gap_shock * normal(seed, WORLD, tick, Draw.DEMAND_SHOCK),
         macro.inflation_shock * normal(seed, WORLD, tick, Draw.PRICE_SHOCK),
         macro.unemployment_shock * normal(seed, WORLD, tick, Draw.UNEMPLOYMENT_SHOCK),
+        macro.rate_shock * normal(seed, WORLD, tick, Draw.RATE_SHOCK),
     )
+
+
+def rate_with_shock(rate: float, shock: float, floor: float) -> float:
+    """Return the rate of a quarter, in percent, where policy ends up elsewhere than it was set.
+
+    The floor stops a fall; it does not raise a rate that is below it already.
+    """
+    return min(max(rate + shock, min(rate, floor), RATE_PERCENT[0]), RATE_PERCENT[1])
 
 
 def output_gap(unemployment: float, macro: MacroConfig) -> float:

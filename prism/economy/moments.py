@@ -7,6 +7,9 @@ quarter at an annual rate, and unemployment. `real_columns` makes the same colum
 |---|---|
 | `NAME_mean`, `NAME_sd` | mean and standard deviation of a column, in its unit |
 | `NAME_autocorrelation` | correlation of a column with itself a quarter before |
+| `rate_change_autocorrelation` | of the change of the rate with the change a quarter before |
+| `gdp_growth_kurtosis` | heaviness of the tails: the fourth standardised moment less 3; 0 of a normal law |
+| `unemployment_skew` | the third standardised moment of unemployment; above 0 where it rises higher than it falls |
 | `okun_correlation` | of growth with the change of unemployment in the same quarter; -1 is an exact law |
 | `okun_slope` | points of unemployment for a percent of growth at an annual rate, by least squares |
 | `rate_inflation_correlation` | of the rate with inflation in the same quarter |
@@ -18,6 +21,9 @@ quarter at an annual rate, and unemployment. `real_columns` makes the same colum
 | `deflation_trap` | 1 if the last two years have a rate of a quarter of a point or less and falling prices; else 0 |
 
 NAME is each of `COLUMNS`. A moment that is not defined is NaN: the correlation of a column that does not vary.
+
+A moment of forty quarters is not one of two hundred: it varies more, and deviations and autocorrelations are smaller.
+So runs stand beside as many real quarters as they have (`equal_windows`).
 """
 
 from __future__ import annotations
@@ -26,10 +32,10 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from prism.economy.series import YEAR_QUARTERS, Figures, year_inflation
-from prism.quarter import Period
+from prism.quarter import Period, Quarter
 
 COLUMNS: Final = ("interest_rate", "inflation", "gdp_growth", "unemployment")
 """The columns that moments are made of, by their names in `rounds.csv`."""
@@ -63,6 +69,9 @@ def moments(series: Mapping[str, Sequence[float]]) -> dict[str, float]:
         **{f"{name}_mean": statistics.fmean(column) for name, column in columns.items()},
         **{f"{name}_sd": statistics.pstdev(column) for name, column in columns.items()},
         **{f"{name}_autocorrelation": autocorrelation(column) for name, column in columns.items()},
+        "rate_change_autocorrelation": autocorrelation(changes(rate)),
+        "gdp_growth_kurtosis": standardised_moment(growth, 4) - 3.0,
+        "unemployment_skew": standardised_moment(unemployment, 3),
         "okun_correlation": correlation(growth[1:], work),
         "okun_slope": slope(growth[1:], work),
         "rate_inflation_correlation": correlation(rate, inflation),
@@ -93,6 +102,47 @@ def real_columns(figures: Sequence[Figures], period: Period | None = None) -> di
     return columns
 
 
+class Windows(NamedTuple):
+    """Runs and real figures over equally many quarters.
+
+    Args:
+        runs: `{column: its value in each quarter}` of each run.
+        real: the same of the real figures.
+        period: the real quarters.
+    """
+
+    runs: list[dict[str, Sequence[float]]]
+    real: dict[str, list[float]]
+    period: Period
+
+
+def equal_windows(
+    runs: Sequence[Mapping[str, Sequence[float]]], figures: Sequence[Figures], start: Quarter | None = None
+) -> Windows:
+    """Return runs and real figures over equally many quarters.
+
+    Runs that start in a quarter of the figures have the quarters after it, as far as the figures go. Others, and runs
+    whose start leaves less than `QUARTERS_MIN`, have the last quarters of both.
+
+    Args:
+        runs: `{column: its value in each quarter}` of each, at least one.
+        figures: with a year before the first one that counts.
+        start: the quarter from whose figures the runs started.
+    """
+    length, known = min(len(run["interest_rate"]) for run in runs), figures[YEAR_QUARTERS:]
+    after = [each for each in known if start is not None and each.quarter > start][:length]
+    is_dated = len(after) >= min(QUARTERS_MIN, length)
+    kept = after if is_dated else known[-length:]
+    count = len(kept)
+    part = slice(count) if is_dated else slice(length - count, length)
+    period = Period(kept[0].quarter, kept[-1].quarter)
+    return Windows(
+        runs=[{name: run[name][:length][part] for name in COLUMNS} for run in runs],
+        real=real_columns(figures, period),
+        period=period,
+    )
+
+
 def is_deflation_trap(rate: Sequence[float], inflation: Sequence[float]) -> bool:
     """Return whether a series ends in a deflation trap: no rate is left to cut, and prices fall, for two years."""
     last = zip(rate[-TRAP_QUARTERS:], inflation[-TRAP_QUARTERS:], strict=True)
@@ -107,6 +157,14 @@ def changes(column: Sequence[float]) -> list[float]:
 def autocorrelation(column: Sequence[float], lag: int = 1) -> float:
     """Return the correlation of a column with itself `lag` quarters before; NaN if it does not vary."""
     return correlation(column[lag:], column[:-lag])
+
+
+def standardised_moment(column: Sequence[float], power: int) -> float:
+    """Return the mean of a power of the distances from the mean, in standard deviations; NaN if nothing varies."""
+    mean, spread = statistics.fmean(column), statistics.pstdev(column)
+    if not (_varies(column) and spread > 0.0):
+        return math.nan
+    return statistics.fmean([((each - mean) / spread) ** power for each in column])
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:

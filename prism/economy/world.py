@@ -3,7 +3,7 @@
     turn_begins   every nation, all at once: it sees the state that the last quarter left
     review        every nation that has proposed, all at once
     apply         one nation after the other, in their order: each sees the rate that the one before it left
-    and then      the other indicators respond (`prism.economy.macro`), and the turn is over
+    and then      a shock may move the rate, the other indicators respond (`prism.economy.macro`), and the turn is over
 
 All of it is one tick, so it is committed as a whole or not at all. A proposal that was not accepted, because of the
 validator or of a crash, is skipped in its turn and changes nothing.
@@ -24,7 +24,7 @@ from prism.config import Config
 from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
 from prism.domain import World
 from prism.economy.action import Action
-from prism.economy.macro import Lags, draw_shocks, step
+from prism.economy.macro import Lags, draw_shocks, rate_with_shock, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
 from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
@@ -255,9 +255,11 @@ class EconomyWorld(World):
 
     def _end_turn(self, tick: int) -> None:
         """End the turn: the other indicators respond to the rate that the nations have set."""
-        macro, now = self.config.economy.macro, self.state.global_state
-        self.path.add(now.interest_rate)
-        after, self.lags = step(now, self.lags, macro, draw_shocks(macro, self.config.simulation.seed, tick))
+        economy, now = self.config.economy, self.state.global_state
+        shocks = draw_shocks(economy.macro, self.config.simulation.seed, tick)
+        rate = rate_with_shock(now.interest_rate, shocks.rate, economy.taylor.rate_floor)
+        self.path.add(rate)
+        after, self.lags = step(replace(now, interest_rate=rate), self.lags, economy.macro, shocks)
         self.state = replace(
             self.state, turn=self.state.turn + 1, global_state=after, reasoning_chains=tuple(self._chains)
         )

@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from prism.economy.moments import moments, real_columns
-from prism.economy.series import YEAR_QUARTERS, Figures
+from prism.economy.moments import equal_windows, moments
+from prism.economy.series import Figures
+from prism.quarter import Quarter
 from prism.scorecard.facts import Agreement, Fact, agreement_of
 
 RUNS_MIN: Final = 20
@@ -18,20 +19,27 @@ LIMIT: Final = "in the interval"
 _INTERVAL: Final = (5.0, 95.0)
 
 
-def macro_facts(runs: Sequence[Mapping[str, Sequence[float]]], figures: Sequence[Figures], source: str) -> list[Fact]:
-    """Return the moments of runs beside those of real figures.
+def macro_facts(
+    runs: Sequence[Mapping[str, Sequence[float]]],
+    figures: Sequence[Figures],
+    source: str,
+    start: Quarter | None = None,
+) -> list[Fact]:
+    """Return the moments of runs beside those of equally many real quarters.
 
     Args:
         runs: `{column: its value in each quarter}` of each run.
         figures: the real quarters.
         source: the name of their file.
+        start: the quarter from whose figures the runs started; None if from none.
 
     Raises:
         ValueError: a run or the real figures have too few quarters.
     """
-    found = [moments(run) for run in runs]
-    real = moments(real_columns(figures))
-    period = f"{source}, {figures[YEAR_QUARTERS].quarter} to {figures[-1].quarter}"
+    windows = equal_windows(runs, figures, start)
+    found, real = [moments(run) for run in windows.runs], moments(windows.real)
+    quarters = len(windows.real["interest_rate"])
+    period = f"{source}, {windows.period.first} to {windows.period.last}: {quarters} quarters, as of the runs"
     return [_fact(name, value, [each[name] for each in found], period) for name, value in real.items()]
 
 
@@ -42,7 +50,8 @@ def _fact(name: str, real: float, values: Sequence[float], source: str) -> Fact:
         return Fact(
             name=name, real=None, simulated=None, limit=LIMIT, agreement=Agreement.UNKNOWN, source=source, note=note
         )
-    low, high = (float(edge) for edge in np.percentile(known, _INTERVAL))
+    # Weibull (1939): another run is between them in 90% of cases, also beside 20, where plain percentiles hold 81%.
+    low, high = (float(edge) for edge in np.percentile(known, _INTERVAL, method="weibull"))
     is_judged = len(known) >= RUNS_MIN
     return Fact(
         name=name,

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from prism.config import MacroConfig, TaylorConfig
 from prism.economy import GlobalState
-from prism.economy.macro import CALM, INFLATION_PERCENT, Lags, Shocks, draw_shocks, output_gap, step
+from prism.economy.macro import CALM, INFLATION_PERCENT, Lags, Shocks, draw_shocks, output_gap, rate_with_shock, step
 from prism.economy.taylor import policy_rate, taylor_rate
+from prism.models import RATE_PERCENT
 from tests.economy.history import us_series
 from tests.tiers import size
 
@@ -254,13 +255,28 @@ def test_each_shock_moves_its_own_indicator() -> None:
 
 
 def test_shocks_follow_from_the_seed_and_have_the_spread_asked_for() -> None:
-    macro = MacroConfig(gap_shock=0.82, inflation_shock=1.01, unemployment_shock=0.24)
+    macro = MacroConfig(gap_shock=0.82, inflation_shock=1.01, unemployment_shock=0.24, rate_shock=0.5)
     drawn = [draw_shocks(macro, 7, tick) for tick in range(4000)]
     assert drawn[:20] == [draw_shocks(macro, 7, tick) for tick in range(20)]
     assert drawn[:20] != [draw_shocks(macro, 8, tick) for tick in range(20)]
-    for column, deviation in zip(zip(*drawn, strict=True), (0.82, 1.01, 0.24), strict=True):
+    for column, deviation in zip(zip(*drawn, strict=True), (0.82, 1.01, 0.24, 0.5), strict=True):
         spread = (sum(value * value for value in column) / len(column)) ** 0.5
         assert spread == pytest.approx(deviation, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("rate", "shock", "after"),
+    [
+        (4.0, 0.5, 4.5),
+        (4.0, -0.5, 3.5),
+        (0.25, -0.5, 0.0),
+        (-0.5, -1.0, -0.5),
+        (-0.5, 1.0, 0.5),
+        (RATE_PERCENT[1], 1.0, RATE_PERCENT[1]),
+    ],
+)
+def test_a_policy_shock_moves_the_rate_and_the_floor_stops_its_fall(rate: float, shock: float, after: float) -> None:
+    assert rate_with_shock(rate, shock, floor=0.0) == pytest.approx(after)
 
 
 def test_an_economy_without_shocks_is_calm() -> None:

@@ -8,11 +8,12 @@ from prism.economy.moments import (
     COLUMNS,
     QUARTERS_MIN,
     autocorrelation,
+    equal_windows,
     is_deflation_trap,
     moments,
     real_columns,
 )
-from prism.quarter import Period
+from prism.quarter import Period, Quarter
 from tests.economy.history import us_series
 
 RATES = [4.0, 4.0, 5.0, 5.0, 3.5, 3.5, 4.25, 4.25, 5.25, 5.0, 0.25, 0.0]
@@ -50,6 +51,45 @@ def test_the_autocorrelation_is_that_of_the_definition() -> None:
     assert autocorrelation([0.0, 1.0, 0.0, 2.0]) == pytest.approx(-1.0 / math.sqrt(2.0 / 3.0 * 2.0))
 
 
+def test_tails_and_skewness_are_those_of_the_definition() -> None:
+    # Eleven quarters of 0 and one of 12: mean 1, variance 11, so powers of -1 and 11 over powers of the root of 11.
+    column = [0.0] * 11 + [12.0]
+    found = moments(columns_with(gdp_growth=column, unemployment=column))
+    assert found["gdp_growth_kurtosis"] == pytest.approx((11 * 1 + 11**4) / 12 / 11**2 - 3.0)
+    assert found["unemployment_skew"] == pytest.approx((11 * -1 + 11**3) / 12 / 11**1.5)
+
+
+def test_a_rate_that_goes_on_as_it_went_has_correlated_changes_and_one_that_turns_back_has_not() -> None:
+    steady = [4.0, *[4.0 + 0.1 * step**2 for step in range(1, 12)]]
+    turning = [4.0 + step % 2 for step in range(12)]
+    assert moments(columns_with(interest_rate=steady))["rate_change_autocorrelation"] == pytest.approx(1.0)
+    assert moments(columns_with(interest_rate=turning))["rate_change_autocorrelation"] == pytest.approx(-1.0)
+
+
+def test_runs_that_start_in_a_quarter_stand_beside_the_quarters_after_it() -> None:
+    runs = [{name: [float(quarter) for quarter in range(length)] for name in COLUMNS} for length in (40, 44)]
+    found = equal_windows(runs, us_series(), Quarter.parse("1985q1"))
+    assert str(found.period) == "1985q2-1995q1"
+    assert found.real == real_columns(us_series(), found.period)
+    assert [run["inflation"] for run in found.runs] == [[float(quarter) for quarter in range(40)]] * 2
+
+
+def test_where_the_figures_end_before_the_runs_the_first_quarters_of_the_runs_count() -> None:
+    run = {name: [float(quarter) for quarter in range(40)] for name in COLUMNS}
+    found = equal_windows([run], us_series(), Quarter.parse("2004q3"))
+    assert str(found.period) == "2004q4-2009q3"
+    assert found.runs[0]["inflation"] == [float(quarter) for quarter in range(20)]
+
+
+@pytest.mark.parametrize("start", [None, Quarter.parse("2009q3")])
+def test_runs_that_start_nowhere_stand_beside_the_last_quarters_both_of_the_same_number(start: Quarter | None) -> None:
+    short, long = ({name: [float(quarter) for quarter in range(length)] for name in COLUMNS} for length in (20, 300))
+    assert str(equal_windows([short], us_series(), start).period) == "2004q4-2009q3"
+    found = equal_windows([long], us_series(), start)
+    assert str(found.period) == "1960q1-2009q3"
+    assert found.runs[0]["inflation"] == [float(quarter) for quarter in range(101, 300)]
+
+
 def test_inflation_that_the_rate_follows_is_correlated_with_the_rate_a_year_later() -> None:
     inflation = [1.0, 5.0, 2.0, 8.0, 3.0, 3.0, 9.0, 1.0, 4.0, 6.0, 2.0, 7.0]
     rate = [0.0, 9.0, 1.0, 3.0, *inflation[:-4]]
@@ -78,7 +118,8 @@ def test_a_deflation_trap_is_two_years_at_the_end_without_a_rate_and_with_fallin
 def test_what_is_not_defined_is_nan_and_the_rest_is_a_number() -> None:
     found = moments(columns_with())
     undefined = {name for name, value in found.items() if math.isnan(value)}
-    assert undefined == {name for name in found if name.endswith("correlation")} | {"okun_slope"}
+    unvaried = {"okun_slope", "gdp_growth_kurtosis", "unemployment_skew"}
+    assert undefined == {name for name in found if name.endswith("correlation")} | unvaried
     assert (found["inflation_sd"], found["inflation_mean"], found["big_move_share"]) == (0.0, 2.0, 0.0)
 
 

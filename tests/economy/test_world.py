@@ -14,6 +14,7 @@ from prism.agents import Source, Update
 from prism.columns import Columns
 from prism.config import Config, load_config
 from prism.economy import GlobalState
+from prism.economy.macro import draw_shocks
 from prism.economy.nation import PolicyState
 from prism.economy.rate_path import RatePath
 from prism.economy.world import EconomyWorld
@@ -51,6 +52,19 @@ async def test_a_world_is_not_restored_with_other_nations() -> None:
     strange = world(with_settings("economy.nations=[Bo]"))
     with pytest.raises(ConfigError, match=r"economy.nations: expected the nations of the run so far, Ada, got Bo"):
         strange.restore(Columns(world().columns()))
+
+
+async def test_a_policy_shock_moves_the_rate_that_the_nations_have_set_and_everything_after_it() -> None:
+    shaken, calm = world(with_settings("economy.macro.rate_shock=0.5")), world()
+    shock = draw_shocks(shaken.config.economy.macro, ALONE.simulation.seed, 0).rate
+    for each in (shaken, calm):
+        await pass_quarters(each, components(), 0, 1)
+    rates = [each.state.global_state.interest_rate for each in (shaken, calm)]
+    assert rates[0] - rates[1] == pytest.approx(shock)
+    assert shaken.path.last == rates[0]
+    gaps = [each.lags.gaps[0] for each in (shaken, calm)]
+    # The rate counts with a quarter of its size in the mean of the year.
+    assert gaps[0] - gaps[1] == pytest.approx(-calm.config.economy.macro.rate_effect * shock / 4.0)
 
 
 async def test_a_restored_world_has_the_strengths_of_its_own_configuration() -> None:
