@@ -255,7 +255,7 @@ def _discord(each: Comparison, alpha: float) -> str:
 RANKS = ("wilcoxon", "mann_whitney")
 _OTHER = {
     True: "the interval is of the mean, and the test looks at ranks",
-    False: "bootstrapped intervals of few seeds are too short",
+    False: "the interval takes differences for normal",
 }
 
 

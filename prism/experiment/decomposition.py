@@ -2,7 +2,7 @@
 
 The components are those of the analysis of variance without replication, each at least 0: conditions
 `(MS_conditions - MS_rest) / seeds`, seeds `(MS_seeds - MS_rest) / conditions`, the rest `MS_rest`. A share is a
-component over their sum. Seeds are resampled for the intervals, conditions are not: they were chosen.
+component over their sum. Intervals are over seeds; conditions were chosen.
 
 Source: Searle, Casella and McCulloch (1992), chapter 4.
 """
@@ -14,11 +14,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prism.experiment.intervals import Array, bca_of_several, spread
+from prism.experiment.intervals import Array, spread, t_intervals
 
-RESAMPLES = 1999
 SEEDS_LEAST = 5
-"""The fewest seeds with intervals: resamples of three or four are too much alike."""
+"""The fewest seeds with intervals: what is left of three or four says too little of a variance."""
 NAMES = ("conditions", "seeds", "rest", "within_runs")
 
 
@@ -49,16 +48,15 @@ def decomposed(table: Array, within: Array | None = None) -> list[Share]:
     parts = [table] if within is None else [table, within]
     stacked = np.stack(parts)
 
-    def shares_of(places: Any, axis: int = -1) -> Any:
-        chosen = np.moveaxis(np.asarray(places), axis, -1).astype(np.intp)
-        return _shares(stacked[..., chosen])
+    def shares_of(places: Array) -> Any:
+        return _shares(stacked[..., places.astype(np.intp)])
 
     seeds = table.shape[1]
     places = np.arange(seeds, dtype=np.float64)
     shares = shares_of(places)
     lows = highs = np.full(len(shares), np.nan)
     if seeds >= SEEDS_LEAST:
-        lows, highs = bca_of_several((places,), shares_of, resamples=RESAMPLES, values=2 * stacked.size)
+        lows, highs = t_intervals((places,), shares_of)
     return [
         Share(
             source=name,

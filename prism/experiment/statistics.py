@@ -2,7 +2,7 @@
 
 | name | is | effect size | source |
 |---|---|---|---|
-| interval | bias-corrected and accelerated bootstrap of the mean over seeds | | Efron (1987) |
+| interval | Student's t with the error of the jackknife; of two conditions without pairs Welch's | | Tukey (1958) |
 | wilcoxon | signed ranks of differences that are not 0 | rank-biserial (Kerby 2014) | Wilcoxon (1945) |
 | permutation | signs of the differences: all up to 15 pairs, else 9,999 at random | d_z | Fisher (1935), Cohen (1988) |
 | t | paired t test | d_z | Student (1908) |
@@ -35,9 +35,9 @@ from prism.experiment.intervals import (
     Array,
     Interval,
     batch_of,
-    bca,
     described,
     spread,
+    t_interval,
     without_rounding,
 )
 
@@ -49,7 +49,6 @@ EXACT_U_MAX = 8
 """The most seeds of the smaller of two conditions without ties whose arrangements are counted."""
 ARRANGEMENTS_MAX = 20_000
 """The most arrangements of two conditions with ties that are all tried: those of 8 and 8 seeds are 12,870."""
-EFFECT_RESAMPLES = 1999
 
 PFrom = Literal["exact", "normal curve", "random signs", "Student's t", "chi-squared curve", "nothing"]
 """The origin of a p value: all arrangements counted, or a curve, or `nothing` where there was nothing to test."""
@@ -183,7 +182,7 @@ def compared(hypothesis: Hypothesis, first: Sequence[float], second: Sequence[fl
     if differences.any() if hypothesis.test == "wilcoxon" else spread(differences):
         size = float(statistic(tested))
         if len(tested) >= INTERVAL_LEAST:
-            low, high = bca((tested,), statistic, resamples=EFFECT_RESAMPLES)
+            low, high = t_interval((tested,), statistic, is_bounded=hypothesis.test == "wilcoxon")
     found = _paired_test(hypothesis, tested)
     untested = bool(found.basis.untested)
     return Comparison(
@@ -399,8 +398,8 @@ def _unpaired(hypothesis: Hypothesis, first: Array, second: Array) -> Comparison
     size = float(_cliff(*ranked)) if varies else None
     low = high = effect_low = effect_high = None
     if varies and min(len(first), len(second)) >= INTERVAL_LEAST:
-        low, high = bca((first, second), _mean_difference)
-        effect_low, effect_high = bca(ranked, _cliff, resamples=EFFECT_RESAMPLES)
+        low, high = t_interval((first, second), _mean_difference)
+        effect_low, effect_high = t_interval(ranked, _cliff, is_bounded=True)
     pooled = math.sqrt((spread(first) ** 2 + spread(second) ** 2) / 2)
     mean, count = float(first.mean() - second.mean()), min(len(first), len(second))
     return Comparison(
@@ -446,34 +445,30 @@ def _varies(arrays: Sequence[Array], *, is_blocked: bool) -> bool:
     return bool(np.ptp(np.concatenate(arrays)) > 0.0)
 
 
-def _mean_difference(first: Any, second: Any, axis: int = -1) -> Any:
-    return np.mean(first, axis=axis) - np.mean(second, axis=axis)
+def _mean_difference(first: Array, second: Array) -> float:
+    return float(first.mean() - second.mean())
 
 
-def _d_z(differences: Any, axis: int = -1) -> Any:
-    return np.mean(differences, axis=axis) / np.std(differences, axis=axis, ddof=1)
+def _d_z(differences: Array) -> float:
+    return float(differences.mean() / differences.std(ddof=1))
 
 
-def _rank_biserial(differences: Any, axis: int = -1) -> Any:
+def _rank_biserial(differences: Array) -> float:
     """Return the ranks of positive differences minus those of negative ones, over all; 0 has no rank."""
     from scipy.stats import rankdata  # noqa: PLC0415
 
-    values = np.moveaxis(differences, axis, -1)
-    zeros = np.sum(values == 0.0, axis=-1, keepdims=True)
-    ranks = np.where(values == 0.0, 0.0, rankdata(np.abs(values), axis=-1) - zeros)
-    return np.sum(np.sign(values) * ranks, axis=-1) / np.sum(ranks, axis=-1)
+    kept = differences[differences != 0.0]
+    ranks = rankdata(np.abs(kept))
+    return float(np.sum(np.sign(kept) * ranks) / np.sum(ranks))
 
 
-def _cliff(first: Any, second: Any, axis: int = -1) -> Any:
+def _cliff(first: Array, second: Array) -> float:
     """Return how much more often a value of the first is above one of the second than below it, from -1 to 1.
 
     It follows from the ranks, which take less time and memory than all pairs of thousands of seeds.
     """
     from scipy.stats import rankdata  # noqa: PLC0415
 
-    one, other = np.moveaxis(first, axis, -1), np.moveaxis(second, axis, -1)
-    shape = np.broadcast_shapes(one.shape[:-1], other.shape[:-1])  # the jackknife leaves values out of one alone
-    both = [np.broadcast_to(each, (*shape, each.shape[-1])) for each in (one, other)]
-    count, others = one.shape[-1], other.shape[-1]
-    ranks = rankdata(np.concatenate(both, axis=-1), axis=-1)[..., :count].sum(axis=-1)
-    return 2 * (ranks - count * (count + 1) / 2) / (count * others) - 1
+    count = len(first)
+    ranks = rankdata(np.concatenate([first, second]))[:count].sum()
+    return float(2 * (ranks - count * (count + 1) / 2) / (count * len(second)) - 1)

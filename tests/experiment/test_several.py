@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from prism.experiment import Hypothesis, compared, compared_groups, effect_found, smallest_p
 from prism.experiment import intervals as intervals_module
 from prism.experiment import statistics as statistics_module
-from prism.experiment.intervals import bca
+from prism.experiment.intervals import t_interval, t_intervals
 
 PLANTS = {
     "ctrl": [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
@@ -29,8 +30,6 @@ BASES = """
 6.30 6.30 6.25
 """
 """Seconds to second base, by three ways of running: Hollander and Wolfe (1973), page 140."""
-SPATIAL = [48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41]
-"""A test of spatial perception: Efron and Tibshirani (1993), table 14.1, A."""
 
 
 def unpaired(**others: Any) -> Hypothesis:
@@ -98,14 +97,38 @@ def test_unequal_numbers_of_seeds_are_compared() -> None:
     assert (apart.effect_value, apart.effect_low) == (-1.0, None), "complete separation has no interval"
 
 
-def test_the_interval_of_a_variance_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Efron and Tibshirani (1993), table 14.2: the 90% BCa interval of the variance, by 2,000 resamples."""
-    monkeypatch.setattr(intervals_module, "CONFIDENCE", 0.9)
-    values = np.array(SPATIAL, dtype=np.float64)
-    assert values.var() == pytest.approx(171.5, abs=0.05)
-    low, high = bca((values,), np.var)
-    assert low == pytest.approx(115.8, abs=2.0)
-    assert high == pytest.approx(259.6, abs=6.0)
+def test_the_interval_of_two_means_is_that_of_welch() -> None:
+    one, other = np.array([4.0, 7.0, 5.5, 9.0]), np.array([1.0, 2.5, 2.0, 8.0, 3.0, 0.5])
+    found: Any = stats.ttest_ind(one, other, equal_var=False)
+    expected = found.confidence_interval(0.95)
+    told = t_interval((one, other), lambda a, b: a.mean() - b.mean())
+    assert told == pytest.approx((expected.low, expected.high))
+
+
+def test_an_interval_between_minus_1_and_1_stays_between_them() -> None:
+    strong = compared(Hypothesis(measure="m", contrast=("a", "b")), [5.0, 6, 7, 8, 9, 0.5, 0.75], [1.0] * 7)
+    assert strong.effect_value is not None
+    assert strong.effect_low is not None
+    assert strong.effect_high is not None
+    assert -1.0 < strong.effect_low < strong.effect_value < strong.effect_high < 1.0
+
+
+def test_many_values_are_left_out_in_groups_with_about_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(2).normal(3.0, 1.0, size=400)
+    monkeypatch.setattr(intervals_module, "GROUPS_MAX", 400)
+    alone = t_interval((values,), np.mean)
+    monkeypatch.setattr(intervals_module, "GROUPS_MAX", 40)
+    grouped = t_interval((values,), np.mean)
+    assert alone == pytest.approx((values.mean() - 1.966 / 20 * values.std(ddof=1), alone[1]), abs=1e-3)
+    assert grouped == pytest.approx(alone, abs=0.05)
+    assert grouped != alone
+
+
+def test_several_numbers_have_their_intervals_together() -> None:
+    values = np.array([1.0, 4.0, 2.0, 8.0])
+    lows, highs = t_intervals((values,), lambda each: (each.mean(), 2.0))
+    assert (lows[0], highs[0]) == pytest.approx(t_interval((values,), np.mean))
+    assert np.isnan([lows[1], highs[1]]).all(), "what does not move has no interval"
 
 
 @pytest.mark.parametrize(
@@ -143,10 +166,10 @@ def test_the_smallest_p_value_is_that_of_conditions_that_do_not_overlap(
     assert smallest_p(one_sided, 4) == pytest.approx(1 / 70)
 
 
-def test_cliffs_delta_is_that_of_all_pairs_with_ties_and_in_rows() -> None:
+def test_cliffs_delta_is_that_of_all_pairs_with_ties() -> None:
     rng = np.random.default_rng(3)
-    first, second = rng.integers(5, size=(4, 7)).astype(float), rng.integers(5, size=9).astype(float)
-    by_pairs = [np.mean([np.sign(one - other) for one in row for other in second]) for row in first]
+    first, second = rng.integers(5, size=7).astype(float), rng.integers(5, size=9).astype(float)
+    by_pairs = np.mean([np.sign(one - other) for one in first for other in second])
     assert statistics_module._cliff(first, second) == pytest.approx(by_pairs)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from prism.experiment import Basis, Comparison, Hypothesis, compared, corrected, described, holm, p_value, smallest_p
 
@@ -111,13 +112,11 @@ def test_differences_that_rounding_alone_makes_are_none() -> None:
     assert compared(hypothesis(), [1e-9, 3e-9, 2e-9], [0.0] * 3).effect_value == pytest.approx(2.0), "small is not none"
 
 
-def test_many_seeds_are_resampled_in_parts_that_give_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = [float(each) for each in DARWIN]
-    whole = described(values)
-    monkeypatch.setattr("prism.experiment.intervals.BATCH_VALUES", 15_000)
-    parts = described(values)
-    assert parts.low == pytest.approx(whole.low, rel=0.05)
-    assert parts.high == pytest.approx(whole.high, rel=0.05)
+def test_the_interval_of_a_mean_is_that_of_student() -> None:
+    values = np.array(DARWIN, dtype=np.float64)
+    expected: Any = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    found = described(list(values))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_hypothesis_that_could_not_be_compared_still_counts_among_the_tests() -> None:

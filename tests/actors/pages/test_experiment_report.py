@@ -94,9 +94,9 @@ def outcome_with(path: Path, *comparisons: Mapping[str, Any]) -> str:
             "for this hypothesis alone; over all 3 that are corrected together, it is not supported.",
         ),
         (
-            {"alternative": "two-sided", "test": "t"},
+            {"alternative": "two-sided", "test": "permutation"},
             {"p": 0.067, "p_holm": 0.067},
-            "does not find it even alone, and the test decides: bootstrapped intervals of few seeds are too short.",
+            "does not find it even alone, and the test decides: the interval takes differences for normal.",
         ),
         (
             {"alternative": "two-sided"},
