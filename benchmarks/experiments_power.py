@@ -1,12 +1,12 @@
-"""The statistics of experiments on worlds whose truth is known: false alarms, power, coverage of intervals.
+"""The tests of experiments on worlds whose truth is known: false alarms and power, and what repeated looks do.
 
 Values are drawn for each condition and seed instead of run, and go through the real `outcome_of`, and through the real
 rule of sequential seeds. A seed has a part that all its conditions share, as matched pairs have. Printed are shares of
-simulated experiments, with the standard error of the simulation.
+simulated experiments, with the standard error of the simulation. Intervals: `benchmarks.coverage`.
 
     nice python -m benchmarks.experiments_power [--experiments 2000] [--seeds 20] [--only alarms power]
 
-2,000 experiments take about half an hour on one core.
+2,000 experiments take about ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ from prism.experiment import (
     Comparison,
     SeveralCompared,
     Stopped,
-    decomposition,
-    described,
     effect_found,
-    intervals,
     statistics,
 )
 
@@ -124,35 +121,14 @@ def count_tests(counts: Counts, outcome: Outcome, alpha: float = 0.05) -> None:
 
 
 def alarms(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
-    """Yield false alarms and the coverage of intervals where no condition differs from another."""
-    plan, effects = planned(directory, seeds), {"t": "d", "wilcoxon": "rank-biserial", "mann_whitney": "Cliff's delta"}
+    """Yield false alarms where no condition differs from another."""
+    plan = planned(directory, seeds)
     for name, shared, skewed in (("normal", SHARED, False), ("skewed", SHARED, True), ("normal, no pairs", 0.0, False)):
         counts, rng, draw = Counts(), np.random.default_rng(11), drawn([0.0] * 3, shared, skewed=skewed)
         for _ in range(experiments):
             outcome = outcome_of(plan, values_of(plan, draw(rng, seeds)), [])
             count_tests(counts, outcome)
-            first = outcome.conditions[0].over_seeds
-            counts.add("95% interval of a mean holds it", hit=covers(first.low, first.high, 0.0))
-            for each in outcome.comparisons:
-                if each.hypothesis.test in effects:
-                    said, ends = f"95% interval of {effects[each.hypothesis.test]}", (each.effect_low, each.effect_high)
-                    counts.add(f"{said} holds 0", hit=covers(*ends, 0.0))
-                if each.hypothesis.test == "t":
-                    ends = each.difference.low, each.difference.high
-                    counts.add("95% interval of a paired difference holds it", hit=covers(*ends, 0.0))
-        yield f"No difference, {name}, {seeds} seeds: false alarms and coverage"
-        yield from counts.lines()
-
-
-def coverage(experiments: int) -> Iterator[str]:
-    """Yield how often the interval of a mean holds it, by the number of seeds."""
-    for is_skewed in (False, True):
-        rng, counts = np.random.default_rng(15), Counts()
-        for seeds in (5, 10, 20, 50):
-            for _ in range(experiments):
-                found = described(list(rng.exponential(size=seeds) - 1 if is_skewed else rng.normal(size=seeds)))
-                counts.add(f"{seeds} seeds", hit=covers(found.low, found.high, 0.0))
-        yield f"95% interval of a mean, {'skewed' if is_skewed else 'normal'}"
+        yield f"No difference, {name}, {seeds} seeds: false alarms"
         yield from counts.lines()
 
 
@@ -177,26 +153,6 @@ def power(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
             p = (outcome.comparisons or outcome.several)[0].p
             counts.add(f"{test} finds {size:.2f}", hit=p <= plan.experiment.alpha)
     yield from counts.lines()
-
-
-def shares(directory: Path, experiments: int, seeds: int) -> Iterator[str]:
-    """Yield the coverage of the intervals of shares of variance, and their means."""
-    for count in (seeds, 3 * seeds):
-        plan, rng, counts = planned(directory, count, ["t"]), np.random.default_rng(13), Counts()
-        shifts = [1.0, 0.0, -1.0]
-        parts = {"conditions": 1.0, "seeds": SHARED**2, "rest": 1.0}
-        truth = {name: part / sum(parts.values()) for name, part in parts.items()}
-        sums = Counter[str]()
-        for _ in range(experiments):
-            outcome = outcome_of(plan, values_of(plan, drawn(shifts)(rng, count)), [])
-            for share in outcome.variance[0].shares:
-                sums[share.source] += share.share  # type: ignore[assignment]
-                counts.add(f"of {share.source}", hit=covers(share.low, share.high, truth[share.source]))
-        yield f"Shares of variance, {count} seeds: 95% intervals hold them"
-        yield from counts.lines()
-        yield "  means of the estimates: " + ", ".join(
-            f"{name} {sums[name] / experiments:.3f} (truth {truth[name]:.3f})" for name in truth
-        )
 
 
 def sequential(directory: Path, experiments: int) -> Iterator[str]:
@@ -243,20 +199,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiments", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--resamples", type=int, default=499, help="of each interval; experiments take 9,999")
-    parser.add_argument("--only", nargs="*", default=["alarms", "coverage", "power", "shares", "sequential"])
+    parser.add_argument("--signs", type=int, default=499, help="random signs of a permutation; experiments take 9,999")
+    parser.add_argument("--only", nargs="*", default=["alarms", "power", "sequential"])
     given = parser.parse_args()
-    for module, name in ((intervals, ""), (statistics, ""), (statistics, "EFFECT_"), (decomposition, "")):
-        setattr(module, f"{name}RESAMPLES", given.resamples)
+    statistics.RESAMPLES = given.signs  # type: ignore[attr-defined]
     importlib.import_module("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage in each correction, which takes longer than the rest
     with TemporaryDirectory() as name:
         directory = Path(name)
         parts = {
             "alarms": lambda: alarms(directory, given.experiments, given.seeds),
-            "coverage": lambda: coverage(given.experiments),
             "power": lambda: power(directory, given.experiments, given.seeds),
-            "shares": lambda: shares(directory, max(1, given.experiments // 4), given.seeds),
             "sequential": lambda: sequential(directory, max(1, given.experiments // 2)),
         }
         for part in given.only:

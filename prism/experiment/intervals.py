@@ -96,9 +96,11 @@ def t_intervals(
     """Return the ends of the intervals of numbers that one statistic gives together; nan where there is none."""
     from scipy.stats import t  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
+    most = 1.0 - 1.0 / sum(map(len, samples)) ** 2  # near the bound, but not at it, where the scale has no end
+
     def scaled(*parts: Array) -> Any:
         found = np.asarray(statistic(*parts), dtype=np.float64)
-        return np.arctanh(found) if is_bounded else found
+        return np.arctanh(np.clip(found, -most, most)) if is_bounded else found
 
     with np.errstate(all="ignore"):  # where the number is at its bound, or nothing varies, there is no interval
         found, variance, weight = scaled(*samples), 0.0, 0.0

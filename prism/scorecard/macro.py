@@ -50,8 +50,7 @@ def _fact(name: str, real: float, values: Sequence[float], source: str) -> Fact:
         return Fact(
             name=name, real=None, simulated=None, limit=LIMIT, agreement=Agreement.UNKNOWN, source=source, note=note
         )
-    # Weibull (1939): another run is between them in 90% of cases, also beside 20, where plain percentiles hold 81%.
-    low, high = (float(edge) for edge in np.percentile(known, _INTERVAL, method="weibull"))
+    low, high = interval_of_runs(known)
     is_judged = len(known) >= RUNS_MIN
     return Fact(
         name=name,
@@ -64,3 +63,12 @@ def _fact(name: str, real: float, values: Sequence[float], source: str) -> Fact:
         source=source,
         note=f"median of {len(known)} runs" if is_judged else f"{len(known)} runs; {RUNS_MIN} needed for an interval",
     )
+
+
+def interval_of_runs(values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends between which another run is in 90% of cases, beside 19 runs or more.
+
+    Source: Weibull (1939). Plain percentiles of 20 runs hold another one in 81%.
+    """
+    low, high = np.percentile(values, _INTERVAL, method="weibull")
+    return float(low), float(high)

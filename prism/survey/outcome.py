@@ -146,7 +146,7 @@ def _change(item: Item, moments: tuple[str, str], before: Mapping[int, Any], aft
     if item.scale is not None:
         test, found = "wilcoxon", _by_ranks(was, now)
     else:
-        test, found = "mcnemar", _by_mcnemar(up, down, len(people))
+        test, found = "mcnemar", mcnemar(up, down, len(people))
     numbers = {"people": len(people), "up": up, "down": down, **found}
     return Change(
         first=moments[0], second=moments[1], test=test, sentence=_sentence(item, moments, was, now, numbers), **numbers
@@ -165,7 +165,7 @@ def _by_ranks(was: Sequence[float], now: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _by_mcnemar(up: int, down: int, people: int) -> dict[str, Any]:
+def mcnemar(up: int, down: int, people: int) -> dict[str, Any]:
     """Return the exact test of McNemar (1947), with the interval of a difference of paired shares by Wald.
 
     Source: the exact p value is that of a sign test of those who moved; the interval is of Agresti, "Categorical data
