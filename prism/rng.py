@@ -79,6 +79,8 @@ class Draw(IntEnum):
     CHANGE_NORMAL = 32
     OFFERED = 33
     POST_CHOICE = 34
+    RESPONSE = 35
+    SPEED = 36
     UNEMPLOYMENT_SHOCK = 40
     RATE_SHOCK = 41
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and

@@ -178,7 +178,7 @@ def test_a_run_has_one_digest_compiled_anew_kept_by_two_at_once_and_plain(tmp_pa
 IN_ONE_PROCESS = """
 import json, os
 from tests.actors.runtime.test_compiled import outcome, random_settings
-SEEDS = [8]
+SEEDS = [8, 10]
 def digests():
     return [outcome(random_settings(seed), seed, "compiled")[0] for seed in SEEDS]
 os.environ["PRISM_JIT"] = "0"

@@ -150,6 +150,27 @@ class DwellConfig(Section, frozen=True, kw_only=True):
     ] = 1.0
 
 
+class ResponseConfig(Section, frozen=True, kw_only=True):
+    """The time until a post reaches a person, log-normal, with a speed of each original: docs/feeds.md. UNCALIBRATED.
+
+    Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013), for the law.
+    """
+
+    median_s: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1e9,
+            description="median simulated seconds from a post until a person's feeds may have it; 0: at once",
+        ),
+    ] = 0.0
+    sigma: Annotated[float, Meta(ge=0.0, le=10.0, description="spread of its log over people, for one original")] = 1.0
+    speed_sigma: Annotated[
+        float,
+        Meta(ge=0.0, le=10.0, description="spread of its log over originals: some are fast for everybody, some slow"),
+    ] = 1.0
+
+
 TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
 
 
@@ -490,6 +511,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     intentions: IntentionsConfig = IntentionsConfig()
     activity: ActivityConfig = ActivityConfig()
     dwell: DwellConfig = DwellConfig()
+    response: ResponseConfig = ResponseConfig()
     graph: GraphConfig = GraphConfig()
 
     def __post_init__(self) -> None:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 
-from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered
+from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import called, kernel
 from prism.rng import Draw
 from prism.social.post import NUMBER_BITS
@@ -55,6 +57,7 @@ from prism.social.tables import (
 )
 
 _POOL, _PART, _ORDER = int(Draw.FEED_POOL), int(Draw.FEED_PART), int(Draw.FEED_ORDER)
+_RESPONSE, _SPEED = int(Draw.RESPONSE), int(Draw.SPEED)
 _SLOT: Final = SEEN_SLOTS - 1
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -103,6 +106,23 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
         if t.engaged[person, (end - 1 - back) % width] == cascade:
             return False
     return follows(t.ties, person, author)
+
+
+@kernel
+def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
+    """Return whether the post in a row has reached a person: a log-normal time after it was made.
+
+    All people's times for the posts of a cascade have a factor in common, the speed of its original.
+    Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013).
+    """
+    settings, row = t.settings, t.posts[post]
+    if not settings.response:
+        return True
+    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[ORIGIN])
+    of_person = unit(t.key, person, row[AUTHOR], _RESPONSE, row[ORIGIN])
+    log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))
+    log += settings.response_sigma * normal_quantile(max(of_person, LEAST_DRAW))
+    return tick - row[CREATED] >= settings.response * math.exp(log)
 
 
 @kernel
@@ -157,8 +177,8 @@ def is_muted(t: Any, person: Any, post: Any) -> Any:
 def add_own(t: Any, person: Any, tick: Any) -> Any:
     """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
 
-    Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, and those of
-    cascades that the reader has seen, unless they are shown again.
+    Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, those that
+    have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
     """
     posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
     first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
@@ -169,6 +189,8 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
             continue
         author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
         if author == person or (mutes and is_muted(t, person, number - base)):
+            continue
+        if not has_reached(t, person, number - base, tick):
             continue
         if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
             continue
@@ -280,10 +302,11 @@ def keep_within_caps(t: Any, count: Any) -> Any:
 
 
 @kernel
-def is_eligible(t: Any, person: Any, own: Any, at: Any) -> Any:
+def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
     """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
-    cascade, author = t.room.cascades[at], t.posts[t.room.numbers[at] - t.counts.posts[BASE], AUTHOR]
-    if author == person or has_seen(t, person, cascade):
+    post = t.room.numbers[at] - t.counts.posts[BASE]
+    cascade, author = t.room.cascades[at], t.posts[post, AUTHOR]
+    if author == person or has_seen(t, person, cascade) or not has_reached(t, person, post, tick):
         return False
     if has_muted(t.ties, person, author):
         return False
@@ -308,7 +331,7 @@ def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     found, end = own, own + count
     while found < end and found - own < most:
         best = best_of(t, found, end)
-        if is_eligible(t, person, own, best) and is_within_caps(t, best, own, found):
+        if is_eligible(t, person, own, best, tick) and is_within_caps(t, best, own, found):
             exchange(t, found, best)
             found += 1
         else:

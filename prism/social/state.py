@@ -424,7 +424,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
     people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 22, *[0.0] * 7),
+        settings=Settings(*[0] * 22, *[0.0] * 10),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,

@@ -170,6 +170,8 @@ class Settings(NamedTuple):
         part_size: the originals of a part, on average.
         patience: ticks after which somebody without a row gets a timeout.
         share: the configured posts of a feed from out of network, which need not be whole.
+        response: the median ticks until a post reaches a person, 0 for at once; response_sigma, speed_sigma: the
+            spreads of its log over people and over originals.
         freshness: ticks that weigh as much as a factor of ten in engagements, in a hot feed.
         quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
@@ -203,6 +205,9 @@ class Settings(NamedTuple):
     appeal_power: float
     attention: float
     quality_sigma: float
+    response: float
+    response_sigma: float
+    speed_sigma: float
 
 
 class Lists(NamedTuple):

@@ -235,6 +235,7 @@ class SocialWorld(World):
         """Put the chart and the settings, as they are now, into the tables."""
         state, config = self.network.state, self.config
         t, dwell, tick_s = state.t, config.population.dwell, config.simulation.tick_seconds
+        response = config.population.response
         for code, each in enumerate(self.states_known):
             role = self.behaviour.roles.get(each)
             t.roles[code] = NO_ROLE if role is None else _ROLES[Role(role)]
@@ -250,6 +251,9 @@ class SocialWorld(World):
                 patience=config.statechart.default_timeout_ticks,
                 window=min(max(wanted, 1), self.ticks_per_round - 1),  # the last tick is none of arrivals
                 may_post=int(self._may_post),
+                response=response.median_s / tick_s,
+                response_sigma=response.sigma,
+                speed_sigma=response.speed_sigma,
             ),
             activity=self.traits.activity,
             rates=np.array([rates]) if isinstance(rates, float) else rates,

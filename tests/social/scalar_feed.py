@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from statistics import NormalDist
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -35,12 +36,12 @@ def built_feed(network: Network, agent: int, tick: int) -> BuiltFeed:
     outside = round(feed.size * feed.out_of_network)
     pool = pool_of(network, agent, tick) if outside else ()
     strangers = (
-        each for each in _candidates(network, agent, pool, seen) if not follows(network, agent, each.post.author)
+        each for each in _candidates(network, agent, pool, seen, tick) if not follows(network, agent, each.post.author)
     )
     return build_feed(
         feed.algorithm,
         reader_of(network, agent, tick),
-        _candidates(network, agent, network.timelines.of(agent), seen),
+        _candidates(network, agent, network.timelines.of(agent), seen, tick),
         strangers,
         (feed.size - outside, outside),
         borrow=feed.fill == "borrow",
@@ -84,7 +85,23 @@ def roots_in(network: Network, ring: str, person: int) -> list[int]:
     return roots
 
 
-def _candidates(network: Network, agent: int, numbers: Sequence[int], seen: Sequence[int]) -> list[Candidate]:
+def has_come(network: Network, agent: int, post: Post, tick: int) -> bool:
+    """Return whether a log-normal time, with a factor of the original, has passed since a post was made."""
+    settings, normal = network.state.t.settings, NormalDist()
+    if not settings.response:
+        return True
+    shares = (
+        uniform(network.seed, author_of(post.root), 0, Draw.SPEED, post.origin),
+        uniform(network.seed, agent, post.author, Draw.RESPONSE, post.origin),
+    )
+    of_original, of_person = (normal.inv_cdf(share) for share in shares)
+    ticks = settings.response * math.exp(settings.speed_sigma * of_original + settings.response_sigma * of_person)
+    return tick - post.created >= ticks
+
+
+def _candidates(
+    network: Network, agent: int, numbers: Sequence[int], seen: Sequence[int], tick: int
+) -> list[Candidate]:
     """Return the posts that are remembered, not by the agent and of no cascade that it has seen.
 
     With repeated exposure, a copy by another followed person of a cascade without the agent's engagement is one too.
@@ -92,7 +109,7 @@ def _candidates(network: Network, agent: int, numbers: Sequence[int], seen: Sequ
     again, found = network.feed.exposure != "once", []
     for each in numbers:
         post = network.living.get(each)
-        if post is None or post.author == agent:
+        if post is None or post.author == agent or not has_come(network, agent, post, tick):
             continue
         is_again = again and follows(network, agent, post.author) and is_new(network, agent, post)
         if post.root not in seen or is_again:

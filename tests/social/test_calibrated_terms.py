@@ -1,7 +1,8 @@
-"""The terms that are off by default: quality, posting by followers, exposure, credit of reshares and dwell times."""
+"""The terms that are off by default: response, quality, posting by followers, exposure, credit, dwell times."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import Counter
 from random import Random
@@ -16,25 +17,27 @@ from msgspec.structs import replace
 
 from prism.columns import Columns
 from prism.config import ChoiceConfig, Config, FeedConfig, RelevanceConfig
-from prism.config.model import DwellConfig
+from prism.config.model import DwellConfig, ResponseConfig
 from prism.kernel_delays import LOG_NORMAL, delay_ticks
 from prism.kernel_rng import keys_of
 from prism.rng import Draw, normal, uniform
 from prism.social import turn_kernel
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
+from prism.social.feed_kernel import has_reached
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
 from prism.social.population import Population, build_population
 from prism.social.post import Post, PostKind, PostView, author_of
 from prism.social.posting import posting_rates
 from prism.social.quality import drawn_quality
-from prism.social.tables import DUE, NEVER, NEXT, WANTS_TO_POST
+from prism.social.tables import CREATED, DUE, NEVER, NEXT, WANTS_TO_POST
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
+from tests.social import driver
 from tests.social.cascade_edges import edges
-from tests.social.driver import SMALL, Run
+from tests.social.driver import SMALL, Run, whole
 from tests.social.in_view import view_of
 from tests.social.people import person, persona, view
 from tests.social.scalar_feed import feed_for, roots_in
@@ -67,6 +70,73 @@ def seen(net: Network, agent: int, post: int, tick: int = 9) -> PostView:
 def reshared(net: Network, agent: int, post: int, tick: int) -> Post:
     net.reshare(agent, post, tick)
     return [*net.posts.values()][-1]
+
+
+# The time until a post reaches a person
+
+
+def reached_after(net: Network, person: int, post: int) -> int:
+    """Return the ticks after which a post, by its row, has reached a person: a bisection, for it stays reached."""
+    low, high, made = -1, 10**7, int(net.state.t.posts[post, CREATED])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if has_reached(net.state.t, person, post, made + middle) else (middle, high)
+    return high
+
+
+def responding(net: Network, median: float, sigma: float = 0.0, speed_sigma: float = 0.0) -> Network:
+    """Return a network whose posts reach people after log-normal times."""
+    settings = net.state.t.settings._replace(response=median, response_sigma=sigma, speed_sigma=speed_sigma)
+    net.state.t = net.state.t._replace(settings=settings)
+    return net
+
+
+def test_times_until_posts_reach_people_are_log_normal_and_each_original_has_a_speed() -> None:
+    net = responding(network(), 5000.0, 0.6, 1.1)
+    for tick in range(300):
+        net.publish(ADA, tick)
+    logs = np.array([[math.log(reached_after(net, person, post)) for person in range(40)] for post in range(300)])
+    speeds = logs.mean(axis=1)
+    within = (logs - speeds[:, None]).ravel() * math.sqrt(40 / 39)
+    assert speeds.mean() == pytest.approx(math.log(5000), abs=4 * 1.1 / math.sqrt(300))
+    assert speeds.std() == pytest.approx(math.hypot(1.1, 0.6 / math.sqrt(40)), rel=0.13)
+    assert within.std() == pytest.approx(0.6, rel=0.03)
+    assert NormalDist().cdf(1.0) == pytest.approx((within < 0.6).mean(), abs=0.02)  # the shape, not the spread alone
+
+
+def test_a_copy_reaches_people_at_the_speed_of_its_original() -> None:
+    net = responding(network(), 5000.0, speed_sigma=1.5)
+    roots = [net.publish(ADA, 0).id for _ in range(4)]
+    for root in roots:
+        reshared(net, BO, root, 50)
+    ticks = [reached_after(net, DI, post) for post in range(8)]
+    assert ticks[:4] == ticks[4:]
+    assert len({*ticks}) == 4
+
+
+def test_feeds_have_a_post_from_the_tick_on_at_which_it_has_reached_the_person() -> None:
+    def built(tick: int, **feed: Any) -> list[int]:
+        net = responding(network(**feed), 200.0, 0.5, 0.5)
+        net.publish(ADA, 3)
+        return feed_for(net, EVE if "out_of_network" in feed else DI, tick)
+
+    net = responding(network(), 200.0, 0.5, 0.5)
+    net.publish(ADA, 3)
+    for reader, feed in ((DI, {}), (EVE, {"out_of_network": 1.0})):
+        after = 3 + reached_after(net, reader, 0)
+        assert not built(after - 1, **feed)
+        assert len(built(after, **feed)) == 1
+
+
+def test_a_run_shows_no_post_before_it_has_reached_the_person() -> None:
+    config = replace(SMALL, population=replace(SMALL.population, response=ResponseConfig(median_s=1800.0)))
+    run = asyncio.run(whole(config))
+    views = [(each, each.view) for each in driver.shown(run)]
+    rows = {post.id: row for row, post in enumerate(run.world.network.living)}
+    assert len(views) > 100
+    for each, view_ in views:
+        assert view_.age_ticks >= reached_after(run.world.network, each.agent, rows[view_.id])
+    assert len(views) < len(driver.shown(asyncio.run(whole(SMALL))))
 
 
 # Quality

@@ -71,6 +71,7 @@ def random_settings(seed: int) -> Settings:
     }
     if choose([True, False]):
         people["posts_by_followers"] = 1.2
+        people["response"] = {"median_s": 300.0, "sigma": 0.7}
     feed: Settings = {
         "algorithm": choose(["chronological", "hot", "interest", "random"]),
         "size": choose([1, 5, 9]),
@@ -249,6 +250,11 @@ def test_random_worlds_charts_and_schedules_have_one_digest_in_every_way(size: S
     for seed in range(size(60, everyday=3)):
         moved += people_moved_in_every_way(seed)
     assert moved > 3 * seed, "people do something"
+
+
+def test_settings_that_few_random_worlds_have_have_one_digest_in_every_way() -> None:
+    assert "response" in random_settings(10)["population"]
+    assert people_moved_in_every_way(10) > 3
 
 
 def people_moved_in_every_way(seed: int) -> int:
