@@ -81,6 +81,7 @@ class Draw(IntEnum):
     POST_CHOICE = 34
     RESPONSE = 35
     SPEED = 36
+    PARTICIPATION = 37
     UNEMPLOYMENT_SHOCK = 40
     RATE_SHOCK = 41
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and

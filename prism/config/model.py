@@ -455,7 +455,13 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         ),
     ] = 0.1
     posts_per_session: Annotated[
-        Share, Meta(description="probability that a person who comes online publishes an original post")
+        float,
+        Meta(
+            ge=0.0,
+            le=7.0,
+            description="mean number of original posts that a person who comes online publishes, together: below 1 the "
+            "probability of one",
+        ),
     ] = 0.12
     deliberation_minutes: Annotated[
         float,
@@ -471,8 +477,17 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Meta(
             ge=0.0,
             le=5.0,
-            description="a in the probability of an original post, in proportion to (1 + followers)^a and at most 1; "
-            "its mean over people is posts_per_session; 0: the same for all (Huberman et al. 2009 for the growth)",
+            description="a in the original posts of a session, in proportion to (1 + followers)^a and at most 7; "
+            "their mean over people is posts_per_session; 0: the same for all (Huberman et al. 2009 for the growth)",
+        ),
+    ] = 0.0
+    participation_sigma: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=5.0,
+            description="spread of the log of people's participation g, 1 on average: original posts in proportion to "
+            "it, and appeal = u ^ (p / g); 0: all alike (Muchnik et al. 2013 for the heavy tail)",
         ),
     ] = 0.0
     quality_sigma: Annotated[

@@ -249,11 +249,11 @@ class Network:
         self.from_outside += 1
         return post
 
-    def take_in(self, tick: int, texts: Mapping[int, str], *, with_feeds: bool = False) -> Events:
+    def take_in(self, tick: int, texts: dict[int, str], *, with_feeds: bool = False) -> Events:
         """Take the events that kernels have noted at a tick, and do for new posts what kernels do not.
 
         Args:
-            texts: `{author: text}` of the posts that are not from a template.
+            texts: `{author: text}` of the posts that are not from a template: of several by one author, the first.
             with_feeds: whether the feeds that were shown are events, too.
 
         Raises:
@@ -269,7 +269,7 @@ class Network:
             self.pending.append((who, other, what))
         if texts:
             authors = events[np.isin(events[:, WHAT], (PUBLISH, REPLY, RESHARE)), WHO].tolist()
-            self.state.texts |= {taken + place: texts[who] for place, who in enumerate(authors) if who in texts}
+            self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
         self.happened.append(self._written_down(tick, events, taken, with_feeds=with_feeds))
         return self.happened[-1]
 

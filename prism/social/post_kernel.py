@@ -101,6 +101,7 @@ from prism.social.tables import (
 )
 
 _APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
+_PUBLISHES = int(Draw.PUBLISHES)
 _OFFERED_MAX: Final = 1000
 _NUMBER_MAX: Final = 1 << NUMBER_BITS
 _OWN_PLACES: Final = OUTSIDE_BIT - 1
@@ -249,7 +250,8 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     """
     chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
     row = row_of(t, t.posts[post, CASCADE])
-    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), t.settings.appeal_power)
+    power = t.settings.appeal_power / t.zeal[person if len(t.zeal) > 1 else 0]
+    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), power)
     return max(min(1.0, drawn * t.worth[row, QUALITY]), t.worth[row, LEAST_APPEAL])
 
 
@@ -482,19 +484,25 @@ def publish_as(t: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
 
 
 @kernel
+def begun_in(t: Any, author: Any, tick: Any) -> Any:
+    """Return how many originals a person has published at this tick."""
+    return t.people[author, BEGUN] if t.people[author, BEGUN_IN] == tick else np.int64(0)
+
+
+@kernel
 def interest_of(t: Any, author: Any, tick: Any) -> Any:
     """Return the code of one of a person's interests, for an original."""
     own = t.interests
     start, count = own.own_starts[author], own.own_starts[author + 1] - own.own_starts[author]
     if not count:
         return np.int64(own.no_topic)
-    return np.int64(own.own[start + below(count, t.key, author, tick, _TOPIC, 0)])
+    return np.int64(own.own[start + below(count, t.key, author, tick, _TOPIC, begun_in(t, author, tick))])
 
 
 @kernel
 def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
     """Return the number of the post that a person publishes: of some that are drawn, the first with the best score."""
-    count, begun = len(t.given_topics) - 1, t.people[author, BEGUN] if t.people[author, BEGUN_IN] == tick else 0
+    count, begun = len(t.given_topics) - 1, begun_in(t, author, tick)
     best, chosen = -math.inf, np.int64(0)
     for place in range(t.settings.offered):
         number = 1 + below(count, t.key, author, tick, _OFFERED, begun * _OFFERED_MAX + place)
@@ -516,15 +524,27 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
     topics = t.given_topics[given] if given else interest_of(t, author, tick)
     if person[BEGUN_IN] != tick:
         person[BEGUN_IN], person[BEGUN] = tick, 0
-    name = (np.int64(tick) << _TICK_BITS) | ((1 + person[BEGUN] % _OWN_PLACES) << _AUTHOR_BITS) | np.int64(author)
+    place = person[BEGUN] % _OWN_PLACES
+    name = (np.int64(tick) << _TICK_BITS) | ((1 + place) << _AUTHOR_BITS) | np.int64(author)
     person[BEGUN] += 1
     post = publish_as(t, author, tick, topics, name)
     if post >= 0:
         t.posts[post, GIVEN] = given
         if t.settings.quality_sigma:
-            quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma)
+            quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma, place)
             t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY] = quality
     return post
+
+
+@kernel
+def publish_all(t: Any, author: Any, tick: Any) -> None:
+    """Publish an original, and further ones at once so that their mean is the person's rate where that is above 1."""
+    rate = t.rates[author if len(t.rates) > 1 else 0]
+    count = 1
+    if rate > 1.0:
+        count = math.floor(rate + unit(t.key, author, tick, _PUBLISHES, 1))
+    for _ in range(count):
+        publish(t, author, tick)
 
 
 @kernel
@@ -635,7 +655,7 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
 def act(t: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
     """Carry out an effect, about the post with a number; nothing comes of it if that is forgotten."""
     if effect == PUBLISH:
-        publish(t, person, tick)
+        publish_all(t, person, tick)
     elif t.counts.posts[FIRST] <= number < t.counts.posts[END]:
         if effect > FEED:
             change_tie(t, person, effect, number - t.counts.posts[BASE])

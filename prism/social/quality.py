@@ -18,10 +18,11 @@ _QUALITY = int(Draw.QUALITY)
 
 
 @kernel
-def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any) -> Any:
-    """Return the quality of the original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average.
+def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any, place: Any) -> Any:
+    """Return the quality of an original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average.
 
     Args:
         key: `prism.kernel_rng.keys_of` the run's seed.
+        place: of the original among those that the author makes at this tick, from 0 on.
     """
-    return math.exp(sigma * normal(key, author, tick, _QUALITY, 0) - sigma * sigma / 2.0)
+    return math.exp(sigma * normal(key, author, tick, _QUALITY, place) - sigma * sigma / 2.0)

@@ -139,6 +139,8 @@ class SocialState:
         """The column of the attribute that makes groups of people, and 1 if its sign does; -1: there are none."""
         self.given: tuple[GivenPost, ...] = (GivenPost("", (), {}),)
         """The posts of a file, by their number; the first one stands for no such post."""
+        self.at_once = 1
+        """The most posts of one act."""
         self.texts: dict[int, str] = {}
         """`{number: what the author wrote}` of the posts that have a text of their own."""
         self.t = _tables(population.size, interests, _ties(population.graph), seed, Draw.FEED_PART)
@@ -337,7 +339,7 @@ class SocialState:
 
     def make_room(self, acts: int) -> None:
         """Make room for the posts and events of so many acts."""
-        t, counts = self.t, self.t.counts
+        t, counts, acts = self.t, self.t.counts, acts * self.at_once
         if counts.posts[END] - counts.posts[BASE] + acts > len(t.posts):
             kept = t.posts[counts.posts[FIRST] - counts.posts[BASE] : counts.posts[END] - counts.posts[BASE]].copy()
             posts = grown(t.posts, 2 * len(kept) + acts) if 2 * len(kept) + acts > len(t.posts) else t.posts
@@ -447,6 +449,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         interests=interests,
         activity=np.zeros(1),
         rates=np.zeros(1),
+        zeal=np.ones(1),
         attributes=np.zeros((1, 1)),
         own=np.zeros((1, 1)),
         given=np.zeros((1, 1)),

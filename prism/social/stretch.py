@@ -93,7 +93,8 @@ class Stretches:
         wording = Wording(words.names, *words.name_words[:2], *words.words[:2], *words.given[:2], *DONE_WORDS[:2])
         people = len(world.people)
         of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
-        room = people * (of_turn + words.room + 4 * (EVENT_BYTES + words.words.longest))
+        events = 2 * (1 + state.at_once)  # of a turn and a decision: what is done, and the feed that is built
+        room = people * (of_turn + words.room + events * (EVENT_BYTES + words.words.longest))
         wave, log = self._rooms(people, room, len(forms.kinds), choosing.constants.shape[1], len(ticks))
         state.make_room(len(log.agents))
         if ticks.start % world.ticks_per_round == 0:

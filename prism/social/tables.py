@@ -338,7 +338,8 @@ class Tables(NamedTuple):
         early: numbers of cascades, ascending.
         originals: the numbers of originals; part_starts, part_counts: where each part of them starts in `part_origins`
             and `part_posts`, and how many it has.
-        activity: of each person; rates: the probability of an original post in a session; one row: of everybody.
+        activity: of each person; rates: the mean of original posts in a session; zeal: the participation; one row:
+            of everybody.
         attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
         own: what people have for good and guards read, a row each.
         given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
@@ -373,6 +374,7 @@ class Tables(NamedTuple):
     interests: Interests
     activity: NDArray[np.float64]
     rates: NDArray[np.float64]
+    zeal: NDArray[np.float64]
     attributes: NDArray[np.float64]
     own: NDArray[np.float64]
     given: NDArray[np.float64]

@@ -17,6 +17,7 @@ the round that has begun by then.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -51,10 +52,11 @@ from prism.social.hours import hour_at
 from prism.social.measured import Moment
 from prism.social.memory import InView, Memory
 from prism.social.network import EFFECTS, Network
+from prism.social.participation import participation
 from prism.social.people import People
 from prism.social.population import Population
 from prism.social.post import NO_POST, AttributeView, PersonalView, PostView
-from prism.social.posting import CERTAIN, posting_rates
+from prism.social.posting import CAPPED, MOST, posting_rates
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
 from prism.social.tables import (
@@ -152,7 +154,8 @@ class SocialWorld(World):
             self.network.state.give(population.posts, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
-        """The probability of an original post, for each person, by its mean and exponent."""
+        """The original posts in a session of each person, by their mean and exponent."""
+        self._zeal = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
         self._begun: deque[Begun] = deque()
         """Of the pieces of a wave that are not applied yet."""
@@ -246,6 +249,7 @@ class SocialWorld(World):
             t.dwell[place] = (LOG_NORMAL, median_s / tick_s, sigma) if median_s else ALWAYS_ONE_TICK
         wanted = int(self.ticks_per_round * config.population.activity.arrival)
         rates = self._posting_rates()
+        state.at_once = max(1, math.ceil(np.max(rates)))
         state.t = t._replace(
             settings=t.settings._replace(
                 patience=config.statechart.default_timeout_ticks,
@@ -257,6 +261,7 @@ class SocialWorld(World):
             ),
             activity=self.traits.activity,
             rates=np.array([rates]) if isinstance(rates, float) else rates,
+            zeal=self._zeal if config.population.participation_sigma else np.ones(1),
         )
 
     def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
@@ -692,27 +697,21 @@ class SocialWorld(World):
                 f"population.activity.hours: {busy:,} of {people.size:,} people come online for certain in the busiest "
                 f"hour, whose factor is {most:.3g}"
             )
-        certain = 0
-        if config.posts_by_followers and config.posts_per_session < 1.0:
-            certain = sum(self.posting_rate(agent) >= CERTAIN for agent in range(people.size))
-        if certain:
-            yield (
-                f"population.posts_by_followers: {certain:,} of {people.size:,} people post in every session; the mean "
-                f"over people is still {config.posts_per_session:g}"
-            )
-
-    def posting_rate(self, agent: int) -> float:
-        """Return the probability that a session of this person begins with an original post."""
         rates = self._posting_rates()
-        return rates if isinstance(rates, float) else float(rates[agent])
+        capped = 0 if isinstance(rates, float) else int(np.count_nonzero(rates >= CAPPED))
+        if capped and config.posts_per_session < MOST:
+            yield (
+                f"population.posts_per_session: {capped:,} of {people.size:,} people post {MOST:g} times in every "
+                f"session, which is the most; the mean over people is still {config.posts_per_session:g}"
+            )
 
     def _posting_rates(self) -> float | NDArray[np.float64]:
         config = self.config.population
-        if not config.posts_by_followers:
+        if not config.posts_by_followers and not config.participation_sigma:
             return config.posts_per_session
         key = config.posts_per_session, config.posts_by_followers
         if key not in self._rates:  # the first time, and after an intervention has changed the mean
-            self._rates = {key: posting_rates(self.population.graph, *key)}
+            self._rates = {key: posting_rates(self.population.graph, *key, self._zeal)}
         return self._rates[key]
 
 

@@ -241,7 +241,7 @@ def test_a_mistake_in_a_nested_key_has_the_line_of_that_key() -> None:
     assert refusal(STUDY.replace("chronological", "newest")).startswith(
         "c.yaml:6: interventions[1].set.feed.algorithm:"
     )
-    assert refusal(STUDY.replace("posts_per_session: 1", "posts_per_session: 2")).startswith("c.yaml:7: ")
+    assert refusal(STUDY.replace("posts_per_session: 1", "posts_per_session: 8")).startswith("c.yaml:7: ")
     assert refusal(STUDY.replace("quality: 0.9", "quality: 9")).startswith("c.yaml:3: interventions[0].publish.quality")
 
 

@@ -114,6 +114,7 @@ ALLOWED = {
     ("post.py", 24): "the bits of a post's number in its id",
     ("post.py", 29): "the bits of an author's number in a post's id",
     ("posting.py", 1e-12): "the rounding of a scale",
+    ("posting.py", 7.0): "the originals of one tick that have names of their own",
     ("traits.py", 3): "the words of a personality",
 }
 """Other numbers that are no setting, and why."""

@@ -27,11 +27,12 @@ from prism.social.domain import SocialDomain
 from prism.social.feed_kernel import has_reached
 from prism.social.graph import FollowGraph
 from prism.social.network import Network
+from prism.social.participation import participation
 from prism.social.population import Population, build_population
-from prism.social.post import Post, PostKind, PostView, author_of
+from prism.social.post import Post, PostKind, PostView, author_of, place_of
 from prism.social.posting import posting_rates
 from prism.social.quality import drawn_quality
-from prism.social.tables import CREATED, DUE, NEVER, NEXT, WANTS_TO_POST
+from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POST
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
@@ -199,39 +200,40 @@ def test_the_embedded_choice_weighs_the_log_of_quality_and_each_further_exposure
         (0.0, 0.3, [0.3, 0.3, 0.3, 0.3, 0.3]),
         # Followers: Ada 3, Bo 2, Cy 1, Di and Eve 0. So the weights are 4, 3, 2, 1, 1 for a = 1, 11 together.
         (1.0, 0.22, [0.4, 0.3, 0.2, 0.1, 0.1]),
-        # Their sum is 3: with Ada at 1, 2 remains for weights 3, 2, 1, 1; Bo's 6/7 stays below 1.
-        (1.0, 0.6, [1.0, 6 / 7, 4 / 7, 2 / 7, 2 / 7]),
-        # Their sum is 4: Ada, Bo and Cy at 1, and 1 remains for two.
-        (1.0, 0.8, [1.0, 1.0, 1.0, 0.5, 0.5]),
+        (1.0, 2.2, [4.0, 3.0, 2.0, 1.0, 1.0]),
+        # Their sum is 21: with Ada at 7, 14 remains for weights 3, 2, 1, 1; Bo's 6 stays below 7.
+        (1.0, 4.2, [7.0, 6.0, 4.0, 2.0, 2.0]),
+        # Their sum is 28: Ada, Bo and Cy at 7, and 7 remains for two.
+        (1.0, 5.6, [7.0, 7.0, 7.0, 3.5, 3.5]),
         (1.0, 0.0, [0.0] * 5),
-        (2.0, 1.0, [1.0] * 5),
+        (2.0, 7.0, [7.0] * 5),
     ],
 )
 def test_posting_grows_with_followers_and_keeps_its_mean(exponent: float, mean: float, rates: list[float]) -> None:
-    assert posting_rates(network().population.graph, mean, exponent).tolist() == pytest.approx(rates)
+    assert posting_rates(network().population.graph, mean, exponent, np.ones(5)).tolist() == pytest.approx(rates)
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)).filter(lambda tie: tie[0] != tie[1]), min_size=1),
-    st.floats(0, 1),
+    st.floats(0, 7),
     st.floats(0, 5),
 )
-def test_posting_rates_are_shares_with_the_mean_in_the_order_of_followers(
+def test_posting_rates_have_the_mean_in_the_order_of_followers(
     ties: list[tuple[int, int]], mean: float, exponent: float
 ) -> None:
     graph = FollowGraph(20, [tie[0] for tie in ties], [tie[1] for tie in ties])
-    rates = posting_rates(graph, mean, exponent).tolist()
+    rates = posting_rates(graph, mean, exponent, np.ones(20)).tolist()
     assert math.fsum(rates) / 20 == pytest.approx(mean, abs=1e-9)
-    assert all(0.0 <= rate <= 1.0 for rate in rates)
+    assert all(0.0 <= rate <= 7.0 for rate in rates)
     by_followers = sorted(range(20), key=lambda agent: len(graph.followers(agent)))
     assert [rates[agent] for agent in by_followers] == pytest.approx(sorted(rates))
 
 
 def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
-    people: Any = {"size": 100, "posts_by_followers": 1.5, "posts_per_session": 0.3}
+    people: Any = {"size": 100, "posts_by_followers": 5.0, "posts_per_session": 0.6}
     config = Config(population=people)
     world = SocialDomain(config, build_population(config.population, 42)).world
-    rates = posting_rates(world.population.graph, 0.3, 1.5)
+    rates = posting_rates(world.population.graph, 0.6, 5.0, np.ones(100))
     came, posted = Counter[int](), Counter[int]()
     for tick in range(0, 600 * config.simulation.ticks_per_round, config.simulation.ticks_per_round):
         world.people[:, DUE] = NEVER
@@ -239,15 +241,64 @@ def test_people_post_at_their_rates_and_the_cap_is_told() -> None:
         came.update(np.flatnonzero(world.due != NEVER).tolist())
         posted.update(np.flatnonzero((world.due != NEVER) & (world.people[:, NEXT] == WANTS_TO_POST)).tolist())
     for agent, sessions in came.items():
-        assert posted[agent] / sessions == pytest.approx(rates[agent], abs=4 * math.sqrt(0.25 / sessions))
+        assert posted[agent] / sessions == pytest.approx(min(1, rates[agent]), abs=4 * math.sqrt(0.25 / sessions))
     assert came.total() > 20_000
-    certain = sum(rate > 1 - 1e-9 for rate in rates)
-    assert certain > 0
+    capped = sum(rate > 7 - 1e-9 for rate in rates)
+    assert capped > 0
     (note,) = world.capped()
     assert note == (
-        f"population.posts_by_followers: {certain} of 100 people post in every session; "
-        "the mean over people is still 0.3"
+        f"population.posts_per_session: {capped} of 100 people post 7 times in every session, which is the most; "
+        "the mean over people is still 0.6"
     )
+
+
+def test_a_rate_above_1_is_the_mean_of_the_originals_of_a_session_which_differ() -> None:
+    people = replace(SMALL.population, posts_per_session=2.4, quality_sigma=0.7)
+    run = asyncio.run(whole(replace(SMALL, population=people)))
+    made = [post for post in run.world.network.posts.values() if post.parent is None]
+    together = Counter((post.author, post.created) for post in made)
+    assert {*together.values()} == {2, 3}
+    assert len(made) / len(together) == pytest.approx(2.4, abs=4 * math.sqrt(0.24 / len(together)))
+    assert len({post.origin for post in made}) == len(made)
+    qualities = run.world.network.state.t.worth[: len(run.world.network.cascades), QUALITY]
+    assert len({*qualities.tolist()}) == len(made)
+    firsts = [(post.author, post.created) for post in made if place_of(post.origin) == 0]
+    assert sorted(firsts) == sorted(together)
+    topics = [post.topics for post in made if place_of(post.origin) < 2]
+    assert 0.3 < np.mean([one != other for one, other in zip(topics[::2], topics[1::2], strict=True)]) < 0.9
+
+
+def test_a_text_of_a_model_is_that_of_the_first_of_several_originals() -> None:
+    run = Run(replace(SMALL, population=replace(SMALL.population, posts_per_session=3.0)))
+    net = run.world.network
+    net.publish(ADA, 3, "Written by a model.")
+    texts = [net.text(post) for post in net.posts.values()]
+    assert [text == "Written by a model." for text in texts] == [True, False, False]
+
+
+# Participation
+
+
+def test_participation_is_1_on_average_with_a_heavy_tail() -> None:
+    drawn = participation(200_000, 5, 1.0)
+    assert NormalDist.from_samples(np.log(drawn).tolist()).stdev == pytest.approx(1.0, rel=0.01)
+    assert drawn.mean() == pytest.approx(1.0, abs=4 * math.sqrt((math.e - 1) / 200_000))
+    top = np.sort(drawn)[-20_000:].sum() / drawn.sum()
+    assert top == pytest.approx(NormalDist().cdf(1.0 + NormalDist().inv_cdf(0.1)), abs=0.02)
+    assert participation(3, 5, 0.0).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_people_write_in_proportion_to_their_participation_and_take_to_posts_by_it() -> None:
+    people = replace(SMALL.population, participation_sigma=1.2, posts_per_session=0.2)
+    world = Run(replace(SMALL, population=people)).world
+    factors = participation(60, 5, 1.2)
+    rates = world.network.state.t.rates
+    assert rates.mean() == pytest.approx(0.2)
+    assert (rates / rates.mean()).tolist() == pytest.approx((factors / factors.mean()).tolist())
+    root = world.network.publish(ADA, 1)
+    for reader in (DI, EVE, 30):
+        drawn = uniform(5, reader, 0, Draw.APPEAL, root.origin)
+        assert seen(world.network, reader, root.id).appeal == pytest.approx(drawn ** (3.0 / factors[reader]))
 
 
 # Exposure

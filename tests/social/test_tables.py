@@ -72,10 +72,10 @@ KNOWN: dict[str, tuple[Sections, list[dict[str, Any]], str]] = {
     "small memories": (
         {
             "feed": {"algorithm": "random", "recent": 9, "pool": 7, "memory": 5, "size": 3, "out_of_network": 0.5},
-            "population": {"posts_by_followers": 1.2},
+            "population": {"posts_by_followers": 0.4},
         },
         [],
-        "54e43df7f3ae11f3",
+        "5bcfe72547dee181",
     ),
     "hours and interventions": (
         {

@@ -206,11 +206,10 @@ def test_a_table_that_is_wrong_is_refused_before_the_run(prism: Prism, tmp_path:
 
 
 def test_a_cap_that_binds_is_in_the_log_and_in_a_validation_that_builds(prism: Prism, tmp_path: Path) -> None:
-    path = study(tmp_path)
+    path = study(tmp_path, population={**STUDY["population"], "posts_per_session": 2, "posts_by_followers": 4})
     built = prism("validate", str(path), "--build").out
-    told = [
-        line for line in built.splitlines() if line.startswith(("population.activity.hours: ", "population.posts_by"))
-    ]
+    capped = ("population.activity.hours: ", "population.posts_per_session: ")
+    told = [line for line in built.splitlines() if line.startswith(capped)]
     assert len(told) == 2
     run, ended = tmp_path / "run", prism("run", str(path), "--quiet", "--out", str(tmp_path / "run"))
     assert (ended.code, ended.err) == (0, "")

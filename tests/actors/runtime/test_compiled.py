@@ -72,6 +72,7 @@ def random_settings(seed: int) -> Settings:
     if choose([True, False]):
         people["posts_by_followers"] = 1.2
         people["response"] = {"median_s": 300.0, "sigma": 0.7}
+        people |= {"posts_per_session": 3 * people["posts_per_session"], "participation_sigma": 1.0}
     feed: Settings = {
         "algorithm": choose(["chronological", "hot", "interest", "random"]),
         "size": choose([1, 5, 9]),

@@ -1,0 +1,27 @@
+"""The participation of people: how much more or less than others each of them writes and engages.
+
+Sources: Muchnik et al., "Origins of power-law degree distribution in the heterogeneity of human activity in social
+networks" (2013), for the heavy tail of people's activity; Wojcik & Hughes, "Sizing up Twitter users" (2019), where a
+tenth of the people makes 80% of the posts. The log-normal form is a choice: docs/decisions/082-who-writes.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.rng import Draw, normal
+
+
+def participation(size: int, seed: int, sigma: float) -> NDArray[np.float64]:
+    """Return the participation of each person, exp(sigma z - sigma^2 / 2), which is 1 on average.
+
+    Args:
+        size: the number of people; sigma: 0 gives everybody 1.
+    """
+    if not sigma:
+        return np.ones(size)
+    drawn = (sigma * normal(seed, person, 0, Draw.PARTICIPATION) - sigma * sigma / 2.0 for person in range(size))
+    return np.fromiter(map(math.exp, drawn), np.float64, size)
