@@ -82,6 +82,7 @@ class Draw(IntEnum):
     RESPONSE = 35
     SPEED = 36
     PARTICIPATION = 37
+    FEED_SHARE = 38
     UNEMPLOYMENT_SHOCK = 40
     RATE_SHOCK = 41
     # Numbers far from the others: these draws change no result. A client's wait, the seed of a server's sampling, and

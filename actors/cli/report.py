@@ -167,7 +167,7 @@ def _realised(world: Mapping[str, Any]) -> list[RenderableType]:
         table.add_column(name, justify="right", min_width=12)
     share, length = feed["out_of_network"], feed["length"]
     table.add_row("out-of-network share", f"{share['realised']:.1%}", f"{share['configured']:.1%}")
-    table.add_row("posts in a feed", f"{length['realised']:.2f}", f"{length['configured']:.2f}")
+    table.add_row("posts in a feed", f"{length['realised']:.2f}", f"at most {length['configured']:g}")
     table.add_row("engagement per post seen", f"{behaviour['engagement_per_post_seen']:.4f}", "")
     table.add_row("actions per person and day", f"{behaviour['actions_per_person_day']:.3f}", "")
     states = Table(

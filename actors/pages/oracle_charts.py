@@ -326,6 +326,7 @@ def feed_charts(groups: Sequence[RunGroup]) -> list[Chart]:
 
 def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: float) -> Chart:
     """Return one setting of feeds: what was configured as a ring, what was realised as a dot."""
+    asked = "at most" if key == "length" else "configured"
     drawn = figure(height=52 + 40 * len(groups))
     axes = drawn.subplots()
     rows, most = [], 0.0
@@ -337,7 +338,7 @@ def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: f
         axes.text(
             0,
             row - 0.36,
-            group.label or f"configured {wanted:g}, realised {digits(middle)}",
+            group.label or f"{asked} {wanted:g}, realised {digits(middle)}",
             fontsize=SMALL,
             va="center",
         )
@@ -359,8 +360,8 @@ def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: f
     axes.spines["left"].set_visible(False)
     plain_numbers(axes.xaxis)
     label(axes, unit, grid="x")
-    reading = f"Ring: configured, {rows[0][1]}. Dot: realised, {rows[0][2]}."
+    reading = f"Ring: {asked}, {rows[0][1]}. Dot: realised, {rows[0][2]}."
     if key == "out_of_network" and groups[0].first.summary is not None:
         warning = feed_warning(groups[0].first.summary.world)
         reading += f" {warning[:1].upper()}{warning[1:]}." if warning else ""
-    return Chart(title, drawn, reading, Table((unit, "configured", "realised", "range of the seeds"), rows))
+    return Chart(title, drawn, reading, Table((unit, asked, "realised", "range of the seeds"), rows))

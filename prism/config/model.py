@@ -81,12 +81,17 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
 class ActivityConfig(Section, frozen=True, kw_only=True):
     """The frequency of people's visits: log-normal over people, so a few are often online and most are rarely."""
 
-    mean: Annotated[float, Meta(gt=0.0, le=1.0, description="mean probability that a person is online in a round")] = (
-        0.35
-    )
+    mean: Annotated[
+        float,
+        Meta(gt=0.0, le=1.0, description="mean over people of the probability that a person is online in a round"),
+    ] = 0.32
     sigma: Annotated[float, Meta(ge=0.0, le=3.0, description="spread of log activity; 0 makes all people alike")] = 0.9
     least: Annotated[
-        Share, Meta(description="least activity that is drawn for a person; a column may give less. UNCALIBRATED")
+        Share,
+        Meta(
+            description="least activity that is drawn for a person, or the mean if that is less; a column may give "
+            "less. UNCALIBRATED"
+        ),
     ] = 0.01
     arrival: Annotated[
         Share,
@@ -554,14 +559,19 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         Annotated[str, Meta(min_length=1, max_length=2000)],
         Meta(description=f"ranking of posts for each reader: {', '.join(ALGORITHMS)}, or an expression: docs/feeds.md"),
     ] = "interest"
-    size: Annotated[int, Meta(ge=1, le=1000, description="posts shown in one session")] = 5
+    size: Annotated[int, Meta(ge=1, le=1000, description="most posts shown in one session")] = 5
     out_of_network: Annotated[
-        Share, Meta(description="share of the feed from people whom the person does not follow")
+        Share,
+        Meta(
+            description="share from people whom the person does not follow: of the feeds as they are built with fill "
+            "share, else of their places"
+        ),
     ] = 0.2
     fill: Annotated[
-        Literal["strict", "borrow"],
+        Literal["share", "strict", "borrow"],
         Meta(
-            description="places for which one side has too few posts: left empty (strict), or filled by the other side"
+            description="where people whom one follows have posted too little: also fewer posts of others, so that "
+            "their share stays (share); as many of others as planned (strict); or more of them (borrow)"
         ),
     ] = "strict"
     memory: Annotated[

@@ -28,6 +28,7 @@ from prism.social.tables import (
     AUTHOR,
     BASE,
     BITS,
+    BORROWING,
     BUILT,
     CAME_COUNT,
     CAME_END,
@@ -48,6 +49,7 @@ from prism.social.tables import (
     SEEN_COUNT,
     SEEN_END,
     SEEN_SLOTS,
+    SHARING,
     SHORT_INSIDE,
     SHORT_OUTSIDE,
     SHOWN,
@@ -57,7 +59,7 @@ from prism.social.tables import (
 )
 
 _POOL, _PART, _ORDER = int(Draw.FEED_POOL), int(Draw.FEED_PART), int(Draw.FEED_ORDER)
-_RESPONSE, _SPEED = int(Draw.RESPONSE), int(Draw.SPEED)
+_SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
 _SLOT: Final = SEEN_SLOTS - 1
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -389,6 +391,19 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
 
 
 @kernel
+def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
+    """Return the places of a feed for posts from out of network, with which these have their share of it on average.
+
+    Args:
+        own: the candidates of the own side: the other side's share is of what they leave room for.
+    """
+    most, total = t.settings.share, t.settings.inside + t.settings.outside
+    if most < total:
+        most = min(most, own * most / (total - most))
+    return np.int64(math.floor(most + unit(t.key, person, tick - tick % t.settings.ticks_per_round, _SHARE, 0)))
+
+
+@kernel
 def build_feed(t: Any, person: Any, tick: Any) -> None:
     """Build the feed of a person who looks at this tick, and begin their session with it.
 
@@ -397,13 +412,14 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     settings, counts = t.settings, t.counts.feeds
     total = settings.inside + settings.outside
     mark_seen(t, person, 1)
-    own, others, wanted = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
-    if settings.borrow:
-        wanted = max(settings.outside, total - own)
-    if settings.outside:
+    own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
+    if settings.fill == SHARING:
+        planned = places_outside(t, person, own, tick)
+    wanted = max(planned, total - own) if settings.fill == BORROWING else planned
+    if planned:
         others = add_others(t, person, own, wanted, tick)
     mark_seen(t, person, 0)
-    if settings.borrow:
+    if settings.fill == BORROWING:
         wanted = min(others, wanted)
     inside, outside = min(own, total - wanted), min(others, wanted)
     mix(t, person, inside, own, outside)
@@ -415,5 +431,5 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise
     counts[SHOWN_ALL] += shown
     counts[SHOWN_OUTSIDE] += outside
-    counts[SHORT_INSIDE] += max(0, settings.inside - inside)
-    counts[SHORT_OUTSIDE] += max(0, settings.outside - outside)
+    counts[SHORT_INSIDE] += max(0, total - planned - inside)
+    counts[SHORT_OUTSIDE] += max(0, planned - outside)

@@ -16,6 +16,7 @@ from msgspec import Meta
 from prism.checked import Checked
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, normal, pick, uniform
+from prism.social.activity import activity_scale
 from prism.social.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
 from prism.social.traits import NEUTRAL, TRAITS_OF, Traits
 
@@ -85,15 +86,17 @@ def make_persona(
 
     With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
 
-    - activity = clip(mean * exp(sigma * z - sigma**2 / 2), least, 1). Without the clip its mean over people is the
-      configured mean; the clip at 1 lowers it a little if mean and sigma are large.
+    - activity = clip(c * exp(sigma * z - sigma**2 / 2), least, 1), with the c that makes its mean over people the
+      configured one: `prism.social.activity.activity_scale`.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
     - traits: those that the words of a synthetic personality say; of another personality all 0.
     - attributes: `prism.social.attributes.draw_attribute`.
     """
-    sigma = config.activity.sigma
-    activity = config.activity.mean * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
+    drawn = config.activity
+    sigma, least = drawn.sigma, min(drawn.least, drawn.mean)
+    scale = activity_scale(drawn.mean, sigma, least)
+    activity = scale * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
     threshold = _share(config.engagement_threshold + config.threshold_spread * normal(seed, agent, 0, Draw.THRESHOLD))
     return Persona(
         name=name,
@@ -101,7 +104,7 @@ def make_persona(
         personality=personality,
         engagement_threshold=threshold,
         **band_around(threshold, config),
-        activity=min(max(activity, config.activity.least), 1.0),
+        activity=min(max(activity, least), 1.0),
         traits=TRAITS_OF.get(personality, NEUTRAL),
         attributes=drawn_attributes(agent, seed, config.attributes),
     )

@@ -38,7 +38,7 @@ class FeedCounts(msgspec.Struct, kw_only=True):
 
     Args:
         feeds: feeds built, one a session.
-        places: places that they were to have, by `feed.size`.
+        places: places that they could have at most, by `feed.size`.
         places_outside: those of them for posts from out of network, by `feed.out_of_network`, without rounding.
         shown: posts in them; `shown_outside`: those of them from out of network.
         short_inside: places that the in-network side could not fill; `short_outside`: the other side's.
@@ -203,7 +203,8 @@ def feed_warning(world: Mapping[str, Any]) -> str:
         return ""
     if not any(short.values()):
         return f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: a feed has whole posts only"
-    are = "not followed" if short["out_of_network"] > short["in_network"] else "followed"
+    lacks_others = feed["fill"] == "share" or short["out_of_network"] > short["in_network"]
+    are = "not followed" if lacks_others else "followed"
     return (
         f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: too few posts by people who are {are}"
     )

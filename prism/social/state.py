@@ -45,6 +45,7 @@ from prism.social.tables import (
     EXPOSED_COUNT,
     EXPOSED_END,
     EXPOSURES,
+    FILLS,
     FIRST,
     FOLLOW,
     IS_ORIGINAL,
@@ -168,7 +169,7 @@ class SocialState:
                 credit=CREDITS[feed.reshare_credit],
                 inside=feed.size - outside,
                 outside=outside,
-                borrow=int(feed.fill == "borrow"),
+                fill=FILLS[feed.fill],
                 depth=feed.memory,
                 seen_depth=max(was.seen_depth, kept),  # what was seen under larger settings stays seen
                 memory=max(was.seen_depth, kept),

@@ -20,6 +20,7 @@ from prism.columns import Ints, ascending, distinct, places_in_lists, runs
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, pick, uniforms
+from prism.social.activity import activity_scale
 from prism.social.attributes import Attributes, draw_attribute, drawn_attributes
 from prism.social.margins import DrawnMargins
 from prism.social.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
@@ -100,8 +101,9 @@ class SyntheticPeople(Sequence[Persona]):
         """The activity of each person."""
         activity, sigma = self._config.activity, self._config.activity.sigma
         shifts = sigma * self._normal(Draw.ACTIVITY) - sigma * sigma / 2.0
-        drawn = activity.mean * _each(math.exp, shifts)
-        return np.minimum(np.maximum(drawn, activity.least), 1.0)
+        least = min(activity.least, activity.mean)
+        drawn = activity_scale(activity.mean, sigma, least) * _each(math.exp, shifts)
+        return np.minimum(np.maximum(drawn, least), 1.0)
 
     @cached_property
     def engagement_threshold(self) -> Floats:

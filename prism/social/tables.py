@@ -143,6 +143,9 @@ ATTRIBUTE: Final = 12  # of a person, by a column of `attributes`
 ONCE: Final = 0
 SIMPLE: Final = 1
 EXPOSURES: Final = {"once": ONCE, "simple": SIMPLE, "complex": 2}
+BORROWING: Final = 1
+SHARING: Final = 2
+FILLS: Final = {"strict": 0, "borrow": BORROWING, "share": SHARING}
 CREDITS: Final = {"seen": 0, "root": 1, "newest": 2}
 TO_ROOT: Final = 1
 TO_NEWEST: Final = 2
@@ -165,7 +168,7 @@ class Settings(NamedTuple):
         across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
         per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
             limit.
-        inside, outside: the posts of each side of a feed; borrow: whether a side fills the other.
+        inside, outside: the posts of each side of a feed; fill: a value of FILLS.
         depth, seen_depth, memory: the most numbers of a person in each ring; pool: the posts of a sample.
         part_size: the originals of a part, on average.
         patience: ticks after which somebody without a row gets a timeout.
@@ -188,7 +191,7 @@ class Settings(NamedTuple):
     credit: int
     inside: int
     outside: int
-    borrow: int
+    fill: int
     depth: int
     seen_depth: int
     memory: int

@@ -21,7 +21,7 @@ def test_every_setting_says_what_it_means(setting: Setting) -> None:
 def test_a_setting_tells_its_type_range_and_default() -> None:
     by_path = {setting.path: setting for setting in settings()}
     assert by_path["population.size"].type == "int 1 to 10000000"
-    assert by_path["feed.fill"].type == "one of: borrow, strict"
+    assert by_path["feed.fill"].type == "one of: borrow, share, strict"
     assert by_path["feed.algorithm"].default == "interest"
     assert by_path["population.ambiguity"].type == "float 0 to 1"
     assert by_path["population.graph.path"].type == "text or none"
@@ -78,7 +78,7 @@ population:
 
 # The feed: the posts that people see. Formulas and sources: docs/feeds.md.
 feed:
-  # posts shown in one session (int 1 to 1000)
+  # most posts shown in one session (int 1 to 1000)
   size: 5
 """
     )

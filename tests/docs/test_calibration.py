@@ -66,6 +66,8 @@ ELSEWHERE = {
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
 
 ALLOWED = {
+    ("activity.py", 40.0): "the widest range of a search, in logarithms",
+    ("activity.py", 100): "the steps of a search",
     ("network.py", 2048): "posts in a piece of a column",
     ("social_agent.py", 5): "statechart.default_timeout_ticks, for an agent that is made by hand",
     ("choice_kernel.py", 3): "the forms of a utility, and the columns of draws",

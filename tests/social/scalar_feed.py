@@ -33,7 +33,10 @@ def feed_for(network: Network, agent: int, tick: int) -> list[int]:
 def built_feed(network: Network, agent: int, tick: int) -> BuiltFeed:
     """Return the feed to show a person."""
     feed, seen = network.feed, roots_in(network, "seen", agent)
+    inside = [*_candidates(network, agent, network.timelines.of(agent), seen, tick)]
     outside = round(feed.size * feed.out_of_network)
+    if feed.fill == "share":
+        outside = shared_places(network, agent, tick, len({each.post.root for each in inside}))
     pool = pool_of(network, agent, tick) if outside else ()
     strangers = (
         each for each in _candidates(network, agent, pool, seen, tick) if not follows(network, agent, each.post.author)
@@ -41,11 +44,20 @@ def built_feed(network: Network, agent: int, tick: int) -> BuiltFeed:
     return build_feed(
         feed.algorithm,
         reader_of(network, agent, tick),
-        _candidates(network, agent, network.timelines.of(agent), seen, tick),
+        inside,
         strangers,
         (feed.size - outside, outside),
         borrow=feed.fill == "borrow",
     )
+
+
+def shared_places(network: Network, agent: int, tick: int, own: int) -> int:
+    """Return the places for strangers beside so many posts of one's own side: whole ones, with their share as mean."""
+    size, share = network.feed.size, network.feed.out_of_network
+    mean = size * share
+    if share < 1:
+        mean = min(mean, own * size * share / (size - size * share))
+    return math.floor(mean + uniform(network.seed, agent, network.round_start(tick), Draw.FEED_SHARE))
 
 
 def reader_of(network: Network, agent: int, tick: int) -> Reader:

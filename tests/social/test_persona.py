@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from math import isclose
 from typing import Any
 
@@ -73,10 +74,19 @@ def test_no_two_synthetic_people_share_a_name() -> None:
     assert len(set(names)) == 5000
 
 
-def test_activity_has_the_configured_mean_where_nothing_is_clipped() -> None:
-    config = PopulationConfig(activity=ActivityConfig(mean=0.2, sigma=0.4))
-    values = [ada.activity for ada in drawn(config, 4000)]
-    assert isclose(sum(values) / len(values), 0.2, rel_tol=0.03)
+@pytest.mark.parametrize(
+    ("mean", "sigma", "least"),
+    [(0.2, 0.4, 0.0), (0.32, 0.9, 0.01), (0.7, 0.9, 0.01), (0.95, 1.5, 0.01), (0.05, 2.5, 0.03), (0.6, 3.0, 0.0)],
+)
+def test_the_mean_of_activity_over_people_is_the_configured_one(mean: float, sigma: float, least: float) -> None:
+    activity = ActivityConfig(mean=mean, sigma=sigma, least=least)
+    values = SyntheticPeople(100_000, 3, PopulationConfig(activity=activity)).activity
+    assert values.mean() == pytest.approx(mean, abs=0.003 * mean + 4 * values.std() / math.sqrt(len(values)))
+    assert least <= values.min() < values.max() <= 1.0
+
+
+def test_where_the_mean_is_below_the_least_everybody_has_the_mean() -> None:
+    assert {*SyntheticPeople(50, 3, PopulationConfig(activity=ActivityConfig(mean=0.004))).activity.tolist()} == {0.004}
 
 
 def test_activity_stays_within_its_clip_for_the_widest_spread() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from statistics import median
 from typing import Any
@@ -15,14 +16,15 @@ from hypothesis import strategies as st
 
 from prism.agents import MOVED
 from prism.columns import Columns
-from prism.config import Config, FeedConfig
+from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
 from prism.social import turn_kernel
+from prism.social.domain import SocialDomain
 from prism.social.graph import FollowGraph
 from prism.social.network import DEFAULT_RELEVANCE
-from prism.social.population import Population
+from prism.social.population import Population, build_population
 from prism.social.realised import Realised, feed_warning
 from prism.social.state import SocialState
-from prism.social.tables import BUILT, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN_ALL, SHOWN_OUTSIDE
+from prism.social.tables import BUILT, DUE, NEVER, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN, SHOWN_ALL, SHOWN_OUTSIDE
 from prism.statechart import AgentState
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.people import persona
@@ -129,6 +131,32 @@ def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
     realised.built(1, 2, config)
     line = "out of network 66.7%, not 50.0%: a feed has whole posts only"
     assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
+
+
+@pytest.mark.parametrize(("size", "share"), [(5, 0.2), (4, 0.3), (3, 0.5), (10, 0.06)])
+def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is_longer_than_its_size(
+    size: int, share: float
+) -> None:
+    feed = FeedConfig(size=size, out_of_network=share, fill="share", pool=60)
+    run = asyncio.run(whole(msgspec.structs.replace(SMALL, feed=feed)))
+    counts = run.world.realised.feeds
+    error = math.sqrt(share * (1 - share) / counts.shown)  # of whole places that are drawn independently, or less
+    assert counts.shown_outside / counts.shown == pytest.approx(share, abs=0.01 + 4 * error)
+    assert run.world.people[:, SHOWN].max() <= size
+    assert counts.shown < 0.99 * counts.places, "the graph is sparse, so feeds are shorter than they could be"
+    assert feed_warning(run.world.totals()) == ""
+
+
+def test_people_are_online_as_often_as_is_configured() -> None:
+    population = PopulationConfig(size=4000, activity=ActivityConfig(mean=0.6, sigma=0.9))
+    world = SocialDomain(Config(population=population), build_population(population, 7)).world
+    came, rounds = 0, 40
+    for number in range(rounds):
+        world.people[:, DUE] = NEVER
+        turn_kernel.begin_round(world.network.state.t, number * world.ticks_per_round, 1.0)
+        came += int(np.count_nonzero(world.due != NEVER))
+    spread = world.traits.activity.std() / math.sqrt(4000)
+    assert came / rounds / 4000 == pytest.approx(0.6, abs=4 * spread)
 
 
 def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:

@@ -26,7 +26,7 @@ def config_of(sections: Sections, interventions: list[dict[str, Any]], way: str 
             "size": PEOPLE,
             "posts_per_session": 0.4,
             "ambiguity": 0.3,
-            "activity": {"mean": 0.6},
+            "activity": {"mean": 0.4825},  # a factor of 0.6 before limits
             **sections.get("population", {}),
         },
         "feed": {"horizon_rounds": 3, **sections.get("feed", {})},
@@ -81,7 +81,7 @@ KNOWN: dict[str, tuple[Sections, list[dict[str, Any]], str]] = {
         {
             "simulation": {"tick_seconds": 150},
             "feed": {"exposure": "simple", "attention": 0.7, "memory": 8},
-            "population": {"activity": {"mean": 0.6, "hours": [1.0, 3.0] * 12}},
+            "population": {"activity": {"mean": 0.4825, "hours": [1.0, 3.0] * 12}},
         },
         LATER,
         "e74aca17d7b25452",

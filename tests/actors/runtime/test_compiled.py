@@ -72,6 +72,7 @@ def random_settings(seed: int) -> Settings:
     if choose([True, False]):
         people["posts_by_followers"] = 1.2
         people["response"] = {"median_s": 300.0, "sigma": 0.7}
+        people["activity"]["sigma"] = 0.9
         people |= {"posts_per_session": 3 * people["posts_per_session"], "participation_sigma": 1.0}
     feed: Settings = {
         "algorithm": choose(["chronological", "hot", "interest", "random"]),
@@ -86,6 +87,8 @@ def random_settings(seed: int) -> Settings:
         "reshare_credit": choose(["seen", "root", "newest"]),
         "attention": draw.uniform(0.5, 1.0),
     }
+    if "response" in people:
+        feed["fill"] = "share"
     return {
         "simulation": {"rounds": 5, "ticks_per_round": choose([10, 17]), "seed": seed, "tick_seconds": 60.0},
         "population": people,
