@@ -183,7 +183,7 @@ class HasReference(Protocol):
 
 
 class Stretch(NamedTuple):
-    """What has come of ticks that were run together.
+    """The outcome of ticks that were run together.
 
     Args:
         frames: the answers and events of each tick, as they were encoded; messages: how many these are.

@@ -1,4 +1,4 @@
-"""What the answers of many agents have in common: the kinds of updates and questions, and their bytes."""
+"""The kinds of answers that many agents give, updates and questions, with their bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class HasForms(Protocol):
-    """What knows the kinds of answers."""
+    """An owner of kinds of answers."""
 
     forms: Sequence[tuple[Kind, Any]]
     """The kinds of updates so far, each with its effect or None, by number; those of questions stand for none."""

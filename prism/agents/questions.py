@@ -19,7 +19,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 
 
 class QuestionKind(NamedTuple):
-    """What questions have in common that many agents ask."""
+    """The kind of a question, which many agents can ask."""
 
     trigger: str
     state: str

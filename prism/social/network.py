@@ -92,7 +92,7 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
 DONE_WORDS: Final = Words.of(
     map(msgspec.msgpack.encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
 )
-"""What was done, by the number of the effect."""
+"""The words for what was done, by the number of the effect."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
@@ -138,7 +138,7 @@ class Network:
         self.from_outside = 0
         """Originals that interventions have published."""
         self.happened: list[Events] = []
-        """What has taken place since the world was last asked, in order."""
+        """The records of what has taken place since the world was last asked, in order."""
         self._begun: tuple[int, dict[int, int]] = -1, {}
         """A tick, and the originals that interventions have published in it so far, by author."""
         self.pending: list[tuple[int, int, int]] = []

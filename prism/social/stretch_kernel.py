@@ -36,7 +36,7 @@ PROGRESS = 8
 
 
 class Known(NamedTuple):
-    """What is known of the turns of a chart, by the numbers of what they come to.
+    """Tables of the turns of a chart, by the numbers of what they come to.
 
     Args:
         asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as of `write_answers`.

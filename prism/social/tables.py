@@ -247,7 +247,7 @@ class Interests(NamedTuple):
 
 
 class ChartTables(NamedTuple):
-    """What comes of each trigger in each state, which is the group `state * triggers + trigger`.
+    """The outcome of each trigger in each state, which is the group `state * triggers + trigger`.
 
     Args:
         triggers: how many there are.

@@ -64,7 +64,7 @@ class SocialTurns(Turns):
         self._decided: dict[tuple[int, str, str], int] = {}
         """`{(number of a question, option, source): the number of the update that takes it}`."""
         self._settled = np.zeros(0, dtype=np.int64)
-        """What comes of each question and option that an oracle has chosen, and SETTLED; 0: it is not known yet."""
+        """The outcome of each question and option that an oracle has chosen, and SETTLED; 0: it is not known yet."""
         weights = world.weights
         self._relevance = np.array([getattr(weights, name) for name in RELEVANCE], dtype=np.float64)
         self._triggers = 0

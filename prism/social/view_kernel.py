@@ -1,4 +1,4 @@
-"""What people see of posts as bytes: those that msgpack has for a `PostView`, of many at once."""
+"""Views of posts as bytes: those that msgpack has for a `PostView`, of many at once; and events."""
 
 from __future__ import annotations
 
