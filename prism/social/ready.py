@@ -64,4 +64,4 @@ def make_ready(person_ticks: int) -> None:
     answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
     known = Known(due, text, due, HEADS, kinds, due, truths, some[0])
     choice = Choosing(state.t.key, some[0], some, table, due, due, some[0], some[0])
-    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, chart, known, choice, words, wave, log)
+    stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, 0, chart, known, choice, words, wave, log)

@@ -13,6 +13,7 @@ from prism.agents.forms import HEADS, Forms
 from prism.agents.questions import Chosen, QuestionColumns, QuestionKind, Questions
 from prism.columns import Ints
 from prism.domain import Stretch
+from prism.kernels import are_compiled
 from prism.social import stretch_kernel
 from prism.social.choice_kernel import SEEN_COLUMNS
 from prism.social.network import DONE_WORDS
@@ -40,7 +41,9 @@ from prism.social.world import SocialWave, SocialWorld
 PEOPLE_MAX: Final = 8192
 """The people up to whom ticks are taken together: of more, a tick is so much work that the rest is little."""
 UPDATES: Final = 8192
-"""About the updates after which the event loop gets a turn: 5 to 10 ms of work."""
+"""The updates after which the event loop gets a turn: 5 to 10 ms of work."""
+UPDATES_PLAIN: Final = 256
+"""The same in plain Python: about 20 ms."""
 
 
 Pending = Sequence[tuple[Questions[PostView], Chosen, Ints]]
@@ -101,9 +104,10 @@ class Stretches:
             world.begin_round(ticks.start)
         log.progress[:], log.progress[TAKEN] = 0, network.taken
         before = log.progress[ASKED] = _put_in(log, pending)
+        limit = UPDATES if are_compiled() else UPDATES_PLAIN
         stretch_kernel.run_ticks(
-            state.t, ticks.start, ticks.stop, delay, room, chart, known, choosing, wording, wave, log
-        )  # fmt: skip
+            state.t, ticks.start, ticks.stop, delay, limit, room, chart, known, choosing, wording, wave, log
+        )
         network.taken = int(state.t.counts.posts[END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])
         world.ticks = done + (left >= 0)

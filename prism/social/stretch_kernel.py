@@ -231,9 +231,7 @@ def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any,
     log.wrote[1] = 0
     out = log.out[progress[LENGTH] :]
     done, starts = wording.done, wording.done_starts
-    write_events(
-        t, tick, events, progress[TAKEN], done, starts, wording.words, wording.starts, False, out, log.wrote
-    )  # fmt: skip
+    write_events(t, tick, events, progress[TAKEN], done, starts, wording.words, wording.starts, False, out, log.wrote)
     progress[LENGTH] += log.wrote[0]
     log.messages[progress[DONE]] += log.wrote[1]
     progress[TAKEN] = t.counts.posts[END]
@@ -248,9 +246,7 @@ def write(tick: Any, agents: Any, numbers: Any, asked: Any, known: Any, wave: An
     contexts, out = log.contexts[progress[CONTEXTS] : progress[CONTEXTS] + about], log.out[progress[LENGTH] :]
     heads, tails, starts = known.heads, known.tails, known.starts
     none, nothing = wave.ends[:1], log.contexts[:0]
-    length = write_answers(
-        agents, numbers, tick, heads, tails, starts, known.asks, contexts, ends, nothing, none, out
-    )  # fmt: skip
+    length = write_answers(agents, numbers, tick, heads, tails, starts, known.asks, contexts, ends, nothing, none, out)
     progress[LENGTH] += length
     progress[CONTEXTS] += about
     log.messages[progress[DONE]] += len(agents)
@@ -292,6 +288,7 @@ def run_ticks(
     tick: Any,
     until: Any,
     delay: Any,
+    limit: Any,
     room: Any,
     chart_tables: Any,
     known_tables: Any,
@@ -304,6 +301,7 @@ def run_ticks(
 
     Args:
         delay: the ticks after which an answer takes effect.
+        limit: the updates after which no further tick is run.
         room: the bytes that one tick may take at most, of answers and events as of contexts.
         chart_tables: `ChartTables`; known_tables: `Known`; choice_tables: `Choosing`; words: `Wording`.
         for_wave: `Wave`; for_log: `Log`, in which everything is 0 that is counted, but for the questions asked before.
@@ -318,8 +316,8 @@ def run_ticks(
     progress, people, most = log.progress, len(t.people), len(log.agents)
     bytes_max = min(len(log.out) - room, len(log.contexts) - room)
     progress[WAVE] = -1
-    while tick < until and max(progress[UPDATES] + 2 * people, progress[ASKED] + people) <= most:
-        if max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
+    while tick < until and progress[UPDATES] < limit:
+        if progress[ASKED] + people > most or max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
             break
         count = take_due(t, tick, wave.due, wave.codes)
         if count:
