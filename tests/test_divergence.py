@@ -108,6 +108,25 @@ def test_counts_are_those_of_the_questions() -> None:
     assert compared.bits() == {("decides", name): distance.bits for name, distance in found.against.items()}
 
 
+def test_the_ratio_of_rates_tells_of_what_is_rare_where_bits_do_not() -> None:
+    compared = ComparedChoices()
+    for agent in range(1000):
+        reference = Reference(0.1 if agent % 2 else 0.9, (0.94, 0.06, 0.0))
+        chosen = "like" if agent % 100 == 0 else "scroll"
+        name = (agent, 3, "decides")
+        compared.add(name, "evaluating", OPTIONS, chosen=chosen, other="scroll", reference=reference)
+    found = only(compared)
+    assert found.against[EMBEDDED].bits < 0.02
+    assert found.ratios.keys() == {EMBEDDED}
+    like = found.ratios[EMBEDDED]["like"]
+    # Wilson (1927): 10 of 1,000 are from 0.54% to 1.83%; the embedded choice has 6%.
+    assert (like.ratio, like.low, like.high) == pytest.approx((1 / 6, 0.00544 / 0.06, 0.01831 / 0.06), abs=2e-3)
+    assert "reply" not in found.ratios[EMBEDDED], "nobody expects it"
+    low, high = found.by_relevance
+    assert low.ratios[EMBEDDED]["like"].ratio == 0.0
+    assert high.ratios[EMBEDDED]["like"].ratio == pytest.approx(1 / 3, abs=1e-3)
+
+
 def test_without_a_reference_there_is_neither_a_bin_nor_a_distance_from_the_embedded_choice() -> None:
     compared = ComparedChoices(RULE)
     compared.add((0, 0, "amber"), "waiting", ("go", "stop"), chosen="go", other="stop")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.runs.against import ANSWERED, AgainstSummary
 from actors.runs.shadow import ShadowSummary
-from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
+from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence, Ratio
 
+NO_BETTER = "  that is no better than base rates: it does not tell who does what"
 NOTHING_TO_ASK = "none: no rule settled a turn on which the oracle could be asked"
+_PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "padding": (0, 1)}
 NAMES = {FIRST_OPTION: "first option", RULE: "rule", EMBEDDED: "embedded choice"}
 
 
@@ -27,7 +31,7 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
         return None
     table = _table("distance of the oracle's choices, in bits (0 same, 1 nothing in common)", told, FIRST_OPTION)
     notes = [Text(f"  {note}", style="dim")] if note and _has_embedded(told) else []
-    return Group(table, *notes)
+    return Group(table, *_ratios(told, EMBEDDED), *notes)
 
 
 def shadow_table(shadow: ShadowSummary) -> RenderableType:
@@ -37,7 +41,49 @@ def shadow_table(shadow: ShadowSummary) -> RenderableType:
     agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
     line = Text(f"  shadow questions: {outcomes}" + (f"; as the rule did: {agreed:.1%}" if told else ""))
     table = [_table("distance of the oracle from rules, on shadow questions, in bits", told, RULE)] if told else []
-    return Group(*table, line)
+    return Group(*table, *_ratios(told, RULE), line)
+
+
+def _ratios(told: Sequence[Divergence], against: str) -> list[RenderableType]:
+    """Return how often the oracle takes each option over how often another decider does; nothing without figures."""
+    title = f"how often the oracle takes an option, over the {NAMES[against]}: the ratio tells of what is rare"
+    table = Table(title=title, **_PLAIN)
+    table.add_column("trigger", min_width=18)
+    table.add_column("option")
+    for name in ("oracle", NAMES[against], "ratio [95%]"):
+        table.add_column(name, justify="right")
+    for each, name in zip(told, names_of(told), strict=True):
+        for option, ratio in each.ratios.get(against, {}).items():
+            shares = (each.choices[who].get(option, 0.0) / each.questions for who in ("oracle", against))
+            table.add_row(name, option, *(f"{share:.2%}" for share in shares), shown_ratio(ratio))
+    return [table] if table.row_count else []
+
+
+def score_tables(told: AgainstSummary) -> RenderableType:
+    """Return how near an oracle is to what people did: log loss, rates of each option, and calibration."""
+    score = told.score
+    lines = [
+        f"{told.oracle}, on {score.choices:,} choices of {told.file}",
+        f"  log loss {score.log_loss:.3f} bits [{score.low:.3f}, {score.high:.3f}]",
+        f"  that of base rates {score.base_rates:.3f}, of equal probabilities {score.uniform:.3f}",
+        *([NO_BETTER] if score.log_loss >= score.base_rates else []),
+        *(f"  without an answer: {reason} {times:,}" for reason, times in told.outcomes.items() if reason != ANSWERED),
+    ]
+    rates = Table(title="what people did, over what the oracle expects", **_PLAIN)
+    for name in ("option", "relevance"):
+        rates.add_column(name)
+    for name in ("choices", "done", "expected", "ratio [95%]"):
+        rates.add_column(name, justify="right")
+    for each in score.rates:
+        numbers = (f"{each.offered:,}", f"{each.done:,}", f"{each.expected:,.1f}", shown_ratio(each.ratio))
+        rates.add_row(each.option, each.relevance or "all", *numbers)
+    levels = Table(title=f"calibration: {score.error:.1%} off in the mean", **_PLAIN)
+    for name in ("probability", "options", "expected", "done"):
+        levels.add_column(name, justify="right")
+    for level in score.calibration:
+        shares = (f"{each:.1%}" for each in (level.expected, level.done))
+        levels.add_row(f"{level.low:g} to {level.high:g}", f"{level.options:,}", *shares)
+    return Group(Text("\n".join(lines)), rates, levels)
 
 
 def _none_of(share: float) -> str:
@@ -45,7 +91,7 @@ def _none_of(share: float) -> str:
 
 
 def _table(title: str, told: Sequence[Divergence], alternative: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1))
+    table = Table(title=title, **_PLAIN)
     table.add_column("trigger", min_width=18)
     table.add_column("questions", justify="right")
     shows = (alternative, EMBEDDED)
@@ -64,6 +110,11 @@ def names_of(divergences: Sequence[Divergence]) -> list[str]:
     """Return the name of each: its trigger, with the state where a trigger has questions in several."""
     states = Counter(each.trigger for each in divergences)
     return [each.trigger if states[each.trigger] == 1 else f"{each.trigger} ({each.state})" for each in divergences]
+
+
+def shown_ratio(ratio: Ratio) -> str:
+    """Return a ratio of rates with its interval."""
+    return f"{ratio.ratio:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def shown(distance: Distance | None) -> str:

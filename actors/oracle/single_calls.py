@@ -28,13 +28,17 @@ class SingleCalls:
 
     Args:
         oracle: the oracle that is asked.
+        samples: above 0, it is asked for probabilities, counted from so many answers if it has none.
         config: its limits; the spend caps hold for these calls alone.
         prices: of the model's tokens.
         tasks: the tasks of the calls under way.
     """
 
-    def __init__(self, oracle: Oracle[Any], config: OracleConfig, prices: PricesConfig, tasks: TaskGroup) -> None:
+    def __init__(
+        self, oracle: Oracle[Any], config: OracleConfig, prices: PricesConfig, tasks: TaskGroup, samples: int = 0
+    ) -> None:
         self._oracle = oracle
+        self._samples = samples
         self._prices = prices
         self._tasks = tasks
         self._admission = Admission(config, oracle, self._used, on_spent=lambda: None)
@@ -89,7 +93,7 @@ class SingleCalls:
             OracleUnavailableError: there is no oracle to ask.
         """
         with metered() as ledger:
-            answer = await call_oracle(self._oracle, agent, question, call.within_s)
+            answer = await call_oracle(self._oracle, agent, question, call.within_s, self._samples)
         self._spent.add(ledger.total)
         self._under_way -= 1
         self._ended.set()

@@ -261,6 +261,32 @@ def divergence_charts(groups: Sequence[RunGroup]) -> list[Chart]:
     return charts
 
 
+def ratio_table(groups: Sequence[RunGroup]) -> Table | None:
+    """Return how often oracles take each option over how often the embedded choice does, by relevance of the post."""
+    rows = []
+    for group in groups:
+        summary = group.first.summary
+        for each in () if summary is None else summary.divergence:
+            of = f"{group.first.label}: {each.trigger}" if len(groups) > 1 else each.trigger
+            parts = [("all", each.questions, each.ratios)]
+            parts += [(f"{bin_.low:g} to {bin_.high:g}", bin_.questions, bin_.ratios) for bin_ in each.by_relevance]
+            for relevance, questions, ratios in parts:
+                rows += [
+                    (
+                        of,
+                        option,
+                        relevance,
+                        count(questions),
+                        f"{ratio.ratio:.2f}",
+                        f"{ratio.low:.2f}",
+                        f"{ratio.high:.2f}",
+                    )
+                    for option, ratio in ratios.get(EMBEDDED, {}).items()
+                ]
+    heads = ("trigger", "option", "relevance", "questions", "oracle over embedded", "95% from", "to")
+    return Table(heads, rows, frozenset({0, 1, 2})) if rows else None
+
+
 def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups: Sequence[RunGroup]) -> Chart:
     lines: list[tuple[str, str, Distance, int]] = []
     for run, each in told:

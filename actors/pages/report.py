@@ -10,7 +10,14 @@ from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
 from actors.pages.document import Section, document, figures, grid, missing
 from actors.pages.html import Element, Node, tag
-from actors.pages.oracle_charts import decision_charts, divergence_charts, fallback_table, feed_charts, model_charts
+from actors.pages.oracle_charts import (
+    decision_charts,
+    divergence_charts,
+    fallback_table,
+    feed_charts,
+    model_charts,
+    ratio_table,
+)
 from actors.pages.picture import style
 from actors.pages.run_tables import (
     commands,
@@ -243,6 +250,8 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
                 "The distance from simpler deciders is worked out at the end of a run, so unfinished runs have none."
             )
         )
+    if (ratios := ratio_table(groups)) is not None:
+        parts.append(table_of(ratios, "How often the oracle takes an option, over the embedded choice"))
     fallbacks = fallback_table(runs)
     if fallbacks is None:
         parts.append(missing("Every choice was made by the oracle: there were no fallbacks."))

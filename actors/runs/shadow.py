@@ -193,7 +193,7 @@ async def shadow(
         OracleUnavailableError: the oracle cannot be asked, or stayed away.
         DivergedError: a tick has another result.
     """
-    config = await to_thread.run_sync(_asked, directory, overrides)
+    config = await to_thread.run_sync(asked_config, directory, overrides)
     domain = (await to_thread.run_sync(build_domain, config)).domain
     forks = directory.manifest().forks
     try:
@@ -208,22 +208,26 @@ async def shadow(
             simulation = await replay(directory, on_begin=begin, on_frame=comparison.ask)
     except BaseExceptionGroup as group:
         if (outage := first_error(group, OracleOutageError)) is not None:
-            raise _away(directory, outage) from None
+            raise away(directory, outage) from None
         raise
     found = comparison.summary(simulation.engine.digest.hexdigest(), opened.description, share)
     await to_thread.run_sync(directory.write, SHADOW, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     return found
 
 
-def _away(directory: RunDirectory, outage: OracleOutageError) -> OracleUnavailableError:
+def away(directory: RunDirectory, outage: OracleOutageError) -> OracleUnavailableError:
+    """Return the error of an oracle that has not answered for too long."""
     return OracleUnavailableError(
         f"the oracle has not answered for {outage.waited_s:.0f} s ({outage.failure}); its answers so far are in "
         f"{directory.path / SHADOW_TAPE}: `prism shadow {directory.path}` goes on with them once it is back"
     )
 
 
-def _asked(directory: RunDirectory, overrides: Sequence[str]) -> Config:
+def asked_config(directory: RunDirectory, overrides: Sequence[str], *, is_whole: bool = True) -> Config:
     """Return the settings of the oracle that is asked.
+
+    Args:
+        is_whole: whether the run must have all its ticks.
 
     Raises:
         RunDirectoryError: the run has ticks to go, or a setting is not one of the oracle.
@@ -232,7 +236,7 @@ def _asked(directory: RunDirectory, overrides: Sequence[str]) -> Config:
     refuse_other_settings(directory.path, overrides, _OWN, "the turns are those of the recorded run")
     config = read_resolved(directory.path / CONFIG, overrides)
     listed = list_run(directory.path)
-    if listed.ticks < listed.length:
+    if is_whole and listed.ticks < listed.length:
         raise RunDirectoryError(
             f"{directory.path}: has {listed.ticks:,} of {listed.length:,} ticks; finish it first: "
             f"prism resume {directory.path}"
