@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import count, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.divergence import ComparedChoices, Reference, jensen_shannon
+from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen_shannon
 from prism.experiment import Design, Hypothesis, compared, decomposed, described, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 def means() -> Iterator[Case]:
-    """Yield the intervals of a mean, of a paired difference, and of the difference of two conditions."""
+    """Yield the intervals of a mean, and of differences from a condition whose values are half as large again."""
     for law, draw in LAWS.items():
         truth = float(draw(np.random.default_rng(1), MANY).mean())
         for seeds in SEEDS:
@@ -64,14 +64,14 @@ def means() -> Iterator[Case]:
                 return found.low, found.high
 
             def pairs(random: np.random.Generator, draw: Law = draw, seeds: int = seeds) -> Ends:
-                return _difference("wilcoxon", draw(random, seeds), draw(random, seeds))
+                return _difference("wilcoxon", 1.5 * draw(random, seeds), draw(random, seeds))
 
             def apart(random: np.random.Generator, draw: Law = draw, seeds: int = seeds) -> Ends:
-                return _difference("mann_whitney", draw(random, seeds), draw(random, seeds))
+                return _difference("mann_whitney", 1.5 * draw(random, seeds), draw(random, seeds))
 
             yield Case(f"mean, {law}, {seeds} seeds", truth, mean)
-            yield Case(f"paired difference, {law}, {seeds} pairs", 0.0, pairs)
-            yield Case(f"difference without pairs, {law}, {seeds} seeds each", 0.0, apart)
+            yield Case(f"paired difference, {law}, {seeds} pairs", 0.5 * truth, pairs)
+            yield Case(f"difference without pairs, {law}, {seeds} seeds each", 0.5 * truth, apart)
 
 
 def _difference(test: str, one: Floats, other: Floats) -> Ends:
@@ -148,17 +148,20 @@ def designs() -> Iterator[Case]:
 
 
 def divergences() -> Iterator[Case]:
-    """Yield the intervals of the distance in bits between an oracle and the embedded choice."""
+    """Yield the intervals of the distance between an oracle and the embedded choice, in bits and by a ratio."""
     options = ("scroll_on", "like", "reshare", "reply")
     embedded = (0.90, 0.06, 0.025, 0.015)
     for name, oracle in (
         ("a tenth engage, the oracle 4%", (0.96, 0.03, 0.005, 0.005)),
         ("as the embedded", embedded),
     ):
-        for questions in (300, 3000):
+        for questions, is_ratio in product((100, 300, 3000), (False, True)):
 
             def made(
-                random: np.random.Generator, oracle: tuple[float, ...] = oracle, questions: int = questions
+                random: np.random.Generator,
+                oracle: tuple[float, ...] = oracle,
+                questions: int = questions,
+                is_ratio: bool = is_ratio,
             ) -> Ends:
                 counted = ComparedChoices()
                 for agent, chosen in enumerate(random.choice(4, p=oracle, size=questions)):
@@ -167,10 +170,12 @@ def divergences() -> Iterator[Case]:
                     counted.add(
                         named, "evaluating", options, chosen=options[chosen], other=options[0], reference=reference
                     )
-                found = counted.divergences()[0].against["embedded"]
-                return found.low, found.high
+                found = counted.divergences()[0]
+                told: Distance | Ratio = found.ratios["embedded"]["like"] if is_ratio else found.against["embedded"]
+                return told.low, told.high
 
-            yield Case(f"bits, {name}, {questions:,} questions", jensen_shannon(oracle, embedded), made)
+            truth = oracle[1] / embedded[1] if is_ratio else jensen_shannon(oracle, embedded)
+            yield Case(f"{'ratio of likes' if is_ratio else 'bits'}, {name}, {questions:,} questions", truth, made)
 
 
 def scorecards() -> Iterator[Case]:
