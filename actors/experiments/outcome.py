@@ -25,7 +25,6 @@ from actors.results.table_files import FORMULA_STARTS
 from prism.answers import MadeOf
 from prism.errors import PrismError
 from prism.experiment import (
-    ENOUGH_SEEDS,
     FEW_SEEDS,
     OF_SEVERAL,
     UNPAIRED,
@@ -295,8 +294,8 @@ def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | Severa
     counts = [len(found) for each in experiment.conditions if (found := _seeds_done(plan, values, each.name))]
     if counts and min(counts) < FEW_SEEDS:
         yield (
-            f"an interval of {min(counts):,} seeds is rough: below {FEW_SEEDS} it covers less often than it says; "
-            f"take {ENOUGH_SEEDS} or more for a result"
+            f"an interval of {min(counts):,} seeds is rough: below {FEW_SEEDS} that of skewed values, such as the "
+            "largest cascade, holds the truth less often than it says"
         )
 
 

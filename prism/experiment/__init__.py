@@ -1,7 +1,6 @@
 """Experiments: their files, the conditions of a design, and the comparison of conditions over seeds."""
 
 from prism.experiment.answer import (
-    ENOUGH_SEEDS,
     FEW_SEEDS,
     Answer,
     Side,
@@ -33,7 +32,6 @@ from prism.experiment.statistics import (
 )
 
 __all__ = [
-    "ENOUGH_SEEDS",
     "FEW_SEEDS",
     "OF_SEVERAL",
     "P_WORDS",

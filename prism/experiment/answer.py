@@ -19,8 +19,8 @@ from prism.experiment.hypothesis import UNPAIRED
 from prism.experiment.power import smallest_p
 from prism.experiment.statistics import Comparison, SeveralCompared
 
-FEW_SEEDS, ENOUGH_SEEDS = 10, 20
-"""Seeds below which they are said to be few, and those that docs/experiments.md advises."""
+FEW_SEEDS = 10
+"""Seeds below which they are said to be few."""
 NOTABLE = 0.01
 """The difference of two shares of cascades from which on it is said."""
 NOTABLE_SIZE = 0.05
