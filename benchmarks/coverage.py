@@ -1,4 +1,4 @@
-"""The coverage of the intervals that PRISM prints: how often they hold the truth, where it is known.
+"""The coverage of the intervals that PRISM prints: how often they hold a truth that is known.
 
 Each line is an interval: values are drawn from a known law, the product's own code works out the interval, and the
 share of the intervals that hold the truth is printed with its standard error. An interval that is not there does not

@@ -91,7 +91,7 @@ class Distance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the oracle took an option over how often an alternative does, with the ends of its 95% interval."""
+    """The oracle's rate of an option over that of an alternative, with the ends of its 95% interval."""
 
     ratio: float
     low: float

@@ -20,7 +20,7 @@ from prism.divergence import BINS, Ratio, ratio_of
 LEAST: Final = 1e-4
 """The least probability that counts: one of 0 would be an infinite surprise."""
 JEFFREYS: Final = 0.5
-"""What is added to the count of each option where probabilities are shares of a few answers: Jeffreys (1946)."""
+"""Added to the count of each option where probabilities are shares of a few answers: Jeffreys (1946)."""
 _Z: Final = 1.959963984540054
 _DIGITS: Final = 4
 
@@ -50,7 +50,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """How often an option was done, and how often the decider expects it.
+    """The rate of an option among people, and the rate that the decider expects.
 
     Args:
         relevance: the range of relevance, such as `0.2 to 0.4`; empty for all choices.

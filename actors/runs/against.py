@@ -1,4 +1,4 @@
-"""What an oracle says of choices that people made, beside what they did."""
+"""An oracle's probabilities of choices that people made, beside what they did."""
 
 from __future__ import annotations
 
