@@ -38,7 +38,7 @@ STUDY: dict[str, Any] = {
     "simulation": {
         "rounds": 4,
         "ticks_per_round": 16,
-        "seed": 5,
+        "seed": 4,
         "epoch": "2026-01-05T08:30:00+01:00",
         "tick_seconds": 120,
     },
