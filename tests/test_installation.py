@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "bbd27e7f3364b0a09f098fdb6a351ac3", "4817b74cf6d6674df350cb4a7b88baff"
+DEFAULT, ECONOMY = "d3da96c857eac3b19ff600794d2426a0", "4817b74cf6d6674df350cb4a7b88baff"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")
@@ -70,7 +70,7 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
 
     assert prism("--version").stdout.startswith("prism, version ")
     default = prism("run")
-    assert "no CONFIG given: running the shipped default configuration (default.yaml: 1,000 " in default.stderr
+    assert "no CONFIG given: running the shipped default configuration (default.yaml: 2,000 " in default.stderr
     assert f"digest {DEFAULT}" in default.stdout
     assert (tmp_path / "runs" / "default-001" / "journal.prism").exists()
 

@@ -43,7 +43,7 @@ for _ in range(2000):
     found.append(float(choice_kernel.exact_sum(shares, shares.copy())).hex())
 print(json.dumps([kernels.are_compiled(), found]))
 """
-RUN = ["-m", "actors.cli", "run", "configs/default.yaml", "--quiet", "--set", "run.activation=compiled"]
+RUN = ["-m", "actors.cli", "run", "configs/friends.yaml", "--quiet", "--set", "run.activation=compiled"]
 SMALL = ["--set", "population.size=60", "--set", "simulation.rounds=3"]
 
 

@@ -40,7 +40,7 @@ LIMIT_S = 1.0
 """Processor seconds of a test in `make test`, on a machine that does `work` in `WORK_S`."""
 
 WORK_S = 0.012
-"""Processor seconds of `work` on a machine that runs `configs/default.yaml` in 4.2 s: the limit is meant for it."""
+"""Processor seconds of `work` on a machine that runs `configs/friends.yaml` in 4.2 s: the limit is meant for it."""
 
 _NEEDS = {
     "socket.bind": "network",

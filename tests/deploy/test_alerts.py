@@ -16,7 +16,7 @@ from tests.deploy.tools import descriptions, eventually, firing, needs
 from tests.deploy.watched_runs import WatchedRun, slow_disk, watched_run
 from tests.paths import ROOT
 
-CONFIG = ROOT / "configs" / "default.yaml"
+CONFIG = ROOT / "configs" / "friends.yaml"
 Settings = Mapping[str, object]
 SOCIAL: Settings = {
     "simulation.rounds": 100000,

@@ -99,7 +99,7 @@ class Day:
 def begins(day: Day, server: ModelServerProcess, stack: ExitStack) -> subprocess.Popen[bytes]:
     process = day.begin(
         stack,
-        *("run", str(ROOT / "configs" / "default.yaml"), "--out", str(day.run)),
+        *("run", str(ROOT / "configs" / "friends.yaml"), "--out", str(day.run)),
         *options({**SETTINGS, "llm.host": server.url}),
     )
     day.log.expect("run_started", agents=60)

@@ -22,7 +22,7 @@ RUNS = 3
 SPEED = 10
 """A minute in the rules takes six seconds: even on a busy machine a scrape or a start is quick beside its limit."""
 PAUSE_S = 2.0
-CONFIG = str(ROOT / "configs" / "default.yaml")
+CONFIG = str(ROOT / "configs" / "friends.yaml")
 SHORT = {
     "simulation.rounds": 2,
     "population.size": 50,

@@ -82,7 +82,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         def start(name: str, config: str, settings: dict[str, object]) -> WatchedRun:
             return stack.enter_context(watched_run(directory / name, CONFIGS / config, settings))
 
-        social = start("social", "default.yaml", asks)
+        social = start("social", "friends.yaml", asks)
         economy = start("economy", "economy.yaml", {**ECONOMY})
         progress = stack.enter_context(experiment_under_way())
         url = stack.enter_context(served(ExperimentCollector("experiment", "processes", 0, progress.standing), 0))

@@ -20,7 +20,7 @@ from tests.patience import HANG_S
 
 SCRIPT = DEPLOY / "run-or-resume"
 HEALTH = DEPLOY / "run-healthy"
-CONFIG = ROOT / "configs" / "default.yaml"
+CONFIG = ROOT / "configs" / "friends.yaml"
 SETTINGS = ("--set", "population.size=50", "--set", "simulation.rounds=20", "--set", "run.checkpoint_every_ticks=20")
 
 pytestmark = [

@@ -107,7 +107,7 @@ QUESTION = "Do cascades stay smaller where a feed shows the newest posts first?"
 
 def _social(studio: Studio, **settings: object) -> Path:
     name = "-".join(["social", *map(str, settings.values())])
-    return studio.run(name, ROOT / "configs" / "default.yaml", **SMALL, **settings, run__question=QUESTION)
+    return studio.run(name, ROOT / "configs" / "friends.yaml", **SMALL, **settings, run__question=QUESTION)
 
 
 def _two_feeds(studio: Studio) -> str:

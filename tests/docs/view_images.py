@@ -66,7 +66,7 @@ def take_all(browser: Browser, directory: Path) -> None:
 
 def make_runs(directory: Path) -> None:
     """Make the runs of the pictures in `runs` of a directory, which takes about a minute."""
-    default, economy = str(ROOT / "configs/default.yaml"), str(ROOT / "configs/economy.yaml")
+    default, economy = str(ROOT / "configs/friends.yaml"), str(ROOT / "configs/economy.yaml")
     for arguments in (
         ("run", default, "--out", "runs/interest"),
         (

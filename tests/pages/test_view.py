@@ -59,7 +59,7 @@ PLACES = {
 def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a directory with runs. It is made before the browser starts, which has an event loop in this thread."""
     root = tmp_path_factory.mktemp("runs")
-    default, economy = str(ROOT / "configs/default.yaml"), str(ROOT / "configs/economy.yaml")
+    default, economy = str(ROOT / "configs/friends.yaml"), str(ROOT / "configs/economy.yaml")
     fork = ("--at", "40", "--set", "feed.algorithm=random", "--quiet")
     for command in (
         ("run", default, *SMALL, "--out", str(root / "run")),
@@ -81,7 +81,7 @@ def runs(ended_runs: Path) -> Iterator[Path]:
     """Provide the directory with a run that is under way, too."""
     config = ("--set", "run.tick_s=0.2", "--set", "metrics.enabled=true", "--set", "metrics.port=0")
     people = ("--set", "population.size=100", "--quiet", "--out", str(ended_runs / "live"))
-    command = (*PRISM, "run", str(ROOT / "configs/default.yaml"), *config, *people)
+    command = (*PRISM, "run", str(ROOT / "configs/friends.yaml"), *config, *people)
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             wait_for(ended_runs / "live" / "journal.prism")

@@ -32,7 +32,7 @@ def check_plausible(summary: dict[str, object]) -> None:
 def test_the_default_configuration_runs_to_a_plausible_summary(prism: Prism, tmp_path: Path, size: Size) -> None:
     rounds = size(50, everyday=4)
     arguments = ("--quiet", "--out", "run", "--set", f"simulation.rounds={rounds}")
-    assert prism("run", str(ROOT / "configs" / "default.yaml"), *arguments).code == 0
+    assert prism("run", str(ROOT / "configs" / "friends.yaml"), *arguments).code == 0
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (summary["agents"], summary["rounds"]) == (1000, rounds)
     check_plausible(summary)
@@ -49,7 +49,7 @@ def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(
         "simulation.rounds": size(8, everyday=2),
     }
     overrides = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
-    ended = prism("run", str(ROOT / "configs" / "default.yaml"), "--quiet", "--out", "run", *overrides)
+    ended = prism("run", str(ROOT / "configs" / "friends.yaml"), "--quiet", "--out", "run", *overrides)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     inputs = json.loads((tmp_path / "run" / "manifest.json").read_text())["inputs"]
     assert ended.code == 0

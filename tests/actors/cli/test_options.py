@@ -11,7 +11,7 @@ from prism.config import LENGTH_MAX
 from tests.command import Prism
 
 SHIPPED = (
-    "running the shipped default configuration (default.yaml: 1,000 made-up people on a social network, 50 rounds, "
+    "running the shipped default configuration (default.yaml: 2,000 made-up people on a social network, 50 rounds, "
     "an interest feed)"
 )
 

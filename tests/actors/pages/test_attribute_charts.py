@@ -77,7 +77,7 @@ def test_the_report_begins_with_what_happened_and_draws_it(bounded: RunRecord, v
 def test_a_run_in_which_nobody_changes_has_no_such_part(tmp_path: Path) -> None:
     settings = [part for each in ("population.size=40", "simulation.rounds=2") for part in ("--set", each)]
     assert (
-        prism_alone("run", str(ROOT / "configs" / "default.yaml"), *settings, "-q", "--out", str(tmp_path / "run")).code
+        prism_alone("run", str(ROOT / "configs" / "friends.yaml"), *settings, "-q", "--out", str(tmp_path / "run")).code
         == 0
     )
     run = with_people(read_run(tmp_path / "run", "run"))

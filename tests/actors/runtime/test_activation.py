@@ -39,6 +39,7 @@ HIGGS = "snap-higgs-follow-sample.txt.gz"
 
 SHIPPED = {
     "default.yaml": ["simulation.rounds=2", "population.size=300"],
+    "friends.yaml": ["simulation.rounds=2", "population.size=300"],
     "stress.yaml": ["simulation.ticks=12", "population.size=3000"],
     "soak.yaml": [
         "simulation.ticks=30",
@@ -194,7 +195,7 @@ GRAPHS = {
 @pytest.mark.parametrize(("graph", "asks"), [*product(GRAPHS, ["true"]), ("snap-ego-facebook.txt.gz", "false")])
 def test_a_real_graph_has_one_digest_in_every_way_and_resumed_in_another(graph: str, asks: str, tmp_path: Path) -> None:
     given = [f"population.graph.path={real_path(graph)}", f"statechart.oracle_enabled={asks}"]
-    chosen = read_config(ROOT / "configs" / "default.yaml", [*GRAPHS[graph], *given])
+    chosen = read_config(ROOT / "configs" / "friends.yaml", [*GRAPHS[graph], *given])
     found = {run(chosen).digest}
     for way, other in pairwise(("resident", *OTHERS, "resident")):
         run(taken(way, chosen), out=tmp_path / way, ticks=chosen.simulation.length // 2)
