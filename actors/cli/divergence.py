@@ -31,7 +31,7 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
         return None
     table = _table("distance of the oracle's choices, in bits (0 same, 1 nothing in common)", told, FIRST_OPTION)
     notes = [Text(f"  {note}", style="dim")] if note and _has_embedded(told) else []
-    return Group(table, *_ratios(told, EMBEDDED), *notes)
+    return Group(table, *(notes or _ratios(told, EMBEDDED)))  # where the note says chance, ratios are chance, too
 
 
 def shadow_table(shadow: ShadowSummary) -> RenderableType:

@@ -266,7 +266,7 @@ def ratio_table(groups: Sequence[RunGroup]) -> Table | None:
     rows = []
     for group in groups:
         summary = group.first.summary
-        for each in () if summary is None else summary.divergence:
+        for each in () if summary is None or summary.embedded_note else summary.divergence:
             of = f"{group.first.label}: {each.trigger}" if len(groups) > 1 else each.trigger
             parts = [("all", each.questions, each.ratios)]
             parts += [(f"{bin_.low:g} to {bin_.high:g}", bin_.questions, bin_.ratios) for bin_ in each.by_relevance]
