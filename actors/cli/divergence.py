@@ -46,12 +46,12 @@ def shadow_table(shadow: ShadowSummary) -> RenderableType:
 
 def _ratios(told: Sequence[Divergence], against: str) -> list[RenderableType]:
     """Return how often the oracle takes each option over how often another decider does; nothing without figures."""
-    title = f"how often the oracle takes an option, over the {NAMES[against]}: the ratio tells of what is rare"
+    title = f"how often the oracle takes an option, over the {NAMES[against]}"
     table = Table(title=title, **_PLAIN)
-    table.add_column("trigger", min_width=18)
-    table.add_column("option")
-    for name in ("oracle", NAMES[against], "ratio [95%]"):
-        table.add_column(name, justify="right")
+    for name in ("trigger", "option"):
+        table.add_column(name)
+    for name in ("oracle", against, "ratio [95%]"):
+        table.add_column(name, justify="right", no_wrap=True)
     for each, name in zip(told, names_of(told), strict=True):
         for option, ratio in each.ratios.get(against, {}).items():
             shares = (each.choices[who].get(option, 0.0) / each.questions for who in ("oracle", against))
