@@ -87,6 +87,13 @@ class Pace:
         await anyio.sleep_until(self._due)
 
 
+def _by_tick(config: Config) -> dict[int, list[tuple[int, InterventionConfig]]]:
+    found: dict[int, list[tuple[int, InterventionConfig]]] = {}
+    for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
+        found.setdefault(tick, []).append((number, each))
+    return found
+
+
 class EngineActor:
     """An actor that runs ticks.
 
@@ -136,10 +143,8 @@ class EngineActor:
         self.open_questions = OpenQuestions(codec, oracle, reference, answer_now, choose_now)
         """The questions that have no answer yet, or whose answer has not taken effect yet."""
         self._pace = Pace(config.run)
-        self._interventions: dict[int, list[tuple[int, InterventionConfig]]] = {}
+        self._interventions = _by_tick(config)
         """`{tick: the number of each of its interventions in the whole run, and the intervention}`."""
-        for number, (tick, each) in enumerate(planned(config.interventions, config.simulation.ticks_per_round)):
-            self._interventions.setdefault(tick, []).append((number, each))
         self.reactions = Reactions()
         """The reactions to posts that interventions have published."""
         self.on_triggers: Callable[[Sequence[Trigger[Any]]], None] | None = None

@@ -221,6 +221,15 @@ def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
 
 
 @kernel
+def put_above(out: Any, at: Any, above: Any) -> Any:
+    """Write the id of the post above, or that there is none; return the place after it."""
+    if above == NO_POST:
+        out[at] = 0xC0
+        return at + 1
+    return put_number(out, at, above)
+
+
+@kernel
 def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
     """Write the record of the feed that a person was shown; return the place after it."""
     shown = t.people[person, SHOWN]
@@ -273,11 +282,7 @@ def write_events(
         at = put_number(out, put_number(out, at + 2, tick), who)
         at = put_bytes(out, at, done, done_starts[what], done_starts[what + 1])
         at = put_number(out, at, event[POST])
-        if event[ABOVE] == NO_POST:
-            out[at] = 0xC0
-            at += 1
-        else:
-            at = put_number(out, at, event[ABOVE])
+        at = put_above(out, at, event[ABOVE])
         ends[1] += 1
         if what == PUBLISH:
             at = put_bytes(out, at, words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])

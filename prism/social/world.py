@@ -122,9 +122,7 @@ class SocialWorld(World):
     """
 
     def __init__(self, config: Config, population: Population, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
-        self.config = config
-        self.behaviour = behaviour
-        self.population = population
+        self.config, self.behaviour, self.population = config, behaviour, population
         states: type[StrEnum] = behaviour.states
         self.states_known = list(states)
         """The chart's states, by number."""

@@ -45,6 +45,9 @@ INTERVENTIONS: list[Settings] = [
 ]
 
 
+RELEVANCE: Settings = {"topic_match": 0.2, "followed": 0.1, "popularity": 0.2, "appeal": 0.5}
+
+
 def random_settings(seed: int) -> Settings:
     """Return settings of a small world of which many differ from the defaults."""
     draw = random.Random(seed)  # a test
@@ -61,13 +64,7 @@ def random_settings(seed: int) -> Settings:
         "dwell": dwell,
         "attributes": ATTRIBUTES,
         "interests_per_person": choose([1, 3]),
-        "relevance": {
-            "topic_match": 0.2,
-            "followed": 0.1,
-            "popularity": 0.2,
-            "appeal": 0.5,
-            "appeal_power": choose([0.5, 3.0]),
-        },
+        "relevance": {**RELEVANCE, "appeal_power": choose([0.5, 3.0])},
     }
     if choose([True, False]):
         people["posts_by_followers"] = 1.2
