@@ -64,7 +64,8 @@ SECTIONS = {
             "actors.cli.validate_world:validate_world", "Compare runs with figures of the real world."
         ),
         "shadow": Named(
-            "actors.cli.shadow:shadow_command", "Ask an oracle about turns that rules settled, and compare the two."
+            "actors.cli.shadow:shadow_command",
+            "Ask an oracle about turns that rules settled, or that people decided, and compare the two.",
         ),
         "ask": Named("actors.cli.ask:ask", "Put a questionnaire to people of a run, as they were at a moment of it."),
         "distil": Named(

@@ -211,6 +211,10 @@ class Spans(Observer):
         """Tell the other observer."""
         self._observer.answered(reason, duration_s, tick)
 
+    def computed(self, number: int, each_s: float, tick: int) -> None:
+        """Tell the other observer. It is not called, because each question has a span."""
+        self._observer.computed(number, each_s, tick)
+
     def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
         """Make the span of a call."""
         self._observer.called(asked, reason, duration_s, spent)

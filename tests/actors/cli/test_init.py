@@ -138,7 +138,7 @@ def test_init_lists_the_examples(prism: Prism) -> None:
     lines = prism("init", "--list").out.splitlines()
     assert [line.split()[0] for line in lines] == [*examples(), *studies()]
     assert "experiments/feed" in studies()
-    assert lines[0].endswith("1,000 made-up people on a social network, 50 rounds, an interest feed")
+    assert lines[0].endswith("2,000 made-up people on a social network, 50 rounds, an interest feed")
     assert not Path("default").exists()
 
 

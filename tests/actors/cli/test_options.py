@@ -20,7 +20,7 @@ def test_a_run_without_a_configuration_takes_the_shipped_default_and_names_it(pr
     ended = prism("run", "--ticks", "2")
     assert ended.code == 0
     assert ended.err.splitlines()[0] == f"prism: no CONFIG given: {SHIPPED}"
-    assert "1,000 agents" in ended.err
+    assert "2,000 agents" in ended.err
     assert Path("runs/default-001/journal.prism").exists()
 
 
