@@ -15,7 +15,7 @@ from actors.core.errors import JournalError
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
-DEFAULT, ECONOMY = "d3da96c857eac3b19ff600794d2426a0", "4817b74cf6d6674df350cb4a7b88baff"
+DEFAULT, ECONOMY = "bc2f87d3acf4292111d9039f06eedc82", "4817b74cf6d6674df350cb4a7b88baff"
 """Digests of the shipped configurations."""
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet")

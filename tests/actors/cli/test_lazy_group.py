@@ -70,6 +70,6 @@ def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) 
 @pytest.mark.process
 def test_a_run_of_people_imports_no_client_no_metrics_and_no_plotting(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("run") / "out"
-    imported = modules_after("run", "configs/default.yaml", "--ticks", "1", "--quiet", "--out", str(out))
+    imported = modules_after("run", "configs/friends.yaml", "--ticks", "1", "--quiet", "--out", str(out))
     assert "prism.social.domain" in imported
     assert imported & UNUSED_BY_A_RUN_OF_PEOPLE == set()
