@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 import msgspec
 
-from prism.config import FIRST_SETTINGS, STARTER_HEADER, starter_yaml
+from actors.factory.shipped import examples
+from prism.config import FIRST_SETTINGS, load_config, settings, starter_yaml
+from prism.config.describe import yaml_text
 
 LINE = re.compile(r"( *)(\w+):(?: (.*))?")
 
@@ -26,7 +29,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     about: str
     first: frozenset[str]
     head: str
-    head_of_all: str = STARTER_HEADER
+    head_of_all: str
     values: dict[str, tuple[str, str]] = {}
     without: frozenset[str] = frozenset()
 
@@ -54,15 +57,34 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _PEOPLE = """\
-1,000 people on a feed, and the settings that a first study changes, each at its default. There are more settings:
-`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default."""
+2,000 people on a feed: the default world, and the settings that a first study changes. There are more settings:
+`prism init --all DIR` writes them all, and docs/configuration.md lists them. An absent key keeps its default. Why the
+default world is as it is: `prism init --example default DIR`."""
+
+_ALL_PEOPLE = """\
+2,000 people on a feed: the default world, and every setting that there is. Delete what you do not change, unless it
+says that it is not the default: an absent key keeps its default. `null` is how YAML writes none."""
+
+
+def _default_world() -> dict[str, tuple[str, str]]:
+    """Return the settings that the default world has otherwise than by their defaults."""
+    world = load_config(examples()["default"].path.read_text(encoding="utf-8"))
+    found = {setting.path: (setting.default, yaml_text(attrgetter(setting.path)(world))) for setting in settings()}
+    return {path: (value, "of the default world") for path, (default, value) in found.items() if value != default}
+
 
 _ECONOMY = """\
 An economy: five nations that set one interest rate together, a quarter a tick, for ten years. It needs no server:
 with `--set oracle.backend=ollama` a language model plays the nations. Equations and sources: docs/economy.md."""
 
 TEMPLATES = {
-    "social": Template(about="1,000 people on a feed", first=frozenset(FIRST_SETTINGS), head=_PEOPLE),
+    "social": Template(
+        about="2,000 people on a feed",
+        first=frozenset(FIRST_SETTINGS),
+        head=_PEOPLE,
+        head_of_all=_ALL_PEOPLE,
+        values=_default_world(),
+    ),
     "economy": Template(
         about="five nations that set an interest rate together, for forty quarters",
         first=frozenset(
