@@ -18,6 +18,7 @@ from actors.results.api import resume, run
 from actors.results.result import RunResult, read_result
 from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
 from actors.runs.lock import locked
+from actors.runs.replay import at_once
 from prism.config import Config
 from prism.errors import PrismError
 from prism.llm.gateway import Gateway, through
@@ -122,7 +123,7 @@ def _executed(task: Task) -> RunResult:
         return resume(path)
     if path.exists():
         _discard(path)
-    return run(task.config, out=path)
+    return run(at_once(task.config), out=path)
 
 
 def _is_begun(path: Path) -> bool:
