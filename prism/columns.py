@@ -28,9 +28,6 @@ BLOCK = 1 << 18
 """Values that are copied or looked up at once: of a million people's lists, temporary arrays would take as much memory
 as all else."""
 
-LISTS_A_PIECE = PIECE // 4
-"""Lists that are encoded together, even where they are short."""
-
 T = TypeVar("T")
 V = TypeVar("V")
 N = TypeVar("N", bound=np.generic)

@@ -263,7 +263,9 @@ class ComparedChoices:
         kept, self._columns, self._in_columns = self._columns, [], 0
         codes, agents, ticks, relevance, taken = (np.concatenate(each) for each in [*zip(*kept, strict=True)][1:6])
         groups = integers(_GROUPS, 0, agents, ticks, Draw.BOOTSTRAP_GROUP)
-        bins = np.clip((relevance * BINS).astype(np.int64), 0, BINS - 1)
+        is_known = ~np.isnan(relevance)
+        bins = np.full(len(codes), _UNKNOWN)
+        bins[is_known] = np.clip((relevance[is_known] * BINS).astype(np.int64), 0, BINS - 1)
         keys, width = bins * _GROUPS + groups, max(each.probabilities.shape[1] for each in kept)
         units, at = np.zeros((len(codes), width), dtype=np.int64), 0
         for each in kept:
@@ -356,7 +358,7 @@ class ComparedChoices:
     def restore(self, state: CountsState) -> None:
         """Set the counts to those of a checkpoint."""
         self._kept.clear()
-        self._columns.clear()
+        self._columns, self._in_columns = [], 0
         self._counted = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
 
     def bits(self) -> dict[tuple[str, str], float]:

@@ -170,13 +170,13 @@ class EngineActor:
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run until `ticks` ticks are committed, or until the end of the tick in which `stop` is called.
+        """Run until `ticks` ticks are committed, or to the end of the tick, or of the ticks run together, at a `stop`.
 
         Recorded ticks are run again without any pace, and before any stop: until they are, the record is ahead of the
         state in memory, so there is no state of the run to stop in.
 
         Args:
-            on_tick: called with the number of ticks committed, after each.
+            on_tick: called with the number of ticks committed, for each; of ticks run together, once the last is.
             between: awaited after `on_tick`, while nothing changes.
             every: ticks whose multiples are the only ones, beside ends of rounds, after which these two look at the
                 run. Others may be run together, and then the state after one of them is not to be had.
@@ -245,7 +245,7 @@ class EngineActor:
         self._observer.tick_replayed()
 
     def stop(self) -> None:
-        """Finish the tick, and run no further one."""
+        """Finish the tick, or those that are run together, and run no further one."""
         self.is_stopping = True
 
     def state(self) -> EngineState:

@@ -68,8 +68,11 @@ class OpenQuestions:
         self._due.setdefault(due, []).append(question.agent)
 
     def choose(self, questions: Questions[Any], due: int) -> bool:
-        """Add the questions of a wave with their answers, if these are computed at once; return whether they are."""
-        chosen = self._choose_now(questions)
+        """Add the questions of a wave with their answers, if these are computed at once; return whether they are.
+
+        A second wave of the same tick goes one by one.
+        """
+        chosen = None if due in self._chosen else self._choose_now(questions)
         if chosen is not None:
             self._chosen[due] = questions, chosen
         return chosen is not None

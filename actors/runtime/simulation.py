@@ -172,7 +172,7 @@ class Simulation:
         begun, first, ticks_per_round = perf_counter(), ticks.start, self.config.simulation.ticks_per_round
         ticks = range(first, min(ticks.stop, first - first % ticks_per_round + ticks_per_round))
         found = self.agents.stretch(ticks, self.config.deliberation_ticks, self.oracle.oracle, pending)
-        if found is not None and (number := found[0].asked):
+        if found is not None and (number := found[0].asked):  # an answer takes no longer than another turn
             self.oracle.count_chosen(number, (perf_counter() - begun) / found[0].triggers, first)
         return found
 
@@ -312,7 +312,7 @@ class Simulation:
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run to the last tick, or to the end of the tick in which `stop` is called.
+        """Run to the last tick, or to the end of the tick, or of the ticks run together, in which `stop` is called.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
@@ -340,7 +340,10 @@ class Simulation:
             services.cancel_scope.cancel()
 
     def stop(self) -> None:
-        """Finish the tick, then end. If that would wait for a server that is away, the tick is given up."""
+        """Finish the tick, or those that are run together, then end.
+
+        If that would wait for a server that is away, the tick is given up.
+        """
         self.oracle.stop_waiting()
         self.engine.stop()
 

@@ -59,8 +59,8 @@ TITLES: Final[Mapping[str, str]] = {
 TEXTS: Final[Mapping[str, str]] = {
     "feed": """1,000 people and the default configuration, without a journal; building the people does not
 count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
-mailboxes, messages, supervisor, digest and metrics. With 1,000 people a tick has a few turns, so the calls around each
-kernel cost more than the kernels; with 100,000, below, they do not.
+mailboxes, messages, supervisor, digest and metrics. Compiled, the ticks of 1,000 people run many at a
+time.
 
 There are two models of Mesa, both written by hand for speed and without PRISM's code. The first is the same round:
 the same ticks, states, triggers, guards, feeds, embedded choice, deliberation, replies, reshares and cascades, with

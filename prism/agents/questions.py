@@ -1,4 +1,4 @@
-"""The questions of one wave in columns, and the decisions that answer them. Each is made when somebody asks for it."""
+"""The questions of one wave in columns, and the decisions that answer them. The objects are made only on access."""
 
 from __future__ import annotations
 

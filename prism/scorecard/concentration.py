@@ -59,7 +59,7 @@ def rates_of(posts: Floats) -> tuple[Floats, Floats]:
 
 
 def top_share(values: Floats, share: float) -> float:
-    """Return the part of the sum that the largest values have, so large a share of all values; the sum is above 0."""
+    """Return the part of the sum that the largest values have, so large a share of all; 0 if the sum is 0."""
     count = max(1, round(len(values) * share))
     total = values.sum()
     return float(np.sort(values)[-count:].sum() / total) if total else 0.0

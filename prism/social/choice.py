@@ -43,7 +43,7 @@ from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about, key_about
 from prism.social.seen import SocialQuestions
-from prism.social.stretch_kernel import Choosing
+from prism.social.stretch_kernel import ChoiceTables
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 Floats = NDArray[np.float64]
@@ -160,7 +160,7 @@ class ChoiceOracle(Oracle[AgentState]):
         choice_kernel.look(questions.tick, questions.agents, questions.wholes, questions.shares, seen, draws)
         return self._chosen(questions.agents, self._numbers_of(questions), seen, draws)
 
-    def for_kernels(self, kinds: Mapping[int, QuestionKind]) -> Choosing | None:
+    def for_kernels(self, kinds: Mapping[int, QuestionKind]) -> ChoiceTables | None:
         """Return this choice as a kernel reads it, for kinds of questions by number; None if each must be asked."""
         if self.people is None or not self._answers_as_own:
             return None
@@ -173,7 +173,7 @@ class ChoiceOracle(Oracle[AgentState]):
         of_codes = np.full(max(kinds, default=0) + 1, -1, dtype=np.int64)
         for code, kind in kinds.items():
             of_codes[code] = self._number_of(kind)
-        return Choosing(self._key, self._weights, *self._table, of_codes, self.people.activity, own)
+        return ChoiceTables(self._key, self._weights, *self._table, of_codes, self.people.activity, own)
 
     def _numbers_of(self, questions: Questions[Any]) -> Ints:
         """Return the number of each question's kind in the table."""

@@ -26,9 +26,10 @@ NUMBERS: Final[Mapping[str, float]] = {
     "quality": 1.0,
     "exposures": 1.0,
 }
-"""`{column: the value of a file without it}`; -1 for one that is worked out."""
+"""`{column: the value where the file has no such column}`; -1 for one that is worked out."""
 TEXTS: Final = ("trigger", "state", "author", "text", "topics")
 COLUMNS: Final = (PERSON, DID, *TEXTS, *NUMBERS)
+_LEAST: Final = {"exposures": 1.0, "velocity": 0.0}
 _WHOLE: Final = ("age_ticks", "likes", "replies", "reshares", "exposures")
 _SHARES: Final = ("popularity", "followed", "topic_match", "appeal", "fatigue")
 
@@ -146,6 +147,8 @@ class _Row:
             raise self._refused(name, f"expected a whole number, 0 or more, got {value:g}")
         if name == "quality" and value <= 0.0:
             raise self._refused(name, f"expected a number above 0, got {value:g}")
+        if name in _LEAST and value < _LEAST[name]:
+            raise self._refused(name, f"expected a number of {_LEAST[name]:g} or more, got {value:g}")
         return value
 
     def _refused(self, key: str, problem: str) -> InputError:

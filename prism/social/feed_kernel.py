@@ -58,7 +58,7 @@ from prism.social.tables import (
     TOPICS,
 )
 
-_POOL, _PART, _ORDER = int(Draw.FEED_POOL), int(Draw.FEED_PART), int(Draw.FEED_ORDER)
+_POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
 _SLOT: Final = SEEN_SLOTS - 1
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.answer_kernel import NUMBER_BYTES
 from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
 from prism.config import FeedConfig
 from prism.config.attributes import Value
@@ -70,7 +71,7 @@ from prism.social.tables import (
     WHO,
 )
 from prism.social.texts import write_post
-from prism.social.view_words import ViewWords, Words
+from prism.social.view_words import PackedTexts, ViewWords
 
 POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
@@ -89,7 +90,7 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 """`{effect: its number}`."""
-DONE_WORDS: Final = Words.of(
+DONE_WORDS: Final = PackedTexts.of(
     map(msgspec.msgpack.encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
 )
 """The words for what was done, by the number of the effect."""
@@ -283,7 +284,7 @@ class Network:
         words.learn(self.state.topics)
         room = len(events) * (view_kernel.EVENT_BYTES + words.words.longest)
         if with_feeds:
-            room += len(events) * t.feed.shape[1] * view_kernel.FIELD_BYTES
+            room += len(events) * t.feed.shape[1] * NUMBER_BYTES
         out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
         view_kernel.write_events(t, tick, len(events), taken, *DONE_WORDS[:2], *words.words[:2], with_feeds, out, ends)
         return Events(out[: ends[0]].tobytes(), int(ends[1]))

@@ -250,7 +250,7 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     """
     chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
     row = row_of(t, t.posts[post, CASCADE])
-    power = t.settings.appeal_power / t.zeal[person if len(t.zeal) > 1 else 0]
+    power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
     drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), power)
     return max(min(1.0, drawn * t.worth[row, QUALITY]), t.worth[row, LEAST_APPEAL])
 

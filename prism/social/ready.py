@@ -17,7 +17,7 @@ from prism.social.graph import FollowGraph
 from prism.social.population import Population
 from prism.social.state import SocialState
 from prism.social.stretch import log_of, wave_of
-from prism.social.stretch_kernel import Choosing, Known, Wording
+from prism.social.stretch_kernel import ChoiceTables, TextTables, TurnTables
 from prism.social.tables import ChartTables
 
 _so_far: Final = [0]
@@ -57,11 +57,11 @@ def make_ready(person_ticks: int) -> None:
     choice_kernel.choose(state.t.key, some, table, due, due, some[0], seen, draws, some, some[0], due)
     view_kernel.relevances(some[0], views, shares, some[0])
     names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
-    words = Wording(names, text, due, text, due, text, due, text, due)
+    words = TextTables(names, text, due, text, due, text, due, text, due)
     view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], *words[:7], text, due)
     view_kernel.write_events(state.t, 0, 0, 0, text, due, text, due, False, text, due)  # a kernel's
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
     answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
-    known = Known(due, text, due, HEADS, kinds, due, truths, some[0])
-    choice = Choosing(state.t.key, some[0], some, table, due, due, some[0], some[0])
+    known = TurnTables(due, text, due, HEADS, kinds, due, truths, some[0])
+    choice = ChoiceTables(state.t.key, some[0], some, table, due, due, some[0], some[0])
     stretch_kernel.run_ticks(state.t, 0, 0, 0, 0, 0, chart, known, choice, words, wave, log)

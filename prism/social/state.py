@@ -450,7 +450,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         interests=interests,
         activity=np.zeros(1),
         rates=np.zeros(1),
-        zeal=np.ones(1),
+        participation=np.ones(1),
         attributes=np.zeros((1, 1)),
         own=np.zeros((1, 1)),
         given=np.zeros((1, 1)),

@@ -1,4 +1,4 @@
-"""Ticks of a small population in one call of a kernel: between two of them there would be more to do than in them."""
+"""Many ticks of a small population in one kernel call: Python between two ticks would take longer than the ticks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from prism.social.stretch_kernel import (
     PROGRESS,
     TAKEN,
     WAVE,
-    Choosing,
-    Known,
-    Log,
+    ChoiceTables,
+    StretchBuffers,
+    TextTables,
+    TurnTables,
     Wave,
-    Wording,
 )
 from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
 from prism.social.turn_kernel import EFFECT
@@ -39,7 +39,7 @@ from prism.social.view_kernel import EVENT_BYTES
 from prism.social.world import SocialWave, SocialWorld
 
 PEOPLE_MAX: Final = 8192
-"""The people up to whom ticks are taken together: of more, a tick is so much work that the rest is little."""
+"""The largest population whose ticks are run together. In a larger one kernels take most of the time anyway."""
 UPDATES: Final = 8192
 """The updates after which the event loop gets a turn: 5 to 10 ms of work."""
 UPDATES_PLAIN: Final = 256
@@ -60,7 +60,7 @@ class Stretches:
     def __init__(self, world: SocialWorld) -> None:
         self._world = world
         self._wave: Wave | None = None
-        self._log: Log | None = None
+        self._log: StretchBuffers | None = None
 
     def are_possible(self) -> bool:
         """Return whether no tick of this world needs more than kernels do."""
@@ -75,8 +75,8 @@ class Stretches:
         ticks: range,
         delay: int,
         chart: ChartTables,
-        known: Known,
-        choosing: Choosing,
+        known: TurnTables,
+        choosing: ChoiceTables,
         forms: Forms,
         pending: Pending,
         kinds: Mapping[int, QuestionKind],
@@ -93,7 +93,7 @@ class Stretches:
             return None
         words = network.words
         words.learn(state.topics)
-        wording = Wording(words.names, *words.name_words[:2], *words.words[:2], *words.given[:2], *DONE_WORDS[:2])
+        wording = TextTables(words.names, *words.name_words[:2], *words.words[:2], *words.given[:2], *DONE_WORDS[:2])
         people = len(world.people)
         of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
         events = 2 * (1 + state.at_once)  # of a turn and a decision: what is done, and the feed that is built
@@ -115,7 +115,7 @@ class Stretches:
         rest = None if left < 0 else SocialWave(world, done, *_copied(left, wave.due, wave.codes))
         return _came_of(log, before, kinds, rest)
 
-    def _rooms(self, people: int, room: int, forms: int, options: int, ticks: int) -> tuple[Wave, Log]:
+    def _rooms(self, people: int, room: int, forms: int, options: int, ticks: int) -> tuple[Wave, StretchBuffers]:
         """Return room for a wave and for a stretch, in which nothing is counted yet."""
         if self._wave is None or len(self._wave.room) < options:
             self._wave = wave_of(people, options)
@@ -137,7 +137,7 @@ def _ints(*shape: int) -> Any:
     return np.zeros(shape, dtype=np.int64)
 
 
-def _put_in(log: Log, pending: Pending) -> int:
+def _put_in(log: StretchBuffers, pending: Pending) -> int:
     """Put answers that have not taken effect yet into a log, and return how many they are."""
     at = 0
     for questions, chosen, moves in pending:
@@ -154,8 +154,8 @@ def _copied(count: int, *arrays: Any) -> Iterator[Any]:
     return (array[:count].copy() for array in arrays)
 
 
-def _came_of(log: Log, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
-    """Return what has come of some ticks.
+def _came_of(log: StretchBuffers, before: int, kinds: Mapping[int, QuestionKind], wave: SocialWave | None) -> Stretch:
+    """Return the outcome of some ticks.
 
     Args:
         before: the questions that were asked before them; kinds: those of questions.
@@ -177,7 +177,7 @@ def _came_of(log: Log, before: int, kinds: Mapping[int, QuestionKind], wave: Soc
 
 
 def _pending(
-    log: Log, kinds: Mapping[int, QuestionKind], start: int, stop: int
+    log: StretchBuffers, kinds: Mapping[int, QuestionKind], start: int, stop: int
 ) -> Iterator[tuple[Questions[PostView], Chosen]]:
     """Yield the questions of each tick from a place on to before another, and their answers."""
     starts = [start + int(place) for place in np.flatnonzero(np.diff(log.ticks[start:stop], prepend=-1))]
@@ -212,9 +212,9 @@ def wave_of(people: int, options: int) -> Wave:
     )
 
 
-def log_of(updates: int, length: int, forms: int, options: int, ticks: int) -> Log:
+def log_of(updates: int, length: int, forms: int, options: int, ticks: int) -> StretchBuffers:
     """Return room for so many updates of so many forms, bytes, and ticks."""
-    return Log(
+    return StretchBuffers(
         progress=_ints(PROGRESS),
         out=np.zeros(length, dtype=np.uint8),
         ends=_ints(ticks),

@@ -1,7 +1,7 @@
 """Some ticks in one call: who is due, what their turns come to, the embedded choice, and what they do next.
 
 It does what the engine does tick by tick, through the same kernels. At a wave in which somebody must take the turn
-alone, or in which something is so for the first time, it stops: the engine takes that wave.
+alone, or whose outcome is not in the tables yet, it stops: the engine takes that wave.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ wave that is left to the engine, or -1."""
 PROGRESS = 8
 
 
-class Known(NamedTuple):
+class TurnTables(NamedTuple):
     """Tables of the turns of a chart, by the numbers of what they come to.
 
     Args:
@@ -56,7 +56,7 @@ class Known(NamedTuple):
     relevance: Floats
 
 
-class Choosing(NamedTuple):
+class ChoiceTables(NamedTuple):
     """The embedded choice.
 
     Args:
@@ -75,7 +75,7 @@ class Choosing(NamedTuple):
     own: Floats
 
 
-class Wording(NamedTuple):
+class TextTables(NamedTuple):
     """The words of views and events: what `prism.social.view_kernel` reads."""
 
     names: NDArray[np.int32]
@@ -108,7 +108,7 @@ class Wave(NamedTuple):
     room: Floats
 
 
-class Log(NamedTuple):
+class StretchBuffers(NamedTuple):
     """Room for what some ticks come to.
 
     Args:
@@ -303,8 +303,9 @@ def run_ticks(
         delay: the ticks after which an answer takes effect.
         limit: the updates after which no further tick is run.
         room: the bytes that one tick may take at most, of answers and events as of contexts.
-        chart_tables: `ChartTables`; known_tables: `Known`; choice_tables: `Choosing`; words: `Wording`.
-        for_wave: `Wave`; for_log: `Log`, in which everything is 0 that is counted, but for the questions asked before.
+        chart_tables: `ChartTables`; known_tables: `TurnTables`; choice_tables: `ChoiceTables`; words: `TextTables`.
+        for_wave: `Wave`; for_log: `StretchBuffers`, in which everything that is counted is 0, but for the questions
+            asked before.
     """
     t, chart, known, choosing = (
         address_of(tables),

@@ -266,7 +266,7 @@ class ChartTables(NamedTuple):
 GUARDED: Final = -2
 """Stands for what depends on guards."""
 UNKNOWN: Final = -3
-"""Stands for what comes of guards that hold so for the first time."""
+"""Stands for the outcome of a pattern of guards that has not been looked up yet."""
 DRAWS: Final = 1 << 20
 """Is added to the number of an update whose action is drawn: those of the other actions follow it."""
 
@@ -341,7 +341,7 @@ class Tables(NamedTuple):
         early: numbers of cascades, ascending.
         originals: the numbers of originals; part_starts, part_counts: where each part of them starts in `part_origins`
             and `part_posts`, and how many it has.
-        activity: of each person; rates: the mean of original posts in a session; zeal: the participation; one row:
+        activity: of each person; rates: the mean of original posts in a session; participation; one row:
             of everybody.
         attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
         own: what people have for good and guards read, a row each.
@@ -377,7 +377,7 @@ class Tables(NamedTuple):
     interests: Interests
     activity: NDArray[np.float64]
     rates: NDArray[np.float64]
-    zeal: NDArray[np.float64]
+    participation: NDArray[np.float64]
     attributes: NDArray[np.float64]
     own: NDArray[np.float64]
     given: NDArray[np.float64]

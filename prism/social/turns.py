@@ -26,7 +26,7 @@ from prism.social.intentions import Intentions
 from prism.social.post import PostView
 from prism.social.seen import SocialQuestions
 from prism.social.stretch import Stretches
-from prism.social.stretch_kernel import OPTIONS_MAX, SETTLED, Known
+from prism.social.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
 from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
@@ -135,17 +135,18 @@ class SocialTurns(Turns):
         pending: Sequence[tuple[Questions[Any], Chosen]],
     ) -> Stretch | None:
         """Run ticks of few people in a kernel, if an embedded choice answers their questions."""
-        choosing = None
-        if isinstance(oracle, ChoiceOracle) and self._stretches.are_possible():
-            self.prepare()
-            choosing = oracle.for_kernels(self.asked)
-        source = Source.ORACLE.value
+        if not isinstance(oracle, ChoiceOracle) or not self._stretches.are_possible():
+            return None
+        self.prepare()
+        choosing, source = oracle.for_kernels(self.asked), Source.ORACLE.value
+        if choosing is None:
+            return None
         moves = [self.settled(Decisions(ticks.start, asked, chosen, source)) for asked, chosen in pending]
-        if choosing is None or any((each == ALONE).any() for each in moves):
+        if any((each == ALONE).any() for each in moves):
             return None
         answers.learn(self)
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
-        known = Known(
+        known = TurnTables(
             answers.asks,
             answers.tails,
             answers.starts,

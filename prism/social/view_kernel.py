@@ -52,8 +52,6 @@ _BYTE = U(0xFF)
 
 FIELDS = 19
 """The fields of a view, of which most are numbers."""
-FIELD_BYTES = 9
-"""The most bytes of a number."""
 EVENT_BYTES = 80
 """The most bytes of an event, and of the place of its post in a file, but for its topics."""
 

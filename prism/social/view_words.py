@@ -10,28 +10,29 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.agents.answer_kernel import NUMBER_BYTES
 from prism.columns import Ints
 from prism.social.living import KINDS
 from prism.social.persona import FIRST_NAMES, LAST_NAMES
 from prism.social.population import Population
 from prism.social.synthetic import SyntheticPeople
 from prism.social.texts import TEMPLATES
-from prism.social.view_kernel import FIELD_BYTES, FIELDS, FIRST_NAME, LAST_NAME
+from prism.social.view_kernel import FIELDS, FIRST_NAME, LAST_NAME
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-ROOM: Final = FIELDS * FIELD_BYTES + 8
+ROOM: Final = FIELDS * NUMBER_BYTES + 8
 """The most bytes of a view but for its name, topics and text: no name has a number of more than 7 digits."""
 
 
-class Words(NamedTuple):
-    """Words one after the other: the n-th from `starts[n]` on; and the bytes of the longest."""
+class PackedTexts(NamedTuple):
+    """Texts one after the other: the n-th from `starts[n]` on; and the bytes of the longest."""
 
     content: NDArray[np.uint8]
     starts: Ints
     longest: int
 
     @classmethod
-    def of(cls, words: Iterable[bytes]) -> Words:
+    def of(cls, words: Iterable[bytes]) -> PackedTexts:
         """Return these words."""
         known = list(words)
         starts = np.array([*accumulate(map(len, known), initial=0)], dtype=np.int64)
@@ -52,13 +53,13 @@ class ViewWords:
         if isinstance(people, SyntheticPeople):
             self.names = people.name_codes.T.copy()
             self.names[:, LAST_NAME] += len(FIRST_NAMES)
-            self.name_words = Words.of(name.encode() for name in (*FIRST_NAMES, *LAST_NAMES))
+            self.name_words = PackedTexts.of(name.encode() for name in (*FIRST_NAMES, *LAST_NAMES))
         else:
             self.names = np.zeros((population.size, 3), dtype=np.int32)
             self.names[:, FIRST_NAME], self.names[:, LAST_NAME] = np.arange(population.size), -1
-            self.name_words = Words.of(persona.name.encode() for persona in people)
-        self.given = Words.of(map(_encode, given))
-        self.words = Words.of(())
+            self.name_words = PackedTexts.of(persona.name.encode() for persona in people)
+        self.given = PackedTexts.of(map(_encode, given))
+        self.words = PackedTexts.of(())
         self.room = 0
         """The most bytes of a view."""
         self._known = 0
@@ -72,6 +73,6 @@ class ViewWords:
             texts = (one.format(topic=each[0] if each else "this") for kind in KINDS for one in TEMPLATES[kind])
             self._each += [_encode(each), *map(_encode, texts)]
         self._known = len(topics)
-        self.words = Words.of(self._each)
+        self.words = PackedTexts.of(self._each)
         texts_max = max(self.words.longest, self.given.longest)
         self.room = ROOM + 2 * self.name_words.longest + texts_max + self.words.longest

@@ -102,7 +102,7 @@ class Begun(NamedTuple):
     """The state before a wave, as far as its updates need it.
 
     Args:
-        kinds: the rows of their kinds; `SocialWorld._kind_row` has the columns.
+        kinds: the rows of their kinds; `prism.social.turn_kernel` has the columns.
         changed: the people whose attributes change, if the chart changes any.
         in_view: the posts in view, if people remember.
     """
@@ -153,7 +153,7 @@ class SocialWorld(World):
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
         self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
         """The original posts in a session of each person, by their mean and exponent."""
-        self._zeal = participation(population.size, self.seed, people.participation_sigma)
+        self._participation = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
         self._begun: deque[Begun] = deque()
         """Of the pieces of a wave that are not applied yet."""
@@ -259,7 +259,7 @@ class SocialWorld(World):
             ),
             activity=self.traits.activity,
             rates=np.array([rates]) if isinstance(rates, float) else rates,
-            zeal=self._zeal if config.population.participation_sigma else np.ones(1),
+            participation=self._participation if config.population.participation_sigma else np.ones(1),
         )
 
     def _delay_row(self, delay: Delay | None) -> tuple[float, ...]:
@@ -709,7 +709,7 @@ class SocialWorld(World):
             return config.posts_per_session
         key = config.posts_per_session, config.posts_by_followers
         if key not in self._rates:  # the first time, and after an intervention has changed the mean
-            self._rates = {key: posting_rates(self.population.graph, *key, self._zeal)}
+            self._rates = {key: posting_rates(self.population.graph, *key, self._participation)}
         return self._rates[key]
 
 

@@ -21,6 +21,7 @@ ALLOWED = {
     "calibration/plan.py": "refuses what only a social run has in another domain",
     "calibration/observe.py": "works out the statistics that real cascades are compared by",
     "experiments/processes.py": "loads the domain that most cells have before the workers are forked",
+    "runs/against.py": "puts choices that people made on a feed to an oracle",
     "runs/distil.py": "fits an oracle to the fields of questions, which people have and nations do not",
     "cli/app.py": "says in a line what `prism backtest` compares",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
