@@ -39,7 +39,7 @@ def test_the_same_originals_are_written(pair: tuple[Run, Run]) -> None:
     first, second = map(originals, pair)
     assert len(first) > 100
     both = first.keys() & second.keys()
-    assert len(both) / len(first.keys() | second.keys()) > 0.9  # who still deliberates misses the next round
+    assert len(both) / len(first.keys() | second.keys()) > 0.85  # who still deliberates misses the next round
     assert all(first[origin] == second[origin] for origin in both)
 
 
