@@ -10,9 +10,10 @@ as all the rest of a copy, and the garbage collector had to look at each of them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, overload
 
 import msgspec
 import numpy as np
@@ -32,6 +33,28 @@ T = TypeVar("T")
 V = TypeVar("V")
 N = TypeVar("N", bound=np.generic)
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class OnAccess(Sequence[T]):
+    """A sequence whose items are made when somebody asks for them."""
+
+    @abstractmethod
+    def made(self, place: int) -> T:
+        """Return the item at a place, from 0 on."""
+
+    def at(self, places: Ints) -> list[T]:
+        """Return the items at these places."""
+        return [*map(self.made, places.tolist())]
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        """Return the item at a place, or those of a slice."""
+        if isinstance(place, slice):
+            return self.at(np.arange(*place.indices(len(self))))
+        return self.made(range(len(self))[place])
 
 
 class Column(NamedTuple):

@@ -46,7 +46,7 @@ FEWEST_AT_ONCE: Final = 16
 """The fewest choices of one kind that are counted in arrays: of fewer it takes longer than one by one."""
 _DIGITS: Final = 4
 _TAIL: Final = 0.025
-_Z: Final = 1.959963984540054
+STANDARD_ERRORS: Final = 1.959963984540054
 """The standard errors on each side of a share that hold the true one in 19 of 20 samples."""
 
 
@@ -456,9 +456,9 @@ def _ratios(options: Sequence[str], sums: _Sums, alternative: str) -> dict[str, 
 
 def ratio_of(taken: int, of: int, expected: float) -> Ratio:
     """Return how often something was taken over how often that was expected, above 0, of so many cases."""
-    share, squared = taken / of, _Z**2
+    share, squared = taken / of, STANDARD_ERRORS**2
     middle = (share + squared / (2.0 * of)) / (1.0 + squared / of)
-    reach = _Z / (1.0 + squared / of) * math.sqrt(share * (1.0 - share) / of + squared / (4.0 * of**2))
+    reach = STANDARD_ERRORS / (1.0 + squared / of) * math.sqrt(share * (1.0 - share) / of + squared / (4.0 * of**2))
     low, high = (max(0.0, end) * of / expected for end in (middle - reach, middle + reach))
     return Ratio(
         ratio=round(taken / expected, _DIGITS), low=round(low if taken else 0.0, _DIGITS), high=round(high, _DIGITS)

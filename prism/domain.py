@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from prism.agents.forms import Forms, HasForms
-from prism.agents.questions import Chosen, Decisions, QuestionColumns, Questions
+from prism.agents.questions import Answered, Decisions, QuestionColumns, Questions
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -200,7 +200,7 @@ class Stretch(NamedTuple):
     updates: Sequence[int]
     asked: int
     settled: QuestionColumns
-    pending: Sequence[tuple[Questions[Any], Chosen]]
+    pending: Sequence[Answered]
     wave: Sequence[Trigger[Any]] | None
 
 
@@ -235,7 +235,7 @@ class Turns(HasForms, Protocol):
         delay: int,
         answers: Forms,
         oracle: Oracle[Any],
-        pending: Sequence[tuple[Questions[Any], Chosen]],
+        pending: Sequence[Answered],
     ) -> Stretch | None:
         """Run the first of these ticks and others, with all that follows; None if they must be run one by one.
 

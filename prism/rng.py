@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, unique
 from itertools import repeat
 from typing import Any, Final
@@ -195,6 +195,18 @@ def normal(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float
     """Return a standard normal deviate. Source: Box & Muller (1958)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(seed, agent, tick, draw, 2 * index)))
     return radius * math.cos(2.0 * math.pi * uniform(seed, agent, tick, draw, 2 * index + 1))
+
+
+def normals(seed: int, agents: Whole, tick: Whole, draw: int) -> NDArray[np.float64]:
+    """Return `normal` of each row, bit for bit; at least one of agents and tick is an array."""
+    logs = mapped(math.log, 1.0 - uniforms(seed, agents, tick, draw, 0))
+    angles = 2.0 * math.pi * uniforms(seed, agents, tick, draw, 1)
+    return np.asarray(np.sqrt(-2.0 * logs) * mapped(math.cos, angles))
+
+
+def mapped(function: Callable[[float], float], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a function of each value. NumPy's own may round the last bit otherwise."""
+    return np.fromiter(map(function, values.data), np.float64, len(values))
 
 
 def pick(weights: Sequence[float], unit: float) -> int:

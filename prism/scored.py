@@ -15,13 +15,12 @@ from typing import Final
 
 import msgspec
 
-from prism.divergence import BINS, Ratio, ratio_of
+from prism.divergence import BINS, STANDARD_ERRORS, Ratio, ratio_of
 
 LEAST: Final = 1e-4
 """The least probability that counts: one of 0 would be an infinite surprise."""
 JEFFREYS: Final = 0.5
 """Added to the count of each option where probabilities are shares of a few answers: Jeffreys (1946)."""
-_Z: Final = 1.959963984540054
 _DIGITS: Final = 4
 
 
@@ -119,8 +118,8 @@ def scored(choices: Sequence[Choice]) -> Score:
     return Score(
         choices=count,
         log_loss=round(mean, _DIGITS),
-        low=round(max(0.0, mean - _Z * error), _DIGITS),
-        high=round(mean + _Z * error, _DIGITS),
+        low=round(max(0.0, mean - STANDARD_ERRORS * error), _DIGITS),
+        high=round(mean + STANDARD_ERRORS * error, _DIGITS),
         base_rates=round(_base_rates(choices), _DIGITS),
         uniform=round(math.fsum(math.log2(len(each.options)) for each in choices) / count, _DIGITS),
         error=round(sum(level.options * abs(level.expected - level.done) for level in calibration) / options, _DIGITS),

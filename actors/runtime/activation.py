@@ -27,7 +27,7 @@ from actors.runtime.answers import Answer, Answers
 from actors.runtime.compiled import Compiled
 from actors.runtime.supervisor import Supervisor
 from prism.agents import StatefulAgent, Trigger
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import Answered
 from prism.agents.waves import Kind
 from prism.config import RunConfig
 from prism.domain import Domain, HasTurns, Stretch
@@ -67,7 +67,7 @@ class Activation(Protocol):
         ticks: range,  # noqa: ARG002  # most ways cannot
         delay: int,  # noqa: ARG002
         oracle: Oracle[Any],  # noqa: ARG002
-        pending: Sequence[tuple[Questions[Any], Chosen]],  # noqa: ARG002
+        pending: Sequence[Answered],  # noqa: ARG002
     ) -> tuple[Stretch, Sequence[Kind]] | None:
         """Run ticks together; return what came of them, with the kinds of updates. None if they must be run one by one.
 

@@ -23,7 +23,7 @@ from actors.runtime.supervisor import Supervisor
 from prism.agents import Question, Trigger, Update, answer_kernel
 from prism.agents.answer_kernel import GIVEN, NUMBER_BYTES
 from prism.agents.forms import HEADS, Forms
-from prism.agents.questions import Chosen, Decisions, Questions
+from prism.agents.questions import Answered, Decisions, Questions
 from prism.agents.waves import Kind, Updates, Wave
 from prism.columns import Ints
 from prism.domain import ALONE, HasTurns, Stretch
@@ -99,7 +99,7 @@ class Compiled:
         return self._answers(tick, agents, numbers, asked, given)
 
     def stretch(
-        self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[tuple[Questions[Any], Chosen]]
+        self, ticks: range, delay: int, oracle: Oracle[Any], pending: Sequence[Answered]
     ) -> tuple[Stretch, Sequence[Kind]] | None:
         """Run ticks together, if the domain can."""
         found = self._turns.stretch(ticks, delay, self._forms, oracle, pending)

@@ -32,7 +32,7 @@ from actors.runtime.counters import Counters
 from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from actors.runtime.reactions import Reactions
 from prism.agents import Question, Trigger
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import Answered, Questions
 from prism.agents.waves import Kind
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
@@ -44,7 +44,7 @@ AT_ONCE: Final = 16_384
 """Updates that are applied together before the event loop gets a turn: 10 to 20 ms of work."""
 
 
-StretchOf = Callable[[range, Sequence[tuple[Questions[Any], Chosen]]], tuple[Stretch, Sequence[Kind]] | None]
+StretchOf = Callable[[range, Sequence[Answered]], tuple[Stretch, Sequence[Kind]] | None]
 
 
 async def do_nothing() -> None:
@@ -187,7 +187,7 @@ class EngineActor:
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
             self.is_in_tick = True
-            frames = await self._run_ticks(min(ticks, self.tick - self.tick % every + every))
+            frames = await self._run_ticks(self.tick - self.tick % every + every)
             for frame in frames:
                 await self._recorder.commit(self.tick, frame)
                 self.tick += 1

@@ -11,7 +11,7 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
 from prism.agents import FALLBACKS, Decision, Question, Source, Trigger
-from prism.agents.questions import Chosen, Decisions, QuestionColumns, Questions
+from prism.agents.questions import Answered, Chosen, Decisions, QuestionColumns, Questions
 from prism.divergence import NO_REFERENCE, Compared, ComparedChoices, Reference
 from prism.domain import Stretch
 from prism.llm.loose_choice import REPAIRED
@@ -56,7 +56,7 @@ class OpenQuestions:
         self._due: dict[int, list[int]] = {}
         """`{tick: agents whose decisions take effect in it}`, each list in the order of asking."""
         self._decided: dict[int, Decided] = {}
-        self._chosen: dict[int, tuple[Questions[Any], Chosen]] = {}
+        self._chosen: dict[int, Answered] = {}
         """`{tick: the questions in columns whose answers take effect in it}`: all those of one wave."""
         self._unsent: deque[tuple[Question[Any], bytes]] = deque()
         """Questions that have not been asked, each as its agent encoded it: those of this wave, or that the oracle's
@@ -77,7 +77,7 @@ class OpenQuestions:
             self._chosen[due] = questions, chosen
         return chosen is not None
 
-    def chosen(self) -> list[tuple[Questions[Any], Chosen]] | None:
+    def chosen(self) -> list[Answered] | None:
         """Return the open questions with their answers, oldest first; None if one is not in columns."""
         return None if self._asked else [*self._chosen.values()]
 

@@ -41,7 +41,7 @@ from actors.runtime.snapshot import (
 )
 from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import Question
-from prism.agents.questions import Chosen, Questions
+from prism.agents.questions import Answered, Chosen, Questions
 from prism.agents.waves import Kind
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
@@ -163,9 +163,7 @@ class Simulation:
         """Return the oracle's answers to questions in columns; None if they must be asked one by one."""
         return self.oracle.choose_now(questions) if self._answers_now else None
 
-    def _stretch(
-        self, ticks: range, pending: Sequence[tuple[Questions[Any], Chosen]]
-    ) -> tuple[Stretch, Sequence[Kind]] | None:
+    def _stretch(self, ticks: range, pending: Sequence[Answered]) -> tuple[Stretch, Sequence[Kind]] | None:
         """Run ticks together, if no agent has a task and nothing but an embedded choice is asked."""
         if not (self._answers_now and self.oracle.may_choose):
             return None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.turn import Decision, Question, Trigger
-from prism.columns import Ints
+from prism.columns import Ints, OnAccess
 
 C = TypeVar("C")
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ class QuestionKind(NamedTuple):
     options: tuple[str, ...]
 
 
-class Questions(Sequence[Question[C]]):
+class Questions(OnAccess[Question[C]]):
     """The questions of one wave, ascending by agent.
 
     Args:
@@ -36,6 +36,7 @@ class Questions(Sequence[Question[C]]):
         contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
         decode: returns a question of its bytes.
         relevance: of what each is about, to its agent; NaN for none.
+        seen: what the embedded choice of their domain reads of them; None of those that it has answered.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # its columns
@@ -48,6 +49,7 @@ class Questions(Sequence[Question[C]]):
         ends: Ints,
         decode: Callable[[bytes], Question[C]],
         relevance: Floats,
+        seen: Any = None,
     ) -> None:
         self.tick = tick
         self.agents = agents
@@ -56,20 +58,15 @@ class Questions(Sequence[Question[C]]):
         self.contexts = contexts
         self.ends = ends
         self.relevance = relevance
+        self.seen = seen
         self._decode = decode
 
     def __len__(self) -> int:
         return len(self.agents)
 
-    @overload
-    def __getitem__(self, place: int) -> Question[C]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Question[C]]: ...
-    def __getitem__(self, place: int | slice) -> Question[C] | list[Question[C]]:
-        """Return the question at a place, or those of a slice."""
-        if isinstance(place, slice):
-            return [self._decode(self.encoded(each)) for each in range(*place.indices(len(self)))]
-        return self._decode(self.encoded(range(len(self))[place]))
+    def made(self, place: int) -> Question[C]:
+        """Return the question at a place."""
+        return self._decode(self.encoded(place))
 
     def encoded(self, place: int) -> bytes:
         """Return the question at a place as its agent would have encoded it."""
@@ -93,6 +90,10 @@ class Chosen(NamedTuple):
 
     options: Ints
     probabilities: Floats
+
+
+Answered = tuple[Questions[Any], Chosen]
+"""Questions in columns with their answers."""
 
 
 class QuestionColumns(NamedTuple):
@@ -119,7 +120,7 @@ class QuestionColumns(NamedTuple):
         return cls(questions.kinds, questions.codes, questions.agents, ticks, questions.relevance, *chosen)
 
 
-class Decisions(Sequence[Trigger[C]]):
+class Decisions(OnAccess[Trigger[C]]):
     """Triggers that bring the answers to questions: what comes of each depends on when the question was asked.
 
     Args:
@@ -137,16 +138,8 @@ class Decisions(Sequence[Trigger[C]]):
     def __len__(self) -> int:
         return len(self.questions)
 
-    @overload
-    def __getitem__(self, place: int) -> Trigger[C]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Trigger[C]]: ...
-    def __getitem__(self, place: int | slice) -> Trigger[C] | list[Trigger[C]]:
-        """Return the trigger at a place, or those of a slice."""
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        question = self.questions[place]
-        return Trigger(self.tick, question.agent, question.trigger, question.context, self._decision(place, question))
-
-    def _decision(self, place: int, question: Question[Any]) -> Decision:
-        return Decision(question.options[int(self.chosen.options[place])], self.source, question.tick)
+    def made(self, place: int) -> Trigger[C]:
+        """Return the trigger at a place."""
+        question = self.questions.made(place)
+        decision = Decision(question.options[int(self.chosen.options[place])], self.source, question.tick)
+        return Trigger(self.tick, question.agent, question.trigger, question.context, decision)

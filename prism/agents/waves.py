@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.turn import Trigger, Update
-from prism.columns import Ints
+from prism.columns import Ints, OnAccess
 
 C = TypeVar("C")
 
@@ -22,7 +22,7 @@ _agent = attrgetter("agent")
 _kind = attrgetter("trigger", "from_state", "to_state", "source")
 
 
-class Wave(Sequence[Trigger[C]]):
+class Wave(OnAccess[Trigger[C]]):
     """The triggers of one wave in columns, ascending by agent. Each trigger is made when it is asked for.
 
     What it says holds until the world applies an update.
@@ -42,19 +42,9 @@ class Wave(Sequence[Trigger[C]]):
     def __len__(self) -> int:
         return len(self.agents)
 
-    @overload
-    def __getitem__(self, place: int) -> Trigger[C]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Trigger[C]]: ...
-    def __getitem__(self, place: int | slice) -> Trigger[C] | list[Trigger[C]]:
-        """Return the trigger at a place, or those of a slice."""
-        if isinstance(place, slice):
-            return self.at(np.arange(*place.indices(len(self))))
+    def made(self, place: int) -> Trigger[C]:
+        """Return the trigger at a place."""
         return self.trigger(int(self.agents[place]), self.names[self.codes[place]])
-
-    def at(self, places: Ints) -> list[Trigger[C]]:
-        """Return the triggers at these places. A world that can make them in columns is faster."""
-        return [self.trigger(int(self.agents[place]), self.names[self.codes[place]]) for place in places.tolist()]
 
     @abstractmethod
     def trigger(self, agent: int, name: str) -> Trigger[C]:

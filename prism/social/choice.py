@@ -42,7 +42,6 @@ from prism.social.effects import Effect
 from prism.social.people import People
 from prism.social.persona import Persona
 from prism.social.post import PostView, drawn_about, key_about
-from prism.social.seen import SocialQuestions
 from prism.social.stretch_kernel import ChoiceTables
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
@@ -103,8 +102,8 @@ class ChoiceOracle(Oracle[AgentState]):
         self._numbers: dict[QuestionKind, int] = {}
         self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
         """The options of each kind of question, by its number."""
-        self._of_codes: tuple[Mapping[int, QuestionKind], Ints] = {}, np.zeros(0, dtype=np.int64)
-        """The kinds of the latest questions in columns, and the number of each in the table, by their code; or -1."""
+        self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
+        """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
@@ -154,11 +153,12 @@ class ChoiceOracle(Oracle[AgentState]):
 
     def choose(self, questions: Questions[Any]) -> Chosen | None:
         """Return the answers to questions in columns, as `answer_all` gives them; None if each must be asked."""
-        if not isinstance(questions, SocialQuestions):
+        if questions.seen is None:
             return None
+        wholes, shares = questions.seen
         seen, draws = np.empty((len(questions), SEEN_COLUMNS)), np.empty((len(questions), 3), dtype=np.int64)
-        choice_kernel.look(questions.tick, questions.agents, questions.wholes, questions.shares, seen, draws)
-        return self._chosen(questions.agents, self._numbers_of(questions), seen, draws)
+        choice_kernel.look(questions.tick, questions.agents, wholes, shares, seen, draws)
+        return self._chosen(questions.agents, self._numbers_of(questions.kinds)[questions.codes], seen, draws)
 
     def for_kernels(self, kinds: Mapping[int, QuestionKind]) -> ChoiceTables | None:
         """Return this choice as a kernel reads it, for kinds of questions by number; None if each must be asked."""
@@ -170,21 +170,18 @@ class ChoiceOracle(Oracle[AgentState]):
         own = self._own_of[1]
         if own is None:
             return None
-        of_codes = np.full(max(kinds, default=0) + 1, -1, dtype=np.int64)
-        for code, kind in kinds.items():
-            of_codes[code] = self._number_of(kind)
+        of_codes = self._numbers_of(kinds)
         return ChoiceTables(self._key, self._weights, *self._table, of_codes, self.people.activity, own)
 
-    def _numbers_of(self, questions: Questions[Any]) -> Ints:
-        """Return the number of each question's kind in the table."""
-        kinds, numbers = self._of_codes
-        if kinds is not questions.kinds or questions.codes.max() >= len(numbers):
-            size = 2 * int(questions.codes.max()) + 1
-            self._of_codes = kinds, numbers = questions.kinds, np.full(size, -1, dtype=np.int64)
-        if numbers[questions.codes].min() < 0:
-            for code in {*questions.codes.tolist()}:
-                numbers[code] = self._number_of(questions.kinds[code])
-        return numbers[questions.codes]
+    def _numbers_of(self, kinds: Mapping[int, QuestionKind]) -> Ints:
+        """Return the number in the table of each kind, by its code; -1 for codes that are none. Kinds only grow."""
+        known, count, numbers = self._of_codes
+        if known is not kinds or count != len(kinds):
+            numbers = np.full(max(kinds, default=0) + 1, -1, dtype=np.int64)
+            for code, kind in kinds.items():
+                numbers[code] = self._number_of(kind)
+            self._of_codes = kinds, len(kinds), numbers
+        return numbers
 
     def _chosen(self, agents: Ints, kinds: Ints, seen: Floats, draws: Ints) -> Chosen | None:
         """Return the options that people draw; None if each question must be asked.

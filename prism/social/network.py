@@ -345,6 +345,11 @@ class Network:
         post_kernel.see(self.state.t, people, tick, wholes, shares)
         return wholes, shares
 
+    @property
+    def has_plain_views(self) -> bool:
+        """True if views have neither attributes nor memory, and nobody has written a text."""
+        return self.view_type is PostView and not self.state.texts
+
     @cached_property
     def words(self) -> ViewWords:
         """The words of views."""

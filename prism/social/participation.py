@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.rng import Draw, normal
+from prism.rng import Draw, mapped, normals
 
 
 def participation(size: int, seed: int, sigma: float) -> NDArray[np.float64]:
@@ -23,5 +23,4 @@ def participation(size: int, seed: int, sigma: float) -> NDArray[np.float64]:
     """
     if not sigma:
         return np.ones(size)
-    drawn = (sigma * normal(seed, person, 0, Draw.PARTICIPATION) - sigma * sigma / 2.0 for person in range(size))
-    return np.fromiter(map(math.exp, drawn), np.float64, size)
+    return mapped(math.exp, sigma * normals(seed, np.arange(size), 0, Draw.PARTICIPATION) - sigma * sigma / 2.0)

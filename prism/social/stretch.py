@@ -18,7 +18,6 @@ from prism.social import stretch_kernel
 from prism.social.choice_kernel import SEEN_COLUMNS
 from prism.social.network import DONE_WORDS
 from prism.social.post import PostView
-from prism.social.seen import decode
 from prism.social.stretch_kernel import (
     ASKED,
     DONE,
@@ -36,6 +35,7 @@ from prism.social.stretch_kernel import (
 from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
 from prism.social.turn_kernel import EFFECT
 from prism.social.view_kernel import EVENT_BYTES
+from prism.social.view_words import decode_question
 from prism.social.world import SocialWave, SocialWorld
 
 PEOPLE_MAX: Final = 8192
@@ -65,9 +65,8 @@ class Stretches:
     def are_possible(self) -> bool:
         """Return whether no tick of this world needs more than kernels do."""
         world, network = self._world, self._world.network
-        is_plain = network.view_type is PostView and network.reshares_received is None
-        has_texts = network.state.texts or world.drafts
-        is_more = world.changing.rows or world.memory is not None or world.config.run.record_feeds or has_texts
+        is_plain = network.has_plain_views and network.reshares_received is None
+        is_more = world.changing.rows or world.memory is not None or world.config.run.record_feeds or world.drafts
         return len(world.people) <= PEOPLE_MAX and is_plain and not is_more
 
     def run(  # noqa: PLR0913, PLR0917  # each thing that a kernel reads once
@@ -187,7 +186,7 @@ def _pending(
         contexts = log.contexts[about : int(ends[-1])].copy()
         some, tick = slice(first, last), int(log.ticks[first])
         agents, codes, relevance = log.agents[some].copy(), log.codes[some].copy(), log.relevance[some].copy()
-        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode, relevance)
+        questions = Questions(tick, agents, kinds, codes, contexts, ends - about, decode_question, relevance)
         yield questions, Chosen(log.options[some].copy(), log.probabilities[some].copy())
 
 

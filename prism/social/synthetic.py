@@ -7,7 +7,7 @@ minute, and 40 bytes each instead of 700.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Final, overload
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from prism.columns import Ints, ascending, distinct, places_in_lists, runs
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
-from prism.rng import Draw, integers, pick, uniforms
+from prism.rng import Draw, integers, mapped, normals, pick, uniforms
 from prism.social.activity import activity_scale
 from prism.social.attributes import Attributes, draw_attribute, drawn_attributes
 from prism.social.margins import DrawnMargins
@@ -100,16 +100,17 @@ class SyntheticPeople(Sequence[Persona]):
     def activity(self) -> Floats:
         """The activity of each person."""
         activity, sigma = self._config.activity, self._config.activity.sigma
-        shifts = sigma * self._normal(Draw.ACTIVITY) - sigma * sigma / 2.0
+        shifts = sigma * normals(self._seed, self._everybody, 0, Draw.ACTIVITY) - sigma * sigma / 2.0
         least = min(activity.least, activity.mean)
-        drawn = activity_scale(activity.mean, sigma, least) * _each(math.exp, shifts)
+        drawn = activity_scale(activity.mean, sigma, least) * mapped(math.exp, shifts)
         return np.minimum(np.maximum(drawn, least), 1.0)
 
     @cached_property
     def engagement_threshold(self) -> Floats:
         """The engagement threshold of each person."""
         config = self._config
-        return _shares(config.engagement_threshold + config.threshold_spread * self._normal(Draw.THRESHOLD))
+        shifts = config.threshold_spread * normals(self._seed, self._everybody, 0, Draw.THRESHOLD)
+        return _shares(config.engagement_threshold + shifts)
 
     @property
     def low_threshold(self) -> Floats:
@@ -166,12 +167,6 @@ class SyntheticPeople(Sequence[Persona]):
         names[2, ascending(both)] = places_in_lists(np.bincount(both))
         return names
 
-    def _normal(self, draw: Draw) -> Floats:
-        """Return `prism.rng.normal` of each person."""
-        logs = _each(math.log, 1.0 - uniforms(self._seed, self._everybody, 0, draw, 0))
-        angles = 2.0 * math.pi * uniforms(self._seed, self._everybody, 0, draw, 1)
-        return np.asarray(np.sqrt(-2.0 * logs) * _each(math.cos, angles))
-
     def _persona(self, person: int) -> Persona:
         personality = PERSONALITIES[int(self.personality[person])]
         threshold = float(self.engagement_threshold[person])
@@ -208,11 +203,6 @@ class SyntheticPeople(Sequence[Persona]):
 
 def _same(one: object, other: object) -> bool:
     return one == other
-
-
-def _each(function: Callable[[float], float], values: Floats) -> Floats:
-    """Return a function of each value. NumPy's own may round the last bit otherwise."""
-    return np.fromiter(map(function, values.data), np.float64, len(values))
 
 
 def _shares(values: Floats) -> Floats:

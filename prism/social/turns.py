@@ -10,7 +10,7 @@ import numpy as np
 
 from prism import kernels
 from prism.agents.forms import HEADS, Forms
-from prism.agents.questions import Chosen, Decisions, QuestionKind, Questions
+from prism.agents.questions import Answered, Decisions, QuestionKind, Questions
 from prism.agents.turn import Decision, Source
 from prism.agents.waves import Kind, Wave
 from prism.columns import Ints
@@ -24,10 +24,10 @@ from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
 from prism.social.intentions import Intentions
 from prism.social.post import PostView
-from prism.social.seen import SocialQuestions
 from prism.social.stretch import Stretches
 from prism.social.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
 from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
+from prism.social.view_words import decode_question
 from prism.social.vocabulary import DRAFTED, intend
 from prism.social.world import SocialWorld
 from prism.statechart import Oracle
@@ -96,10 +96,10 @@ class SocialTurns(Turns):
             for place in np.unique(places[unknown]).tolist():
                 self._tables.outcomes[place] = self._outcome(place)
 
-    def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> SocialQuestions | None:
+    def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[PostView] | None:
         """Return the questions of a wave in columns; None if one has a text of its own, or no post in view."""
         world, network = self._world, self._world.network
-        if network.view_type is not PostView or network.state.texts:
+        if not network.has_plain_views:
             return None
         agents, codes = wave.agents[places], numbers[places]
         if (world.current[agents] < network.living.first).any() or not self._with_view[wave.codes[places]].all():
@@ -108,14 +108,14 @@ class SocialTurns(Turns):
         contexts, ends = network.write_views(wave.tick, wholes, shares)
         relevance = np.empty(len(agents))
         view_kernel.relevances(self._relevance, wholes, shares, relevance)
-        return SocialQuestions(wave.tick, agents, self.asked, codes, contexts, ends, relevance, wholes, shares)
+        seen = wholes, shares
+        return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, relevance, seen)
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
         """Return what the turns come to that bring these decisions."""
         questions = decisions.questions
         pairs = questions.codes * OPTIONS_MAX + decisions.chosen.options
-        if len(self._settled) < OPTIONS_MAX * len(self.forms):
-            self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
+        self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
         numbers: Ints = self._settled[pairs]
         if not numbers.all():
             for asked, option in {divmod(pair, OPTIONS_MAX) for pair in pairs[numbers == 0].tolist()}:
@@ -132,7 +132,7 @@ class SocialTurns(Turns):
         delay: int,
         answers: Forms,
         oracle: Oracle[Any],
-        pending: Sequence[tuple[Questions[Any], Chosen]],
+        pending: Sequence[Answered],
     ) -> Stretch | None:
         """Run ticks of few people in a kernel, if an embedded choice answers their questions."""
         if not isinstance(oracle, ChoiceOracle) or not self._stretches.are_possible():

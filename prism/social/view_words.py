@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import NUMBER_BYTES
+from prism.agents.turn import Question
 from prism.columns import Ints
 from prism.social.living import KINDS
 from prism.social.persona import FIRST_NAMES, LAST_NAMES
 from prism.social.population import Population
+from prism.social.post import PostView
 from prism.social.synthetic import SyntheticPeople
 from prism.social.texts import TEMPLATES
 from prism.social.view_kernel import FIELDS, FIRST_NAME, LAST_NAME
 
 _encode: Final = msgspec.msgpack.Encoder().encode
+decode_question: Final = msgspec.msgpack.Decoder(Question[PostView]).decode
+"""Returns a question of its bytes."""
 ROOM: Final = FIELDS * NUMBER_BYTES + 8
 """The most bytes of a view but for its name, topics and text: no name has a number of more than 7 digits."""
 
