@@ -15,7 +15,18 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from actors.experiments.courses import Band, Courses
 from actors.experiments.record import ExperimentRecord
 from actors.pages.card import Chart, Table
-from actors.pages.picture import LINE, WIDTH, WORDS, figure, label, log_numbers, plain_numbers, words_at, wrapped
+from actors.pages.picture import (
+    LINE,
+    WIDTH,
+    WORDS,
+    figure,
+    label,
+    log_numbers,
+    number,
+    plain_numbers,
+    words_at,
+    wrapped,
+)
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
@@ -42,6 +53,8 @@ LEVELS_MAX = 9
 """The most levels of a factor that are drawn one by one; more are taken together in as many ranges."""
 TEXTS_MAX = 4 * LEVELS_MAX
 """The most levels of a factor that are texts, which cannot be taken together."""
+LEVELS_PAD = 7
+"""The room between an axis and the names of levels, in points: the first name may reach below the lowest number."""
 FACTORS_MAX = 6
 MEASURES_MAX = 6
 """The most measures that have pictures of their own."""
@@ -408,7 +421,7 @@ def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
     return [
         (
-            f"{pages_number(float(given[part[0]]))} to {pages_number(float(given[part[-1]]))}",
+            f"{number(given[part[0]])} to {number(given[part[-1]])}",
             float(np.mean([given[name] for name in part])),
             part,
         )
@@ -461,6 +474,7 @@ def _level_ticks(axes: Axes, levels: Sequence[_Level]) -> None:
     names = [wrapped(each.name, max(1, room)) for each in levels]
     axes.xaxis.set_major_locator(FixedLocator(list(range(0, len(levels), step))))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: names[round(value)]))
+    axes.tick_params(axis="x", pad=LEVELS_PAD)
 
 
 SEEDS_AND_BANDS = "A thin line is a seed, a thick one the median; bands hold nine of ten seeds."
