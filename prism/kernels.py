@@ -10,12 +10,13 @@ versions of numba, numpy and Python.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module, invalidate_caches
 from importlib.metadata import PackageNotFoundError, version
@@ -23,6 +24,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
+from time import monotonic, sleep
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
@@ -55,6 +57,12 @@ WORTH_COMPILING: Final = 1_000_000
 """The person-ticks from which they are compiled where they are not kept yet."""
 UNUSED_S: Final = 30 * 86_400
 """The seconds without use after which what was compiled for another version is removed: each has 25 MB or more."""
+
+WAIT_S: Final = 180.0
+"""The longest wait for another process that compiles, in seconds: one that hangs must not keep the others."""
+WAIT_STEP_S: Final = 0.1
+READY: Final = "ready"
+"""The name of the file that says that all kernels are kept, beside them."""
 
 _kernels: dict[Callable[..., Any], Callable[..., Any]] = {}
 """`{kernel: the function that numba compiles in its place}`."""
@@ -125,7 +133,34 @@ def are_wanted(person_ticks: int) -> bool:
 def is_kept() -> bool:
     """Return whether compiled kernels are kept for this machine and these versions."""
     place = directory()
-    return place is not None and any(place.glob("*/*.nbi"))
+    return place is not None and (place / READY).exists()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Call all kernels within this: where they are not kept yet, the first process compiles them and others wait.
+
+    The others then load what it has kept. After `WAIT_S` they wait no longer, and compile, too.
+    """
+    place = directory()
+    if place is None or (place / READY).exists():
+        yield
+        return
+    with (place / "lock").open("w") as lock:
+        end = monotonic() + WAIT_S
+        while not _is_locked(lock.fileno()) and monotonic() < end:
+            sleep(WAIT_STEP_S)
+        yield
+        (place / READY).touch()
+
+
+def _is_locked(file: int) -> bool:
+    """Lock an open file for this process, until it is closed; return whether no other process has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def compile_kernels() -> None:
@@ -190,14 +225,25 @@ def _made(name: str, text: str) -> ModuleType:
 
 
 def _compiler() -> Callable[[Callable[..., Any]], Any]:
-    """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused."""
+    """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused.
+
+    A kernel that calls another one with a constant calls the one for numbers: numba would compile one more for each
+    constant. None is called from C, so there is no function for that.
+    """
     import numba  # noqa: PLC0415  # it takes a quarter of a second
 
     place = directory()
     if place is not None:
         numba.config.CACHE_DIR = str(place)
-    compiler: Callable[[Callable[..., Any]], Any] = numba.njit(**_options())
-    return compiler
+    compiler = numba.njit(**_options(), no_cfunc_wrapper=True)
+
+    def jitted(function: Callable[..., Any]) -> Any:
+        made: Any = compiler(function)
+        of_types = made.get_call_template
+        made.get_call_template = lambda args, kws: of_types([*map(numba.types.unliteral, args)], kws)
+        return made
+
+    return jitted
 
 
 def _options() -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from random import Random
@@ -148,6 +149,42 @@ def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
     kernels.forget_unused(place)
     assert {each.name for each in place.parent.iterdir()} == {place.name, used.name, foreign.name}
     assert place.stat().st_mtime > month_ago + kernels.UNUSED_S - 60
+
+
+def entered(within_s: float) -> threading.Event:
+    """Return what is set once a thread has come into `kernels.kept`, for which it waits so many seconds."""
+    inside = threading.Event()
+
+    def enter() -> None:
+        with kernels.kept():
+            inside.set()
+
+    threading.Thread(target=enter).start()
+    inside.wait(within_s)
+    return inside
+
+
+def test_while_one_process_compiles_the_others_wait_and_then_load_what_it_has_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with kernels.kept():
+        assert not kernels.is_kept()
+        other = entered(0.3)
+        assert not other.is_set()
+    assert other.wait(10)
+    assert kernels.is_kept()
+    with kernels.kept():
+        assert entered(10).is_set()
+
+
+def test_a_process_that_hangs_while_it_compiles_keeps_no_other_from_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(kernels, "WAIT_S", 0.2)
+    with kernels.kept():
+        assert entered(10).is_set()
 
 
 @pytest.mark.slow

@@ -27,15 +27,18 @@ _called: Final[list[bool]] = []
 
 
 def make_ready(person_ticks: int) -> None:
-    """Compile the kernels, or load them, if the runs of this process, with one of so many more, are over sooner so.
-
-    Each is called once in a world of two people, with arrays of the types that it will get.
-    """
+    """Compile the kernels, or load them, if the runs of this process, with one of so many more, are over sooner so."""
     _so_far[0] += person_ticks
     if _called or not kernels.are_wanted(_so_far[0]):
         return
     _called.append(True)
-    kernels.compile_kernels()
+    with kernels.kept():
+        kernels.compile_kernels()
+        _call_all()
+
+
+def _call_all() -> None:
+    """Call each kernel once in a world of two people, with arrays of the types that it will get."""
     people = Population(personas=(ANYBODY, ANYBODY), graph=FollowGraph(2, [0], [1]))
     state = SocialState(people, FeedConfig(), 0, 24, RelevanceConfig())
     state.make_room(2)
