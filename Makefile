@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-full test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -81,7 +81,10 @@ test: $(READY) ## what has to pass before a push
 coverage: $(READY) ## the tests of `make quick`, and the share of the code that they run (all tests: 98%)
 	$(QUICK) $(COVERED)
 
-test-slow: $(READY) ## the rest: soaks, kills, a real Prometheus, and all schedules and crashes instead of some
+test-slow: $(READY) ## soaks, kills, a real Prometheus, a real browser
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow and not full"
+
+test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
 test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (not part of CI)

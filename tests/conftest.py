@@ -87,16 +87,16 @@ def is_timed(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test-slow` runs because of a test's size, and put the files with the longest timeouts first."""
+    """Mark what a tier runs because of a test's size or case, and put the files with the longest timeouts first."""
     longest, cases = Counter[Path](), Counter[str]()
     for item in items:
         if "size" in getattr(item, "fixturenames", ()) or hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.sized)
-        if (everyday := item.get_closest_marker("everyday")) is not None:
-            test = item.nodeid.partition("[")[0]
-            cases[test] += 1
-            if cases[test] > everyday.args[0]:
-                item.add_marker(pytest.mark.slow)
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        for tier, later in ("everyday", pytest.mark.slow), ("few", pytest.mark.full):
+            if (first := item.get_closest_marker(tier)) is not None and cases[test] > first.args[0]:
+                item.add_marker(later)
         if (limit := item.get_closest_marker("timeout")) is not None:
             longest[item.path] = max(longest[item.path], limit.args[0])
     items.sort(key=lambda item: -longest[item.path])

@@ -60,6 +60,7 @@ def test_the_wheel_has_every_file_that_the_packages_have_here(installed: Path) -
     assert lost == []
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:

@@ -1,17 +1,22 @@
-"""The three tiers of the suite, and what a test may do in each.
+"""The four tiers of the suite, and what a test may do in each.
 
 | command          | runs                                                                                             |
 |------------------|--------------------------------------------------------------------------------------------------|
 | `make quick`     | what needs neither a socket nor another process, and is not `long`                               |
 | `make test`      | all but what is marked `slow`; tests that ask for `size` at their everyday size                  |
-| `make test-slow` | what is marked `slow`, and the tests that ask for `size` once more, at their full size           |
+| `make test-slow` | what is marked `slow` and not `full`; tests that ask for `size` at their everyday size           |
+| `make test-full` | all that is marked `slow`, and the tests that ask for `size` once more, at their full size       |
+
+CI runs `make test` and `make test-slow`. What `make test-full` has besides is more of the same: more kills, schedules,
+examples and cases of a test that CI has in part, and a few long tests whose parts others have.
 
 A test is marked explicitly as `slow`, `long`, `network` (binds or connects a socket) or `process` (starts another
 process). A test that uses a socket or a process without the marker fails, so `make quick` is what it says.
 
 Three things keep `make test` short, and none of them loses a case: `everyday(n)` leaves the first `n` cases of a test
 there and makes the others `slow`; the fixture `size` returns a smaller number; a Hypothesis property has 20 examples.
-The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In CI a test of `make test` that
+The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In the same way `few(n)` leaves the
+first `n` cases of a slow test in `make test-slow`. In CI a test of `make test` that
 takes more than a second of processor fails, unless it is marked `long`.
 """
 
@@ -25,16 +30,18 @@ from time import process_time
 from typing import ClassVar, NamedTuple
 
 MARKERS = (
-    "slow: `make test-slow` only",
+    "slow: not in `make test`",
+    "full: `make test-full` only",
     "long: whole runs, or very many cases; not in `make quick`",
     "network: binds or connects a socket; not in `make quick`",
     "process: starts another process; not in `make quick`",
     "everyday(n): the first n of the test's cases run in `make test`, the others are `slow`",
-    "sized: runs in full in `make test-slow`, in part elsewhere; follows from what the test uses",
+    "few(n): the first n of a slow test's cases run in `make test-slow`, the others are `full`",
+    "sized: runs in full in `make test-full`, in part elsewhere; follows from what the test uses",
 )
 
 EXAMPLES, EXAMPLES_IN_FULL = 20, 150
-"""Examples of a Hypothesis property, in `make test` and in `make test-slow`."""
+"""Examples of a Hypothesis property, in `make test` and in `make test-full`."""
 
 LIMIT_S = 1.0
 """Processor seconds of a test in `make test`, on a machine that does `work` in `WORK_S`."""
@@ -57,7 +64,7 @@ _ONCE = {"uname", "fc-list"}
 
 
 class Size(NamedTuple):
-    """The amount of work of a test: all of it in `make test-slow`, less in the other tiers."""
+    """The amount of work of a test: all of it in `make test-full`, less in the other tiers."""
 
     is_full: bool
 

@@ -201,6 +201,7 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     return Careless
 
 
+@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scene", "plant", "says"),

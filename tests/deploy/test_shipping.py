@@ -35,6 +35,7 @@ def test_every_check_that_can_be_made_here_passes() -> None:
     assert re.fullmatch(r"((ok|skipped) +.+\n)+", linted.stdout)
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.process
 @needs("promtool", "yamllint", "kubectl")

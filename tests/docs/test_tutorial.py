@@ -89,6 +89,7 @@ def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert (study / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(600)
@@ -98,6 +99,7 @@ def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: She
     assert "doomscrolling" in (study / "run.svg").read_text()
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(1800)

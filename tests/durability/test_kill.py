@@ -20,17 +20,19 @@ from tests.durability.kills import SMALL, KillCounts, embedded, live
 from tests.durability.process_runs import differences, ends
 from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S
+from tests.tiers import Size
 
 pytestmark = pytest.mark.long
 
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_runs_killed_ten_times_end_as_one_that_was_left_alone(tmp_path: Path) -> None:
-    config, counts = tmp_path / "small.yaml", KillCounts(10)
+def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Path, size: Size) -> None:
+    kills = size(10, everyday=5)
+    config, counts = tmp_path / "small.yaml", KillCounts(kills)
     config.write_text(SMALL)
     assert embedded(config, tmp_path, counts, Random(3)) == []
-    assert counts.moments.total() == 10
+    assert counts.moments.total() == kills
     assert counts.most > 1, "a resumed run was killed, too"
 
 

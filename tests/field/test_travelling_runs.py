@@ -121,6 +121,7 @@ def run(request: pytest.FixtureRequest, place: Path, digest: str) -> Path:
     return place / "run.prism" if request.param == "packed" else place / "there" / "run"
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.process
 def test_every_command_that_reads_a_run_works_without_its_sources(run: Path, place: Path, digest: str) -> None:
@@ -175,6 +176,7 @@ def study_digests(place: Path) -> dict[str, str]:
     return digests_of(place / "cells-of-study")
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 def test_an_experiment_whose_base_is_a_runs_configuration_has_the_cells_of_its_study(
@@ -245,6 +247,7 @@ budget: {screening: 0, design: 20, search: 3, confirm: 11}
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(

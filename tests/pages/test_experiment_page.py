@@ -52,6 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["hostile", "factors"])
 @pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light")])
 def test_a_report_is_whole_at_every_width_and_in_every_theme(

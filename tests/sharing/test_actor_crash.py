@@ -148,6 +148,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.everyday(1)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_crash_of_the_actor_at_any_await_point_changes_nothing(name: str, size: Size) -> None:

@@ -87,6 +87,7 @@ def test_the_run_has_everything_that_could_depend_on_a_schedule() -> None:
     assert done.oracle.statistics.fallbacks["not_an_option"] >= 5
 
 
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("config", [SURROGATE, FORGETTING, BUDGETED], ids=["surrogate", "forgetting", "budgeted"])
 def test_every_schedule_gives_the_same_result_with_a_surrogate(config: Config, size: Size) -> None:

@@ -213,6 +213,7 @@ CALLS = pytest.mark.parametrize("calls", [None, 200], ids=["all", "budget"])
 FAILS = pytest.mark.parametrize("fails", [0.0, 0.4, 0.9])
 
 
+@pytest.mark.few(3)
 @pytest.mark.everyday(2)
 @HORIZONS
 @CALLS
@@ -231,6 +232,7 @@ def test_the_table_of_a_resume_is_that_of_the_run_that_went_on(fails: float, cal
             expect_same(second.resumed(made(calls, horizon), further, TICKS), whole, further)
 
 
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.long
 @HORIZONS

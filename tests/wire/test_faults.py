@@ -78,6 +78,7 @@ def expect_whole(ended: Ended, reasons_of: Mapping[Fault, str] = DECISION_REASON
     assert ended.left == {"files": 0, "tasks": 0}
 
 
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", Fault)
 async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fault: Fault) -> None:

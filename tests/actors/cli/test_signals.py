@@ -136,6 +136,7 @@ def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int,
     )
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_a_run_that_is_ended_within_a_tick_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     """100,000 people with a task each: a tick, and the end of all tasks, take longer than the run may take to stop."""
