@@ -15,9 +15,9 @@ process). A test that uses a socket or a process without the marker fails, so `m
 
 Three things keep `make test` short, and none of them loses a case: `everyday(n)` leaves the first `n` cases of a test
 there and makes the others `slow`; the fixture `size` returns a smaller number; a Hypothesis property has 20 examples.
-The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In the same way `few(n)` leaves the
-first `n` cases of a slow test in `make test-slow`. In CI a test of `make test` that
-takes more than a second of processor fails, unless it is marked `long`.
+The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In the same way `few(n)` leaves
+the first `n` cases of a slow test in `make test-slow`. In CI a test of `make test` that takes more than a second of
+processor fails, unless it is marked `long`.
 """
 
 from __future__ import annotations

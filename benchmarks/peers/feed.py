@@ -45,7 +45,7 @@ def _values(seconds: float, person_rounds: int, activations: int, seen: int, eng
 
 
 def measure_prism(way: str, sizes: Sizes) -> Values:
-    """Return the values of a run of the default configuration without a journal; building people does not count."""
+    """Return the values of a run of `configs/friends.yaml` without a journal; building people does not count."""
     return _run(way, PEOPLE, sizes.rounds)
 
 

@@ -1,6 +1,6 @@
 """Growth: the time of an activation as people, ties, posts and ticks become more, and the exponent of its growth.
 
-Each run is the default configuration compiled and one thing changed. The exponent is the slope of a line
+Each run is `configs/friends.yaml` compiled and one thing changed. The exponent is the slope of a line
 through the logs, by least squares: 0 if an activation costs the same at any size, 1 if it costs twice as much at twice
 the size. Its interval is a bootstrap of the measured points.
 """
@@ -23,7 +23,7 @@ from prism.kernels import WORTH_COMPILING
 
 RESAMPLES: Final = 2000
 ROUND: Final = 24
-"""Ticks of a round of the default configuration."""
+"""Ticks of a round."""
 
 
 class Fit(NamedTuple):

@@ -1,4 +1,4 @@
-"""The round of PRISM's default configuration as a model of Mesa, without a line of PRISM.
+"""The round of `configs/friends.yaml` as a model of Mesa, without a line of PRISM.
 
 A step of the model is a tick, in which the people who are due take a step: they answer the trigger of their state, as
 in the default chart. It is written to be fast. Who is due is kept by tick, so that a tick looks at nobody else; scores

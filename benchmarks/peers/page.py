@@ -57,7 +57,7 @@ TITLES: Final[Mapping[str, str]] = {
 }
 
 TEXTS: Final[Mapping[str, str]] = {
-    "feed": """1,000 people and the default configuration, without a journal; building the people does not
+    "feed": """The 1,000 people of `configs/friends.yaml`, without a journal; building the people does not
 count. The plain loop does the same in the same world, with PRISM's charts and oracle, but without engine,
 mailboxes, messages, supervisor, digest and metrics. Compiled, the ticks of 1,000 people run many at a
 time.
@@ -73,7 +73,7 @@ as one might begin with: each person comes online with a probability, ranks a fe
 threshold, and sometimes posts. It has no ticks within a round, no deliberation and no cascades. In it an activation is
 one `step()` of one person, most of whom are not online; in the others it is a trigger. Both run with the garbage
 collector off. Seconds are of the processor.""",
-    "crowd": """Five rounds of the default configuration with 100,000 people, without a journal. With Mesa these are
+    "crowd": """Five rounds of `configs/friends.yaml` with 100,000 people, without a journal. With Mesa these are
 the same two models as above. A person and round is the whole of what each does for one person in one round.""",
     "mailboxes": """In the ping-pong one message is under way at a time, and there and back count as two. In the
 fan-in 1,000 senders send to one reader. PRISM, asyncio and anyio have all tasks on one event loop, with room for
@@ -87,7 +87,7 @@ at once.""",
     "charts": """Four states in a circle and one event; half-guarded: every other row has a guard that reads one
 attribute. The unit, x, is one step of a plain table in a function, two dictionary look-ups and an assignment,
 measured in the same process. The peers do more than is used here, such as callbacks, listeners and parallel states.""",
-    "growth": """The default configuration compiled, and one thing changed. The exponent e is the
+    "growth": """`configs/friends.yaml` compiled, and one thing changed. The exponent e is the
 slope of a line through the logs of all points, by least squares: the time of an activation grows as size to the
 power of e. At 0 it does not grow; below 0, fixed costs are shared by more activations. Where the
 points bend, it is the mean slope of the range. The interval of 95% is a bootstrap of the points.""",

@@ -98,11 +98,10 @@ class Realised:
 
     def _stays(self) -> dict[tuple[str, int], int]:
         """Return `{(state, ticks): stays of that length that have ended}`."""
-        stays = self._state.t.stays
-        return {
-            (self._states[state], _length(place)): int(stays[state, place])
-            for state, place in np.argwhere(stays).tolist()
-        }
+        states, places = np.nonzero(self._state.t.stays)
+        counts = self._state.t.stays[states, places].tolist()
+        rows = zip(states.tolist(), places.tolist(), counts, strict=True)
+        return {(self._states[state], _length(place)): count for state, place, count in rows}
 
     def person_ticks(self, ticks: int) -> dict[str, int]:
         """Return `{state: ticks that people have spent in it, all together}` after so many ticks."""
