@@ -227,6 +227,7 @@ print(json.dumps([before, plain, digests(), kernels.are_compiled()]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(600)
