@@ -39,7 +39,7 @@ PARAMETERS: Final = (
 TOLERANCES: Final = {"mean": 0.5, "deviation": 0.1, "liked": 0.05, "lag": 0.1, "zeros": 0.05, "largest": 0.5}
 CHECKED: Final = ("zeros", "largest")
 DAYS: Final = 200
-BUDGET: Final = Budget(screening=36, design=320, search=40, confirm=24)
+BUDGET: Final = Budget(screening=36, design=320, confirm=24)
 WANTED: Final = (0.85, 0.95)
 IDENTIFIABLE: Final = 4
 
@@ -114,7 +114,7 @@ def main() -> None:
     )
     inside = np.zeros((trials, len(PARAMETERS)))
     for place, parameter in enumerate(PARAMETERS):
-        rows = [(truth[parameter.setting], result.estimates[place], result.recovery[place]) for truth, result in found]
+        rows = [(truth[parameter.setting], result.estimates[place], result.ranks[place]) for truth, result in found]
         intervals = [(each.low or 0.0, each.high or 0.0) for _, each, _ in rows]
         inside[:, place] = [low <= row[0] <= high for (low, high), row in zip(intervals, rows, strict=True)]
         bias = np.mean([parameter.place_of(each.best) - parameter.place_of(value) for value, each, _ in rows])

@@ -26,7 +26,7 @@ for name, examples in (("everyday", tiers.EXAMPLES), ("full", tiers.EXAMPLES_IN_
         name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples
     )
 IMPORTED_LATE = (
-    *("SALib", "duckdb", "igraph", "matplotlib.pyplot", "optuna", "pandas", "polars", "pyarrow.parquet"),
+    *("SALib", "duckdb", "igraph", "matplotlib.pyplot", "pandas", "polars", "pyarrow.parquet"),
     *("scipy.stats", "sklearn.ensemble", "statsmodels.api"),
 )
 """Large libraries that are imported where they are needed: in CI before the first test, so that none pays for them."""

@@ -59,8 +59,9 @@ _NEEDS = {
 """The audit events of the interpreter that need a marker."""
 
 
-_ONCE = {"uname", "fc-list"}
-"""Programs that libraries ask once: `platform` in each process, matplotlib where it has not listed the fonts yet."""
+_ONCE = {"uname", "fc-list", "lscpu"}
+"""Programs that libraries ask once: `platform` and scikit-learn in each process, matplotlib where it has not listed the
+fonts yet."""
 
 
 class Size(NamedTuple):

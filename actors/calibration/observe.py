@@ -14,18 +14,16 @@ from actors.experiments.cells import cell_path
 from actors.experiments.measures import measured
 from actors.experiments.plan import Cell
 from actors.results.observed import observed_feed
-from prism.calibration import Observed, rows_of
+from prism.calibration import SHAPES, Observed, rows_of
 from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation
 
 OBSERVED = "observed"
-VERSION = 2
+VERSION = 3
 """Of what is kept: another one is worked out again."""
 SMALLER = 0.9
 """Cascades below this part of the smallest real one are beside none."""
-COLUMNS = 5
-VIRALITY_COLUMN = 3
 
 
 def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
@@ -59,12 +57,14 @@ def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
     if len(plain) == len(places) and all(each.shape is None for each in compared):
         return Observed(numbers=numbers)
     feed = observed_feed(path, config)
-    table = np.array(rows_of(feed.trees)).reshape(-1, COLUMNS)
+    table = np.array(rows_of(feed.trees)).reshape(-1, len(SHAPES))
     rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
         "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
-        "feed.size_and_virality": rank_correlation(rows[:, 0], rows[:, VIRALITY_COLUMN]) if len(rows) > 1 else 0.0,
+        "feed.size_and_virality": rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")])
+        if len(rows) > 1
+        else 0.0,
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}
     return Observed(numbers=numbers, cascades=tuple(tuple(map(float, row)) for row in rows))

@@ -19,8 +19,10 @@ DEVIATIONS = (
 _MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")
 """The marks of Markdown; `_` is none within a word."""
 TRUTHS = (
-    "Each run of the design was taken for the data once, and refitted with the others. Bias: estimate minus truth, as "
-    "a share of the range."
+    "Simulation-based calibration: runs of the design were taken for the data, one after the other, and the posterior "
+    "of each was made without it. Of right intervals 90% hold their truth, and the ranks of truths among draws are "
+    "uniform: p is how likely ranks as far from that would be. Bias: estimate minus truth; off by: its root mean "
+    "square; both as shares of the range."
 )
 
 
@@ -61,8 +63,11 @@ def _fitted(result: Result) -> list[str]:
             _targets(result),
         ),
         DEVIATIONS,
-        "## Recovery of known truths",
-        _table(("setting", "truths", "in the 90% interval", "bias", "width"), _recovery(result)),
+        "## Ranks of known truths",
+        _table(
+            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "off by", "width"),
+            _ranks(result),
+        ),
         TRUTHS,
     ]
 
@@ -118,11 +123,12 @@ def _targets(result: Result) -> Iterator[Sequence[str]]:
         yield each.target, "yes" if each.is_fitted else "no", *deviations, predicted, agrees
 
 
-def _recovery(result: Result) -> Iterator[Sequence[str]]:
-    for each in result.recovery:
-        covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}"
+def _ranks(result: Result) -> Iterator[Sequence[str]]:
+    for each in result.ranks:
+        covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}", f"{each.half:.2f} +- {each.half_error:.2f}"
+        uniform = f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})"
         bias = f"{each.bias:.3f} +- {each.bias_error:.3f}"
-        yield each.parameter, f"{each.truths}", covered, bias, f"{each.width:.2f}"
+        yield each.parameter, f"{each.truths}", *covered, uniform, bias, f"{each.off:.2f}", f"{each.width:.2f}"
 
 
 def _screening(result: Result) -> list[str]:
@@ -140,7 +146,7 @@ def _made_of(plan: CalibrationPlan, result: Result) -> Iterator[str]:
         yield f"cascades: {fitted:,} fitted, {out:,} held out, {compared:,} of the fit compared"
         yield f"data: SHA-256 {plan.data_hash}"
     if result.incomparable:
-        yield f"{result.incomparable:,} runs of the design have too few cascades of the real sizes, and were left out"
+        yield f"{result.incomparable:,} runs of the design have too few cascades of the real sizes, and no shapes"
     for name, target in asked.compared.items():
         if target.source:
             yield _text(f"{name}: {target.source}")

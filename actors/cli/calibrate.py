@@ -35,12 +35,12 @@ from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output, say
 from actors.runs.forecast import forecast
 from actors.runs.lock import locked
-from prism.calibration import planned_runs, reasons
+from prism.calibration import planned_runs, reasons, short_design
 from prism.quoting import printable
 
 OUT = Path("calibrations")
 KEPT = "Runs that are done are kept, and those under way go on where their files end: run the same command again"
-NEEDED = ("scipy", "sklearn", "optuna", "SALib")
+NEEDED = ("scipy", "sklearn", "SALib")
 OUT_OPTION = out_option("calibration", OUT)
 
 
@@ -54,7 +54,7 @@ def calibrate() -> None:
 
     FILE says which settings are fitted, and to what; docs/calibrate.md has its keys.
 
-    A fit is reported only with its noise floor, the recovery of known truths, the identifiability of each parameter, a
+    A fit is reported only with its noise floor, the ranks of known truths, the identifiability of each parameter, a
     check on what was not fitted, and a holdout.
 
     \b
@@ -89,7 +89,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | None, *, quiet: bool) -> None:
     """Run the calibration in FILE, or go on with it."""
     if any(find_spec(name) is None for name in NEEDED):
-        raise click.ClickException(not_installed("calibrations need SALib, optuna and scikit-learn", "calibrate"))
+        raise click.ClickException(not_installed("calibrations need SALib and scikit-learn", "calibrate"))
     made = make_calibration_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
@@ -192,6 +192,7 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
             else [("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out")]
         ),
         ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
+        *([("design", few)] if (few := short_design(asked)) else []),
         ("done", f"{done:,} in {out}"),
         ("time", f"about {duration(least_s)}, {jobs:,} at once"),
         *model.rows,

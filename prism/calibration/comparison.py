@@ -10,8 +10,9 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from prism.calibration.document import GOALS, SHAPES, Target
+from prism.calibration.document import GOALS, SHAPES, SIZE, Target
 from prism.calibration.parameters import Floats
+from prism.calibration.posterior import Datum
 from prism.scorecard import Matching, Tree, shape_of
 from prism.scorecard.matched import distance as distance_of
 
@@ -19,6 +20,8 @@ CASCADES_LEAST = 5
 """The fewest cascades of comparable sizes of which a run has a shape."""
 WORST = 1.0
 """The distance of a shape that a run does not have."""
+SIDES = {"value": 0, "most": 1, "least": -1}
+"""`{key of a target: the side of its number on which the real one is}`."""
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +29,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         numbers: `{measure: value}`.
-        cascades: size and `SHAPES` of each cascade that is old enough, a row each; of real ones too.
+        cascades: the `SHAPES` of each cascade that is old enough, a row each; of real ones too.
     """
 
     numbers: dict[str, float] = {}
@@ -42,8 +45,7 @@ class Real(msgspec.Struct, frozen=True, kw_only=True):
 
 def rows_of(trees: Iterable[Tree]) -> tuple[tuple[float, ...], ...]:
     """Return the size and the shape of trees, a row each."""
-    shapes = [shape_of(tree) for tree in trees]
-    return tuple((float(each.size), *(float(getattr(each, name)) for name in SHAPES)) for each in shapes)
+    return tuple(tuple(float(getattr(each, name)) for name in SHAPES) for each in map(shape_of, trees))
 
 
 def parted(trees: Sequence[Tree], holdout: float) -> Real:
@@ -75,25 +77,28 @@ class Comparer:
 
     def __init__(self, targets: Mapping[str, Target], real: Sequence[Sequence[float]] = ()) -> None:
         self.targets = dict(targets)
-        self._real = np.array(real, dtype=np.float64).reshape(-1, 1 + len(SHAPES))
+        self._real = _table(real)
 
     def deviations(self, observed: Observed) -> dict[str, float]:
         """Return `{target: deviation}` in tolerances: with its sign for a value, 0 or more for a limit or a shape."""
-        matched = _matched(_table(observed), self._real)
-        return {name: self._deviation(target, observed, matched) for name, target in self.targets.items()}
-
-    def _deviation(self, target: Target, observed: Observed, matched: _Matched | None) -> float:
-        if target.shape is not None:
-            return (WORST if matched is None else matched.distance(target.shape)) / target.unit
-        return _apart(target, observed.numbers[str(target.measure)])
+        ours = _Beside(observed, self._real)
+        return {
+            name: _apart(target, observed.numbers[str(target.measure)])
+            if target.shape is None
+            else ours.distance(target.shape) / target.unit
+            for name, target in self.targets.items()
+        }
 
     def between(self, one: Observed, other: Observed) -> float:
-        """Return the distance of two runs, as if the second one were the data."""
-        matched = _matched(_table(one), _table(other))
+        """Return the distance of two runs, as if the second one were the data.
+
+        Shapes are compared by their ranks among the real ones of equal sizes: two runs have too few of equal sizes.
+        """
+        ours, theirs = (_Beside(each, self._real) for each in (one, other))
         parts = []
         for target in self.targets.values():
             if target.shape is not None:
-                parts.append((WORST if matched is None else matched.distance(target.shape)) / target.unit)
+                parts.append(_ranks_apart(ours.ranks(target.shape), theirs.ranks(target.shape)) / target.unit)
             else:
                 first, second = (each.numbers[str(target.measure)] for each in (one, other))
                 if target.value is None:
@@ -101,41 +106,35 @@ class Comparer:
                 parts.append((first - second) / target.unit)
         return root_mean_square(parts)
 
-    def statistics(self, observed: Observed) -> list[float] | None:
-        """Return the numbers from which parameters are told; None of a run that lacks a shape.
+    def statistics(self, observed: Observed) -> list[float]:
+        """Return the numbers from which parameters are told; NaN for those of a shape that the run does not have.
 
-        A shape has two: the mean rank of its cascades among the data of equal sizes, and how far ranks are from the
-        middle. Unlike a distance they say in which direction a run is off.
+        Of a target that is a limit it is the number itself, which varies inside the limit, too. A shape has two: the
+        mean rank of its cascades among the data of equal sizes, and how far ranks are from the middle. Unlike a
+        distance they say in which direction a run is off.
         """
-        matched = _matched(_table(observed), self._real)
-        found: list[float] = []
+        ours, found = _Beside(observed, self._real), list[float]()
         for target in self.targets.values():
             if target.shape is None:
-                value = observed.numbers[str(target.measure)]
-                found.append(value if target.value is not None else _apart(target, value))
-            elif matched is None:
-                return None
+                found.append(observed.numbers[str(target.measure)])
             else:
-                found += matched.ranks(target.shape)
+                found += _of_ranks(ours.ranks(target.shape))
         return found
 
-    def wanted(self) -> list[float]:
-        """Return the same numbers of the data."""
-        found: list[float] = []
-        own = _matched(self._real, self._real)
+    def wanted(self) -> list[Datum]:
+        """Return the same numbers of the data. Of a limit no more is known than the side on which the number is."""
+        own, found = _Beside(Observed(cascades=tuple(map(tuple, self._real.tolist()))), self._real), list[Datum]()
         for target in self.targets.values():
-            if target.shape is None:
-                found.append(0.0 if target.value is None else target.value)
+            if target.shape is not None:
+                found += [Datum(value=each) for each in _of_ranks(own.ranks(target.shape))]
             else:
-                found += [0.5, 0.25] if own is None else own.ranks(target.shape)
+                goal = next(each for each in GOALS if getattr(target, each) is not None)
+                found.append(Datum(value=getattr(target, goal), error=target.error or 0.0, side=SIDES[goal]))
         return found
 
     def count_compared(self, runs: Iterable[Observed]) -> int:
-        """Return the cascades of runs that have real ones of their sizes."""
-        if not len(self._real):
-            return 0
-        tables = [_table(each) for each in runs]
-        return sum(len(Matching(table[:, 0], self._real[:, 0], neighbours=1)) for table in tables if len(table))
+        """Return the cascades of runs that have enough real ones of their sizes."""
+        return sum(_Beside(each, self._real).count for each in runs)
 
 
 def holdout_targets(targets: Mapping[str, Target], *, has_cascades: bool) -> dict[str, Target]:
@@ -195,52 +194,43 @@ def _apart(target: Target, value: float) -> float:
     return max(0.0, (0.0 if target.least is None else target.least) - value) / target.unit
 
 
-def _table(observed: Observed) -> Floats:
-    return np.array(observed.cascades, dtype=np.float64).reshape(-1, 1 + len(SHAPES))
+def _table(rows: Sequence[Sequence[float]]) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(-1, len(SHAPES))
 
 
-def _matched(ours: Floats, real: Floats) -> _Matched | None:
-    """Return our cascades beside real ones of equal sizes; None if there are too few."""
-    if not len(ours) or not len(real):
-        return None
-    matched = _Matched(ours, real)
-    return matched if len(matched) >= CASCADES_LEAST else None
+class _Beside:
+    """The cascades of a run beside real ones: of equal sizes, as in the scorecard, or of any size to compare sizes."""
 
-
-class _Matched:
-    """Cascades beside real ones of equal sizes: see `prism.scorecard.matched`."""
-
-    def __init__(self, ours: Floats, real: Floats) -> None:
-        matching = Matching(ours[:, 0], real[:, 0], neighbours=1)
-        self._kept = ours[matching.kept]
-        self._real = real
-        self._ones = np.ones(len(matching))
-        self._weights = matching.real_weights(self._ones) if len(matching) else self._ones
-
-    def __len__(self) -> int:
-        return len(self._kept)
+    def __init__(self, observed: Observed, real: Floats) -> None:
+        self._ours, self._real = _table(observed.cascades), real
+        self._large = self._ours[self._ours[:, 0] >= real[:, 0].min(initial=np.inf)]  # smaller ones are not in the data
+        self._equal = Matching(self._ours[:, 0], real[:, 0])
+        self._any = Matching(self._large[:, 0], real[:, 0], tolerance=np.inf)
+        self.count = len(self._equal)
+        """The cascades that have enough real ones of their sizes."""
 
     def distance(self, shape: str) -> float:
         """Return the Kolmogorov-Smirnov distance of a shape, 0 to 1."""
-        column = 1 + SHAPES.index(shape)
-        return distance_of(self._kept[:, column], self._ones, self._real[:, column], self._weights)
+        matching, ours, real = self._of(shape)
+        return WORST if len(matching) < CASCADES_LEAST else matching.distance(ours, real)
 
-    def ranks(self, shape: str) -> list[float]:
-        """Return the mean of the ranks of a shape among the real ones of equal sizes, and of their distance from 1/2.
+    def ranks(self, shape: str) -> Floats:
+        """Return the ranks of a shape among the real ones, 0 to 1; none if there are too few."""
+        matching, ours, real = self._of(shape)
+        return np.empty(0) if len(matching) < CASCADES_LEAST else matching.ranks(ours, real)
 
-        A rank is the share of the real ones that are less, and half of those that are equal.
-        """
-        column = 1 + SHAPES.index(shape)
-        order = np.argsort(self._real[:, 0], kind="stable")
-        logs, values = np.log(self._real[order, 0]), self._real[order, column]
-        low = np.searchsorted(logs, np.log(self._kept[:, 0]) - 0.1, side="left")
-        high = np.searchsorted(logs, np.log(self._kept[:, 0]) + 0.1, side="right")
-        ranks = np.array(
-            [
-                (np.count_nonzero(values[start:end] < own) + np.count_nonzero(values[start:end] <= own))
-                / 2
-                / (end - start)
-                for own, start, end in zip(self._kept[:, column], low, high, strict=True)
-            ]
-        )
-        return [float(ranks.mean()), float(np.abs(ranks - 0.5).mean())]
+    def _of(self, shape: str) -> tuple[Matching, Floats, Floats]:
+        column = SHAPES.index(shape)
+        matching, ours = (self._any, self._large) if shape == SIZE else (self._equal, self._ours)
+        return matching, ours[:, column], self._real[:, column]
+
+
+def _of_ranks(ranks: Floats) -> list[float]:
+    """Return the mean of ranks, and of their distance from 1/2; NaN without any."""
+    return [float(ranks.mean()), float(np.abs(ranks - 0.5).mean())] if len(ranks) else [math.nan, math.nan]
+
+
+def _ranks_apart(one: Floats, other: Floats) -> float:
+    if not len(one) or not len(other):
+        return WORST
+    return distance_of(one, np.ones(len(one)), other, np.ones(len(other)))

@@ -19,15 +19,18 @@ from prism.experiment import SharedOracle
 SEED_KEY = "simulation.seed"
 WITHOUT_EFFECT = ("run.", "metrics.", "llm.prices.")
 """Settings that change no result of a run."""
-SHAPES = ("depth", "breadth_share", "virality", "half_minutes")
+SIZE = "size"
+SHAPES = (SIZE, "depth", "breadth_share", "virality", "half_minutes")
 SHAPE_TOLERANCE = 0.25
 """The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
 GOALS = ("value", "most", "least")
 """The keys of a target, one of which has its number."""
 RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
-SHARES = {"screening": 0.1, "design": 0.55, "search": 0.2, "confirm": 0.15}
-"""The parts of a budget that is one number."""
+DESIGN = 300
+"""The runs of a design from which emulators learn well."""
+SHARES = {"design": 0.85, "confirm": 0.15}
+"""The parts of a budget that is one number; the screening has none."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,21 +38,24 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     Args:
         measure: where a run has the number; see docs/calibrate.md.
-        shape: a number of each cascade, whose distribution is compared with that of the data at equal sizes.
+        shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, but for
+            the size itself.
         value: the real number.
         most: a limit instead of a value: more than it counts as a deviation.
         least: the same, of less.
         tolerance: the deviation that counts as 1, in the unit of the measure; of a shape, the distance that does.
+        error: the standard error of the real number, for the posterior; None if it is taken for exact.
         source: where the real number is from.
         holdout: the real number in the part of the data that is not fitted.
     """
 
     measure: str | None = None
-    shape: Literal["depth", "breadth_share", "virality", "half_minutes"] | None = None
+    shape: Literal["size", "depth", "breadth_share", "virality", "half_minutes"] | None = None
     value: float | None = None
     most: float | None = None
     least: float | None = None
     tolerance: Annotated[float, Meta(gt=0.0)] | None = None
+    error: Annotated[float, Meta(ge=0.0)] | None = None
     source: str = ""
     holdout: float | None = None
 
@@ -64,20 +70,18 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     Args:
         screening: for Morris's screening.
-        design: spread over the ranges, for the posterior and the recovery.
-        search: for the search of the best fit.
+        design: spread over the ranges, for the posterior and its test.
         confirm: under seeds of their own: the best fits, the base, and draws of the posterior.
     """
 
     screening: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
-    design: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
-    search: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
-    confirm: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 0
+    design: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = DESIGN
+    confirm: Annotated[int, Meta(ge=0, le=RUNS_MAX)] = 40
 
     @property
     def runs(self) -> int:
         """The most runs in all."""
-        return self.screening + self.design + self.search + self.confirm
+        return self.screening + self.design + self.confirm
 
 
 class _Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,7 +104,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     parameters: dict[str, _Range]
     targets: dict[str, Target]
     checks: dict[str, Target] = {}
-    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget
+    budget: Annotated[int, Meta(ge=1, le=RUNS_MAX)] | Budget = Budget()
     seed: Annotated[int, Meta(ge=0, le=10**9)] = 1
     oracle: SharedOracle = SharedOracle()
 
@@ -158,7 +162,7 @@ def read_calibration(text: str, source: str) -> Calibration:
         raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
     except SettingError as error:
         raise refusal(source, entries, error.problem, error.keys[0]) from None
-    budget = split(file.budget, len(file.parameters)) if isinstance(file.budget, int) else file.budget
+    budget = split(file.budget) if isinstance(file.budget, int) else file.budget
     return Calibration(
         source=source,
         question=file.question,
@@ -178,13 +182,9 @@ def read_calibration(text: str, source: str) -> Calibration:
     )
 
 
-def split(runs: int, parameters: int) -> Budget:
-    """Return a budget of so many runs. Screening goes without if it would have fewer than two trajectories."""
-    parts = {name: int(runs * share) for name, share in SHARES.items()}
-    if parts["screening"] < 2 * (parameters + 1):
-        parts["design"] += parts["screening"]
-        parts["screening"] = 0
-    return Budget(**parts)
+def split(runs: int) -> Budget:
+    """Return a budget of so many runs."""
+    return Budget(**{name: int(runs * share) for name, share in SHARES.items()})
 
 
 def _check(file: _File) -> None:
@@ -232,13 +232,13 @@ def _check_range(name: str, given: _Range) -> None:
 def _check_target(key: str, target: Target, *, has_data: bool) -> None:
     if (target.measure is None) == (target.shape is None):
         raise _refused(key, "expected a measure or a shape")
-    for name in (*GOALS, "holdout", "tolerance"):
+    for name in (*GOALS, "holdout", "tolerance", "error"):
         number = getattr(target, name)
         if number is not None and not math.isfinite(number):
             raise _refused(f"{key}.{name}", f"expected a finite number, got {number}")
-    given = [name for name in (*GOALS, "holdout") if getattr(target, name) is not None]
+    given = [name for name in (*GOALS, "holdout", "error") if getattr(target, name) is not None]
     if target.shape is None:
-        _check_number(key, target, [name for name in given if name != "holdout"])
+        _check_number(key, target, [name for name in given if name in GOALS])
     elif given:
         raise _refused(f"{key}.{given[0]}", "a shape is compared with the data, and has no number of its own")
     elif not has_data:

@@ -65,6 +65,10 @@ def point_at(parameters: Sequence[Parameter], places: Sequence[float] | Floats, 
     return Point(values=values, seed=seed)
 
 
-def places_of(parameters: Sequence[Parameter], point: Point) -> list[float]:
-    """Return the places of the values of a run."""
-    return [each.place_of(point.values[each.setting]) for each in parameters]
+def snapped(parameters: Sequence[Parameter], places: Floats) -> Floats:
+    """Return places, (draws, parameters), of which those of whole numbers are moved to the numbers."""
+    found = places.copy()
+    for column, each in enumerate(parameters):
+        if each.whole:
+            found[:, column] = [each.place_of(each.value_at(float(place))) for place in places[:, column]]
+    return found

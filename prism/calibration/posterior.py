@@ -1,28 +1,59 @@
-"""The posterior of parameters by regression-adjusted approximate Bayesian computation.
+"""The posterior of parameters, given the statistics of the data.
 
-Runs are spread over the ranges. A first regression turns their statistics into guesses of the parameters (Fearnhead &
-Prangle 2012), the runs whose guesses are near those of the data are accepted, and a second regression, local and
-weighted, moves them to the data (Beaumont, Zhang & Balding 2002). What is moved out of a range is put on its end.
+Runs are spread over the ranges, and an emulator learns each of their statistics. The likelihood of the data at some
+values of the parameters is a normal law around what the emulators predict there, whose variance is that between seeds,
+that of the emulators, and that of the data. Draws come from the ranges, weighted by it, and then from around the best
+of them, until enough count (importance sampling with a defensive part: Owen & Zhou 2000).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from prism.calibration.parameters import Floats
+from prism.calibration.emulator import Emulator
+from prism.calibration.parameters import Floats, Parameter, snapped
 
-ACCEPTED_SHARE: Final = 0.35
-ACCEPTED_LEAST: Final = 40
-RUNS_PER_PARAMETER: Final = 6
-"""The fewest runs for each parameter from which a posterior is made."""
-FOLDS: Final = 10
-VARIES: Final = 0.05
-"""The spread of guesses, as a share of the range, from which they tell of a parameter."""
 INTERVAL: Final = (0.05, 0.95)
+SPREAD_LOG2: Final = 12
+"""The logarithm of the number of draws over all ranges."""
+DRAWS: Final = 2048
+"""Draws from around the first ones."""
+ENOUGH: Final = 0.2
+"""The share of draws that must count, as draws of equal weights, so that no more are made."""
+ROUNDS: Final = 5
+BISECTIONS: Final = 30
+TEMPERED: Final = 40
+"""The draws that count, of those around which the next ones are made."""
+CENTRES: Final = 200
+DEFENSIVE: Final = 0.1
+"""The part of later draws that comes from all ranges."""
+TINY: Final = 1e-8
+
+
+class Datum(msgspec.Struct, frozen=True, kw_only=True):
+    """A statistic of the data.
+
+    Args:
+        value: the number, or the limit; NaN if it is not known.
+        error: its standard error.
+        side: 0 for a number; 1 if it is at most `value`, -1 if it is at least that, and no more is known.
+    """
+
+    value: float
+    error: float = 0.0
+    side: int = 0
+
+    def of_run(self, statistic: float, random: np.random.Generator) -> Datum:
+        """Return what would be known if the data had the statistic of a run, with the errors that the data have."""
+        if self.side == 0 or math.isnan(statistic):
+            return msgspec.structs.replace(self, value=statistic + self.error * random.normal(), side=0)
+        return msgspec.structs.replace(self, side=1 if statistic <= self.value else -1)
 
 
 class Posterior(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +78,7 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
 
     def correlations(self) -> Floats:
         """Return the correlations of the parameters; 0 where one does not vary."""
-        apart = self.places - self.mean()
-        covariance = (apart * self.weights[:, None]).T @ apart
+        covariance = _covariance(self.places, self.weights)
         spread = np.sqrt(np.maximum(np.diag(covariance), 1e-18))
         found: Floats = covariance / np.outer(spread, spread)
         return found
@@ -61,69 +91,162 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inference:
-    """A regression of parameters on the statistics of runs over the ranges.
+    """Emulators of the statistics of runs over the ranges.
 
     Args:
+        parameters: what is fitted.
         places: of the parameters of each run; (runs, parameters), 0 to 1.
-        statistics: of each run; (runs, statistics).
+        statistics: of each run; (runs, statistics), NaN where a run has none.
+        kernels: of emulators of the same statistics; None to learn them.
     """
 
-    def __init__(self, places: Floats, statistics: Floats) -> None:
-        self._middle, spread = statistics.mean(axis=0), statistics.std(axis=0)
-        self._spread = np.where(spread > 0.0, spread, 1.0)
-        self._places = places
-        from sklearn.linear_model import RidgeCV  # noqa: PLC0415  # half a second, which other commands do without
+    def __init__(
+        self, parameters: Sequence[Parameter], places: Floats, statistics: Floats, kernels: Sequence[Any] | None = None
+    ) -> None:
+        from scipy.stats import qmc  # noqa: PLC0415  # half a second, which other commands do without
+        from sklearn.covariance import ledoit_wolf  # noqa: PLC0415
 
-        self._is_curved = statistics.shape[1] * (statistics.shape[1] + 3) // 2 <= len(places) // 3
-        self._ridge = RidgeCV(alphas=np.logspace(-3, 4, 15)).fit(self._features(statistics), places)
-        self._guesses = self._honest_guesses(statistics, places)
+        self._parameters, self._places, self._statistics = parameters, places, statistics
+        is_there = np.isfinite(statistics)
+        self._used = [place for place, column in enumerate(statistics.T) if np.nanstd(column) > 0.0]
+        """The statistics that tell something: one that is the same in all runs does not."""
+        self._emulators = [
+            Emulator(
+                places[is_there[:, each]],
+                statistics[is_there[:, each], each],
+                None if kernels is None else kernels[place],
+            )
+            for place, each in enumerate(self._used)
+        ]
+        errors = np.zeros((len(places), len(self._used)))
+        for place, emulator in enumerate(self._emulators):
+            errors[is_there[:, self._used[place]], place] = emulator.errors
+        # What moves one statistic of a run moves others: taken as independent, they would tell too much.
+        whole = errors[is_there[:, self._used].all(axis=1)]
+        self._together = ledoit_wolf(whole, assume_centered=True)[0] if self._used else np.empty((0, 0))
+        sobol = qmc.Sobol(len(parameters), scramble=True, seed=0)
+        self._spread = snapped(parameters, sobol.random_base2(SPREAD_LOG2))
+        self._predicted = self._predict(self._spread)
 
-    def _honest_guesses(self, statistics: Floats, places: Floats) -> Floats:
-        """Return the guess of each run by a regression that has not seen it: else the intervals would be too narrow."""
-        from sklearn.linear_model import Ridge  # noqa: PLC0415  # half a second
+    def without(self, runs: NDArray[np.bool_]) -> Inference:
+        """Return the same, with the same kernels, that has not seen some runs; (runs,), true where left out."""
+        kernels = [each.kernel for each in self._emulators]
+        return Inference(self._parameters, self._places[~runs], self._statistics[~runs], kernels)
 
-        features, found = self._features(statistics), np.empty_like(places)
-        middle, part_of = features.mean(axis=0), np.arange(len(places)) % FOLDS
-        for fold in range(FOLDS):
-            own = part_of == fold
-            fitted = Ridge(alpha=self._ridge.alpha_).fit(features[~own], places[~own])
-            # Without the mean of the others, which is low where a run is high: that alone would tell of the run.
-            found[own] = (features[own] - middle) @ np.atleast_2d(fitted.coef_).T + places.mean(axis=0)
+    def posterior(self, data: Sequence[Datum], draws: int = DRAWS, seed: int = 0) -> Posterior:
+        """Return the posterior given the statistics of the data.
+
+        Args:
+            draws: from around the first ones, in each round.
+            seed: of the draws.
+        """
+        random, places = np.random.default_rng(seed), self._spread
+        likelihoods = self._log_likelihoods(self._predicted, data)
+        densities = np.zeros(len(places))
+        weights = _weights(likelihoods)
+        for _ in range(ROUNDS):
+            if _effective(weights) >= ENOUGH * draws:
+                break
+            places, densities = _drawn_near(places, _tempered(likelihoods, densities), draws, random)
+            places = snapped(self._parameters, places)
+            likelihoods = self._log_likelihoods(self._predict(places), data)
+            weights = _weights(likelihoods - densities)
+        return Posterior(places=places, weights=weights)
+
+    def _predict(self, places: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return means, variances of the means and variances between seeds; (places, statistics) each."""
+        found = np.array([each.predict(places) for each in self._emulators])
+        whole = found if len(found) else np.empty((0, 3, len(places)))
+        return whole[:, 0].T, whole[:, 1].T, whole[:, 2].T
+
+    def reach(self, posterior: Posterior, data: Sequence[Datum]) -> float:
+        """Return how likely data as far from the runs as these are, at the mean of their posterior (chi-squared)."""
+        from scipy.stats import chi2  # noqa: PLC0415  # half a second
+
+        scaled, _ = self._scaled(self._predict(posterior.mean()[None]), data)
+        return float(chi2.sf((scaled**2).sum(), scaled.shape[1]))
+
+    def _scaled(self, predicted: tuple[Floats, Floats, Floats], data: Sequence[Datum]) -> tuple[Floats, Floats]:
+        """Return how far the numbers of the data are from those predicted at each place.
+
+        They are in standard deviations, and independent; (places, numbers). The other array has the logarithm of the
+        volume of one standard deviation; (places,).
+        """
+        means, unsure, noise = predicted
+        asked = [data[each] for each in self._used]
+        numbers = [at for at, each in enumerate(asked) if each.side == 0 and math.isfinite(each.value)]
+        apart = np.array([asked[at].value for at in numbers]) - means[:, numbers]
+        errors = np.array([asked[at].error ** 2 for at in numbers])
+        deviations = np.sqrt(noise[:, numbers])
+        covariance = self._together[np.ix_(numbers, numbers)] * deviations[:, :, None] * deviations[:, None, :]
+        diagonal = np.arange(len(numbers))
+        covariance[:, diagonal, diagonal] += unsure[:, numbers] + errors
+        roots = np.linalg.cholesky(covariance)
+        volumes: Floats = np.log(roots[:, diagonal, diagonal]).sum(axis=1)
+        return np.asarray(np.linalg.solve(roots, apart[:, :, None])[:, :, 0], dtype=np.float64), volumes
+
+    def _log_likelihoods(self, predicted: tuple[Floats, Floats, Floats], data: Sequence[Datum]) -> Floats:
+        """Return the logarithm of the likelihood of the data at each place, but for a constant."""
+        from scipy.stats import norm  # noqa: PLC0415  # half a second
+
+        scaled, volumes = self._scaled(predicted, data)
+        found: Floats = -0.5 * (scaled**2).sum(axis=1) - volumes
+        means, unsure, noise = predicted
+        for at, each in enumerate(data[place] for place in self._used):
+            if each.side:
+                deviation = np.sqrt(noise[:, at] + unsure[:, at] + each.error**2)
+                found += norm.logcdf(each.side * (each.value - means[:, at]) / deviation)
         return found
 
-    def _features(self, statistics: Floats) -> Floats:
-        """Return the statistics in standard units, with their products where there are runs enough."""
-        units: Floats = np.clip((statistics - self._middle) / self._spread, -6.0, 6.0)
-        if not self._is_curved:
-            return units
-        one, other = np.triu_indices(units.shape[1])
-        found: Floats = np.hstack((units, units[:, one] * units[:, other]))
-        return found
 
-    def _guess(self, statistics: Floats) -> Floats:
-        guesses: Floats = np.asarray(self._ridge.predict(self._features(statistics))).reshape(len(statistics), -1)
-        return guesses
+def _weights(logarithms: Floats) -> Floats:
+    """Return weights that add up to 1."""
+    raw = np.exp(logarithms - logarithms.max())
+    found: Floats = raw / raw.sum()
+    return found
 
-    def posterior(self, wanted: Floats) -> Posterior:
-        """Return the posterior given the statistics of the data."""
-        from sklearn.linear_model import Ridge  # noqa: PLC0415  # half a second
 
-        away = self._guesses - self._guess(wanted[None, :])
-        distances = np.sqrt((away**2).sum(axis=1))
-        count = min(len(away), max(ACCEPTED_LEAST, round(ACCEPTED_SHARE * len(away))))
-        near = np.argsort(distances, kind="stable")[:count]
-        width = distances[near[-1]] * (1 + 1e-9) or 1.0
-        weights = 1.0 - (distances[near] / width) ** 2 + 1e-6
-        # A guess is the mean of the parameter already, so the regression is of what is left, and of guesses that vary.
-        rest = self._places[near] - away[near]
-        local = Ridge(alpha=weights.sum() * VARIES**2).fit(away[near], rest, sample_weight=weights)
-        left = rest - np.reshape(local.predict(away[near]), rest.shape)  # of one parameter it predicts a row
-        effective = weights.sum() ** 2 / (weights**2).sum()
-        inflated = math.sqrt(
-            effective / max(1.0, effective - away.shape[1] - 1)
-        )  # for the coefficients that were fitted
-        moved = local.intercept_ + left * inflated
-        return Posterior(places=np.clip(moved, 0.0, 1.0), weights=weights / weights.sum())
+def _effective(weights: Floats) -> float:
+    """Return as how many draws of equal weights they count (Kish 1965)."""
+    return float(1.0 / (weights**2).sum())
+
+
+def _tempered(likelihoods: Floats, densities: Floats) -> Floats:
+    """Return the weights under the largest power of the likelihood, at most 1, with which enough draws count."""
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        power = (low + high) / 2.0
+        is_enough = _effective(_weights(power * likelihoods - densities)) >= TEMPERED
+        low, high = (power, high) if is_enough else (low, power)
+    return _weights(low * likelihoods - densities)
+
+
+def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return draws around weighted places, and some from all ranges, with the logarithms of their densities.
+
+    They come from normal laws as wide as all the places, so that few are in a tail that the laws hardly reach and weigh
+    more than all others. Draws outside of the ranges are left out.
+    """
+    from scipy.spatial.distance import cdist  # noqa: PLC0415  # half a second
+
+    parameters = places.shape[1]
+    centres = places[random.choice(len(places), size=CENTRES, p=weights)]
+    root = np.linalg.cholesky(_covariance(places, weights) + TINY * np.eye(parameters))
+    near = centres[random.integers(CENTRES, size=count)] + random.normal(size=(count, parameters)) @ root.T
+    anywhere = random.random((count, parameters))
+    drawn = np.where(random.random(count)[:, None] < DEFENSIVE, anywhere, near)
+    drawn = drawn[((drawn >= 0.0) & (drawn <= 1.0)).all(axis=1)]
+    scaled, around = (np.linalg.solve(root, each.T).T for each in (drawn, centres))
+    law = np.exp(-0.5 * cdist(scaled, around, "sqeuclidean")).mean(axis=1)
+    law /= (2.0 * math.pi) ** (parameters / 2.0) * np.prod(np.diag(root))
+    densities: Floats = np.log(DEFENSIVE + (1.0 - DEFENSIVE) * law)
+    return drawn, densities
+
+
+def _covariance(places: Floats, weights: Floats) -> Floats:
+    apart = places - weights @ places
+    found: Floats = (apart * weights[:, None]).T @ apart
+    return found
 
 
 def _quantiles(values: Floats, weights: Floats, shares: tuple[float, ...]) -> Floats:

@@ -19,14 +19,14 @@ from prism.calibration.comparison import (
     pooled,
     root_mean_square,
 )
-from prism.calibration.document import SHARES, Calibration, Target
-from prism.calibration.parameters import Floats, Point, places_of, point_at
+from prism.calibration.design import Effect, design_places, screened, screening_places, trajectories_of
+from prism.calibration.document import DESIGN, SHARES, Calibration, Target
+from prism.calibration.parameters import Floats, Point, point_at, snapped
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
-from prism.calibration.recovery import CORRELATED, COVERED, IDENTIFIED, Recovery, recovered, runs_needed
-from prism.calibration.search import Effect, design_places, screened, screening_places, search, trajectories_of
+from prism.calibration.ranks import CORRELATED, COVERED, IDENTIFIED, TruthRanks, ranked
 
 SEEDS_A_STEP: Final = 1_000_000
-STEPS: Final = ("screening", "design", "search", "confirm")
+STEPS: Final = ("screening", "design", "confirm")
 DESIGN_BATCH: Final = 32
 FLOOR_RUNS: Final = 2
 """The fewest runs of one configuration that have a noise floor."""
@@ -37,6 +37,13 @@ CASCADES_FEW: Final = 30
 AT_BOUND: Final = 0.02
 """The part of a range, at each end, in which a parameter is at its bound."""
 MIDDLE: Final = 0.5
+OUT_OF_REACH: Final = 0.001
+"""Data that are less likely than this at the mean of their posterior are not those of the model."""
+PLACE_DIGITS: Final = 3
+"""Digits of the mean of a posterior, whose last ones depend on the processor."""
+RUNS_LEAST: Final = 50
+RUNS_PER_PARAMETER: Final = 10
+"""The fewest runs from which a posterior is made, in all and for each parameter (Loeppky, Sacks & Welch 2009)."""
 
 
 class Runner(Protocol):
@@ -127,7 +134,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         doubts: why the fit may be wrong although all parts are there: checks that fail, a tiny holdout.
         runs: `{step: runs}`.
         cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
-        incomparable: runs of the design without cascades of the real sizes; they tell of no parameter.
+        incomparable: runs of the design without cascades of the real sizes, which tell nothing by shapes.
     """
 
     is_reported: bool
@@ -141,7 +148,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     floor: float | None
     halves: float | None
     effects: list[Effect]
-    recovery: list[Recovery]
+    ranks: list[TruthRanks]
     doubts: list[str]
     warnings: list[str]
     runs: dict[str, int]
@@ -184,6 +191,20 @@ def _confirm_needed() -> int:
     return runs
 
 
+def runs_needed(parameters: int) -> int:
+    """Return the fewest comparable runs from which a posterior is made and tested."""
+    return max(RUNS_LEAST, RUNS_PER_PARAMETER * parameters)
+
+
+def short_design(calibration: Calibration) -> str:
+    """Return how many runs a design lacks, for its plan; empty if it has enough to learn from."""
+    had, needed = calibration.budget.design, runs_needed(len(calibration.parameters))
+    if had >= DESIGN:
+        return ""
+    said = f"no posterior, which needs {needed:,}" if had < needed else "wide intervals"
+    return f"{had:,} runs are few: {said}; give `design` in `budget` {max(DESIGN, needed):,} or more"
+
+
 def planned_runs(calibration: Calibration) -> dict[str, int]:
     """Return `{step: runs}`, which are fewer than the budget where a step takes whole trajectories or pairs alone.
 
@@ -194,7 +215,6 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
     return {
         "screening": trajectories_of(parameters, budget.screening) * (parameters + 1),
         "design": budget.design,
-        "search": budget.search,
         "confirm": budget.confirm if has_posterior else 2 * (budget.confirm // 3),  # without draws
     }
 
@@ -209,7 +229,8 @@ class _Procedure:
         self._comparer = Comparer(calibration.targets, real.fitted)
         self._all = Comparer(calibration.compared, real.fitted)
         self._known: list[tuple[Floats, float]] = []
-        """The places and distances of all runs until the search has ended."""
+        """The places and distances of all runs of the screening and the design."""
+        self._reach = 1.0
         self._nearest = dict.fromkeys(calibration.compared, float("inf"))
         self._runs = dict.fromkeys(STEPS, 0)
 
@@ -217,10 +238,9 @@ class _Procedure:
         """Run all steps, and return what they have found."""
         effects = self._screen()
         design, observed = self._design()
-        self._search()
-        posterior, recovery, incomparable = self._infer(design, observed)
+        posterior, ranks, incomparable = self._infer(design, observed)
         confirmed = self._confirm(posterior)
-        return self._judged(effects, posterior, recovery, confirmed, incomparable)
+        return self._judged(effects, posterior, ranks, confirmed, incomparable)
 
     def _run(self, step: str, places: Floats, seeds: Sequence[int] | None = None) -> list[Observed]:
         """Run places; seeds are counted within the step, and by default each run has one of its own."""
@@ -261,28 +281,23 @@ class _Procedure:
             part = places[first : first + DESIGN_BATCH]
             observed += self._run("design", part)
             self._distances(part, observed[first:])
-        return self._as_run(places), observed
+        return snapped(self._parameters, places), observed
 
-    def _as_run(self, places: Floats) -> Floats:
-        """Return the places of the values that were run: whole numbers and six digits."""
-        if not len(places):
-            return places
-        return np.array([places_of(self._parameters, point_at(self._parameters, each, 0)) for each in places])
+    def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[TruthRanks], int]:
+        statistics, wanted = [self._comparer.statistics(each) for each in observed], self._comparer.wanted()
+        incomparable = sum(not np.isfinite(each).all() for each in statistics)
+        if len(statistics) - incomparable < runs_needed(len(self._names)):
+            return None, [], incomparable
+        table = np.array(statistics, dtype=np.float64)
+        from threadpoolctl import threadpool_limits  # noqa: PLC0415  # it comes with scikit-learn
 
-    def _search(self) -> None:
-        def distances_of(batch: Floats) -> list[float]:
-            return self._distances(batch, self._run("search", batch))
-
-        search(self._names, list(self._known), self._asked.budget.search, self._asked.seed, distances_of)
-
-    def _infer(self, places: Floats, observed: Sequence[Observed]) -> tuple[Posterior | None, list[Recovery], int]:
-        statistics = [self._comparer.statistics(each) for each in observed]
-        kept = [place for place, each in enumerate(statistics) if each is not None]
-        if len(kept) < runs_needed(len(self._names)):
-            return None, [], len(statistics) - len(kept)
-        table = np.array([statistics[place] for place in kept], dtype=np.float64)
-        posterior = Inference(places[kept], table).posterior(np.array(self._comparer.wanted()))
-        return posterior, recovered(self._names, places[kept], table), len(statistics) - len(kept)
+        # Several threads take ten times as long on matrices of this size, and sum in another order on each machine.
+        with threadpool_limits(1):
+            inference = Inference(self._parameters, places, table)
+            ranks = ranked(self._parameters, places, table, inference, wanted)
+            posterior = inference.posterior(wanted)
+            self._reach = inference.reach(posterior, wanted)
+            return posterior, ranks, incomparable
 
     def _confirm(self, posterior: Posterior | None) -> _Confirmed:
         """Choose between the candidates, and run the chosen one and the base under seeds that did not choose it.
@@ -290,7 +305,7 @@ class _Procedure:
         So the distance of the fit is not that of the luckier candidate. Draws of the posterior take what is left.
         """
         nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
-        candidates = [nearest] if posterior is None else [nearest, posterior.mean()]
+        candidates = [nearest] if posterior is None else [nearest, np.round(posterior.mean(), PLACE_DIGITS)]
         trials, times = _split_confirm(self._asked.budget.confirm, len(candidates))
         distances = [
             self._apart(self._run("confirm", np.tile(each, (trials, 1)), range(trials))) for each in candidates
@@ -312,7 +327,7 @@ class _Procedure:
         self,
         effects: list[Effect],
         posterior: Posterior | None,
-        recovery: list[Recovery],
+        ranks: list[TruthRanks],
         confirmed: _Confirmed,
         incomparable: int,
     ) -> Result:
@@ -338,8 +353,8 @@ class _Procedure:
             if self._real.fitted
             else None,
             effects=effects,
-            recovery=recovery,
-            doubts=self._doubts(compared),
+            ranks=ranks,
+            doubts=self._doubts(compared, ranks),
             warnings=[],
             runs=self._runs,
             cascades=(
@@ -419,7 +434,7 @@ class _Procedure:
         holdout = none if not out else "" if confirmed.fit else short
         return [
             Step(name="noise floor", left_out=floor),
-            Step(name="recovery of known truths", left_out=few),
+            Step(name="ranks of known truths", left_out=few),
             Step(name="identifiability", left_out=few),
             Step(name="check on what was not fitted", left_out=checks),
             Step(name="holdout", left_out=holdout),
@@ -427,14 +442,14 @@ class _Procedure:
 
     def _short_design(self, incomparable: int) -> str:
         """Return the words for a design that is too short for a posterior."""
-        needed, had = runs_needed(len(self._names)), self._runs["design"]
-        lost = f", of which {incomparable:,} are of no use" if incomparable else ""
+        needed, had = runs_needed(len(self._names)) + incomparable, self._runs["design"]
+        lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
         return (
-            f"{needed:,} comparable runs are needed, and the design had {had:,}{lost}: give `design` in `budget` "
-            f"{needed + incomparable:,} or more; a budget of one number gives it {SHARES['design']:.0%}"
+            f"the design had {had:,} runs{lost}: give `design` in `budget` {needed:,} or more, better {DESIGN}; a "
+            f"budget of one number gives it {SHARES['design']:.0%}"
         )
 
-    def _doubts(self, compared: Sequence[Compared]) -> list[str]:
+    def _doubts(self, compared: Sequence[Compared], ranks: Sequence[TruthRanks]) -> list[str]:
         """Return why a fit may be wrong that has all its parts."""
         held = len(self._real.holdout)
         few = (
@@ -444,6 +459,17 @@ class _Procedure:
         )
         failed = [each.target for each in compared if not each.is_fitted and each.agrees is False]
         said = [f"the check {name} fails: its real number is outside of what the posterior predicts" for name in failed]
+        said += [
+            f"the ranks of known truths are not uniform for {each.parameter} (p {each.likelihood:.1g}): its 90% "
+            f"intervals hold {each.coverage:.2g} of them"
+            for each in ranks
+            if not each.is_uniform
+        ]
+        if self._reach < OUT_OF_REACH:
+            said.append(
+                f"no values bring all targets to the data together (p {self._reach:.1g}): intervals are those of a "
+                "model that lacks something"
+            )
         return [*said, *([few] if few else [])]
 
     def _warnings(self, result: Result, confirmed: _Confirmed) -> list[str]:
@@ -454,16 +480,11 @@ class _Procedure:
             if result.is_reported
             and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
         ]
-        found += _unidentified(result.estimates)
+        found += _unidentified(result.estimates, self._runs["design"])
         found += [
             f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
             for each in result.compared
             if each.is_fitted and 1.0 < each.nearest < float("inf")
-        ]
-        found += [
-            f"the 90% intervals of {each.parameter} hold {each.coverage:.2g} of the known truths"
-            for each in result.recovery
-            if each.coverage < COVERED - 2 * each.coverage_error
         ]
         found += [
             f"the target {each.target} is outside of what the posterior predicts"
@@ -480,12 +501,14 @@ class _Procedure:
         return found
 
 
-def _unidentified(estimates: Sequence[Estimate]) -> list[str]:
-    found = []
+def _unidentified(estimates: Sequence[Estimate], design: int) -> list[str]:
+    found = list[str]()
     for each in estimates:
         if each.width is not None and not each.is_identified:
             other = f", and goes with {each.with_other[0]}" if each.with_other and each.width <= IDENTIFIED else ""
             found.append(f"{each.parameter} cannot be identified from these targets{other}")
+    if found and design < DESIGN:
+        found.append(f"the design has {design:,} runs: with {DESIGN} or more, intervals are narrower")
     widths = [each.width for each in estimates if each.width is not None]
     if widths and min(widths) > IDENTIFIED:
         found.append("the posterior is like the ranges: the data tell nothing of these parameters")

@@ -65,6 +65,7 @@ class Matching:
         real: sizes of the real ones, above 0.
         authors: the author of each simulated one, in any numbering; None if each has one of its own.
         neighbours: the fewest real ones of its size with which a simulated one is kept.
+        tolerance: the largest difference of the logarithms of two sizes that count as equal.
         seed: of the resamples.
     """
 
@@ -75,12 +76,13 @@ class Matching:
         authors: NDArray[np.int64] | None = None,
         *,
         neighbours: int = NEIGHBOURS,
+        tolerance: float = SIZE_TOLERANCE,
         seed: int = 0,
     ) -> None:
         order = np.argsort(real, kind="stable")
         logs = np.log(real[order])
-        low = np.searchsorted(logs, np.log(simulated) - SIZE_TOLERANCE, side="left")
-        high = np.searchsorted(logs, np.log(simulated) + SIZE_TOLERANCE, side="right")
+        low = np.searchsorted(logs, np.log(simulated) - tolerance, side="left")
+        high = np.searchsorted(logs, np.log(simulated) + tolerance, side="right")
         self.kept = np.flatnonzero(high - low >= neighbours)
         """The simulated cascades that have enough real ones of their size."""
         of = np.arange(len(simulated)) if authors is None else authors
@@ -98,6 +100,23 @@ class Matching:
         found = np.empty(len(self._order))
         found[self._order] = _spread(weights, self._low, self._high, len(self._order))
         return found
+
+    def distance(self, simulated: Floats, real: Floats) -> float:
+        """Return the Kolmogorov-Smirnov distance of one number of the cascades, 0 to 1; arguments as in `compare`."""
+        whole = np.ones(len(self))
+        return distance(simulated[self.kept], whole, real, self.real_weights(whole))
+
+    def ranks(self, simulated: Floats, real: Floats) -> Floats:
+        """Return the rank of each kept cascade among the real ones of its size, 0 to 1; arguments as in `compare`.
+
+        A rank is the share of the real ones that are less, and half of those that are equal.
+        """
+        ordered, kept = real[self._order], simulated[self.kept]
+        found = [
+            (np.mean(ordered[low:high] < own) + np.mean(ordered[low:high] <= own)) / 2.0
+            for own, low, high in zip(kept, self._low, self._high, strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
 
     def drawn(self) -> Floats:
         """Return how often each kept cascade is in a resample of the authors, whose cascades come and go together."""

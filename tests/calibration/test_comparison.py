@@ -9,6 +9,7 @@ import pytest
 from prism.calibration import Observed, Target, parted
 from prism.calibration.comparison import Comparer, holdout_targets, pooled
 from prism.calibration.parameters import Parameter
+from prism.calibration.posterior import Datum
 from prism.scorecard import Tree
 
 NUMBERS = {
@@ -37,26 +38,56 @@ def test_a_deviation_is_in_tolerances_and_a_limit_counts_on_one_side() -> None:
 
 
 def test_a_shape_is_the_largest_gap_of_the_shares_at_equal_sizes_over_its_tolerance() -> None:
-    real = rows(1, 1, 2, 2, 3, 3, 4, 4)
+    real = rows(*[1, 2, 3, 4] * 3)
     ours = Observed(cascades=(*rows(3, 3, 4, 4, 4, 4), (5000.0, 1.0, 0.5, 2.0, 10.0)))
     # At depth 2 half of the real ones are reached and none of ours; the large cascade has no real one of its size.
     assert Comparer(DEPTH, real).deviations(ours) == {"depth": pytest.approx(0.5 / 0.25)}
 
 
+def test_a_cascade_is_compared_with_ten_real_ones_of_its_size_or_not_at_all() -> None:
+    ours = Observed(cascades=rows(1, 1, 1, 1, 1))
+    nine, ten = (Comparer(DEPTH, rows(*[1.0] * count)) for count in (9, 10))
+    assert (nine.count_compared([ours]), ten.count_compared([ours])) == (0, 5)
+    assert (nine.deviations(ours), ten.deviations(ours)) == ({"depth": 4.0}, {"depth": 0.0})
+
+
+def test_sizes_are_compared_from_the_smallest_real_one_on() -> None:
+    of_sizes = {"size": Target(shape="size")}
+    real = tuple((size, 1.0, 0.5, 2.0, 10.0) for size in (*[100.0] * 6, *[200.0] * 6))
+    ours = Observed(cascades=tuple((size, 1.0, 0.5, 2.0, 10.0) for size in (3.0, 50.0, *[100.0] * 5, *[900.0] * 5)))
+    comparer = Comparer(of_sizes, real)
+    # Of our ten that are as large as real ones half have 100 posts, of the real ones half, too; at 200 all of those.
+    assert comparer.deviations(ours) == {"size": pytest.approx(0.5 / 0.25)}
+    # Ranks: five of 1/4, in the middle of the real ones of 100 posts, and five above all.
+    assert comparer.statistics(ours) == pytest.approx([0.625, 0.375])
+
+
 def test_a_run_with_too_few_cascades_is_as_far_as_can_be_and_has_no_statistics() -> None:
-    comparer = Comparer(DEPTH, rows(1, 2, 3, 4, 5, 6))
+    comparer = Comparer(DEPTH, rows(*range(1, 12)))
     few = Observed(cascades=rows(1, 2, 3, 4))
     assert comparer.deviations(few) == {"depth": 4.0}
-    assert comparer.statistics(few) is None
+    assert all(map(math.isnan, comparer.statistics(few)))
+    assert comparer.between(few, few) == 4.0
 
 
 def test_the_statistics_of_a_shape_are_ranks_among_the_data() -> None:
-    comparer = Comparer(DEPTH, rows(1, 2, 3, 4))
-    deep = comparer.statistics(Observed(cascades=rows(5, 5, 5, 5, 5)))
-    assert deep == [1.0, 0.5]
-    # Ranks of the data among themselves: 1/8, 3/8, 5/8, 7/8. With four cascades they are too few to be a run.
-    middle = Comparer(DEPTH, rows(1, 2, 3, 4, 5)).wanted()
-    assert middle == pytest.approx([0.5, 0.24])
+    comparer = Comparer(DEPTH, rows(*[1, 2, 3, 4, 5] * 2))
+    assert comparer.statistics(Observed(cascades=rows(6, 6, 6, 6, 6))) == [1.0, 0.5]
+    # Ranks of the data among themselves: 1/10, 3/10, 5/10, 7/10, 9/10.
+    assert [each.value for each in comparer.wanted()] == pytest.approx([0.5, 0.24])
+
+
+def test_two_runs_are_compared_by_their_ranks_among_the_data() -> None:
+    comparer = Comparer(DEPTH, rows(*[1, 2, 3, 4, 5] * 2))
+    shallow, deep = (Observed(cascades=rows(*[depth] * 5)) for depth in (1, 5))
+    assert comparer.between(shallow, shallow) == 0.0
+    assert comparer.between(shallow, deep) == pytest.approx(1.0 / 0.25)
+
+
+def test_a_limit_teaches_the_number_itself_and_wants_a_side() -> None:
+    comparer = Comparer(NUMBERS)
+    assert comparer.statistics(Observed(numbers={"posts": 30.0, "engagement": 0.04})) == [30.0, 0.04]
+    assert comparer.wanted() == [Datum(value=40.0), Datum(value=0.05, side=1)]
 
 
 def test_runs_are_pooled_by_the_means_of_their_numbers_and_all_their_cascades() -> None:

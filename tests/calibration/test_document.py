@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from prism.calibration import Budget, read_calibration
-from prism.calibration.document import split
 from prism.errors import ConfigError
 from tests.docs.pages import blocks
 from tests.paths import ROOT
@@ -26,8 +25,11 @@ budget: 100
 
 
 def test_a_budget_of_one_number_is_split_over_the_steps() -> None:
-    assert read_calibration(TEXT, "c.yaml").budget == Budget(screening=10, design=55, search=20, confirm=15)
-    assert split(40, 3) == Budget(screening=0, design=26, search=8, confirm=6)
+    assert read_calibration(TEXT, "c.yaml").budget == Budget(design=85, confirm=15)
+
+
+def test_without_a_budget_a_design_is_large_enough_to_learn_from() -> None:
+    assert read_calibration(TEXT.replace("budget: 100\n", ""), "c.yaml").budget.design == 300
 
 
 def test_the_calibration_of_the_page_can_be_read() -> None:
@@ -53,6 +55,7 @@ def test_the_calibration_of_the_page_can_be_read() -> None:
         ("value: 40, ", "value: 40, least: 3, ", "got value, least"),
         ("tolerance: 6, ", "", "c.yaml:6: targets.posts: expected a tolerance"),
         (", source: a panel}\nchecks", "}\nchecks", "c.yaml:6: targets.posts: expected a source"),
+        ("value: 40", "value: 40, error: -1", "c.yaml:6: targets.posts.error: expected a number >= 0"),
         ("value: 40", "value: .inf", "c.yaml:6: targets.posts.value: expected a finite number, got inf"),
         (
             "measure: rounds.posts, value: 40",
@@ -85,5 +88,6 @@ def test_what_is_wrong_is_named_with_its_key_and_its_line(old: str, new: str, sa
 def test_the_calibration_that_comes_with_prism_can_be_read() -> None:
     path = Path(ROOT / "configs" / "calibrations" / "twitter15.yaml")
     read = read_calibration(path.read_text(), str(path))
-    assert read.budget.runs == 58
-    assert {name for name, each in read.targets.items() if each.shape} == {"depth", "breadth share", "virality"}
+    assert read.budget.design >= 300
+    assert {name for name, each in read.targets.items() if each.shape} == {"size", "depth", "breadth share", "virality"}
+    assert all(each.shape or each.value is not None for each in read.targets.values()), "a limit teaches little"

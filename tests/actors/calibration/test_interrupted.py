@@ -15,7 +15,6 @@ from tests.actors.calibration.files import write_calibration
 from tests.patience import HANG_S
 
 pytest.importorskip("sklearn")
-pytest.importorskip("optuna")
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
 
 
@@ -48,7 +47,7 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_a_killed_calibration_goes_on_and_has_the_same_files_with_any_number_of_processes(tmp_path: Path) -> None:
     write_calibration(tmp_path)
     ended(begun(tmp_path, "whole", 1))
-    for cells in (4, 22):  # in the design, and in the search
+    for cells in (4, 52):  # in the design, and after it
         killed_after(cells, tmp_path, "killed")
     ended(begun(tmp_path, "killed", 2))
     assert files(tmp_path / "killed") == files(tmp_path / "whole")
@@ -59,5 +58,5 @@ def test_a_killed_calibration_goes_on_and_has_the_same_files_with_any_number_of_
         text=True,
         check=True,
     )
-    assert "calibrated on 2 targets, holdout 0." in started.stderr
+    assert "calibrated on 2 targets, holdout " in started.stderr
     assert "but feed.size was changed" in started.stderr

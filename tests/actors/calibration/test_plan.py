@@ -79,7 +79,8 @@ def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
     path = write_calibration(tmp_path)
     shown = CliRunner().invoke(calibrate, ["plan", str(path), "--out", str(tmp_path / "out"), "--jobs", "2"])
     assert shown.exit_code == 0, shown.output
-    assert "34: screening 0, design 20, search 3, confirm 11" in shown.output
+    assert "61: screening 0, design 50, confirm 11" in shown.output
+    assert "50 runs are few: wide intervals; give `design` in `budget` 300 or more" in " ".join(shown.output.split())
     assert "2 at once" in shown.output
     assert "cascades" not in shown.output, "there are no data"
     assert not (tmp_path / "out").exists()

@@ -23,11 +23,8 @@ COMMANDS = (("verify",), ("watch",), ("export", "--to=csv", "--out=tables"))
 
 def test_commands_for_runs_say_what_else_a_directory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
-    pytest.importorskip("optuna")
     monkeypatch.chdir(tmp_path)
-    write_calibration(
-        tmp_path, CALIBRATION.replace("design: 20, search: 3, confirm: 11", "design: 3, search: 0, confirm: 0")
-    )
+    write_calibration(tmp_path, CALIBRATION.replace("design: 50, confirm: 11", "design: 3, confirm: 0"))
     (tmp_path / "e.yaml").write_text(EXPERIMENT)
     ended = prism_alone("calibrate", "c.yaml", "--out", "c")
     assert ended.code == 4  # too few runs for a fit

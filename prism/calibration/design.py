@@ -1,8 +1,8 @@
-"""Screening by Morris, the design over the ranges, and the search of the best fit."""
+"""Screening by Morris, and the design over the ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,8 +12,6 @@ from prism.calibration.parameters import Floats, Parameter
 
 LEVELS: Final = 4
 TRAJECTORIES_LEAST: Final = 2
-BATCH: Final = 8
-"""The points that are proposed together: fixed, so that the result does not depend on the processors."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,36 +70,3 @@ def design_places(parameters: Sequence[Parameter], runs: int, seed: int) -> Floa
     sobol = qmc.Sobol(len(parameters), scramble=True, seed=seed)
     found: Floats = sobol.random_base2(max(0, (runs - 1).bit_length()))[:runs]
     return found
-
-
-def search(
-    names: Sequence[str],
-    known: Iterable[tuple[Floats, float]],
-    runs: int,
-    seed: int,
-    distances_of: Callable[[Floats], Sequence[float]],
-) -> None:
-    """Search for places with a small distance by a tree-structured Parzen estimator (Bergstra et al. 2011, optuna).
-
-    Args:
-        known: places and distances that are known.
-        distances_of: returns the distances of a batch of places.
-    """
-    import optuna  # noqa: PLC0415  # a second
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    kinds: dict[str, optuna.distributions.BaseDistribution] = {
-        name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names
-    }
-    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=0, constant_liar=True)
-    study = optuna.create_study(sampler=sampler)
-    for places, distance in known:
-        params = dict(zip(names, map(float, places), strict=True))
-        study.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=distance))
-    left = runs
-    while left > 0:
-        trials = [study.ask(kinds) for _ in range(min(BATCH, left))]
-        batch = np.array([[trial.params[name] for name in names] for trial in trials])
-        for trial, distance in zip(trials, distances_of(batch), strict=True):
-            study.tell(trial, distance)
-        left -= len(trials)

@@ -1,0 +1,131 @@
+"""Posteriors beside exact ones, and the test that finds those that are too narrow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from prism.calibration.design import design_places
+from prism.calibration.parameters import Floats, Parameter
+from prism.calibration.posterior import Datum, Inference, Posterior
+from prism.calibration.ranks import ranked
+
+pytest.importorskip("sklearn")
+
+PARAMETERS = (Parameter(setting="x", low=0.0, high=1.0), Parameter(setting="y", low=0.0, high=1.0))
+EFFECTS = np.array([[1.0, 0.0], [1.0, 1.0]])
+NOISE = np.array([[0.0025, 0.002], [0.002, 0.0025]])
+"""What moves one statistic of a run moves the other."""
+RUNS = 150
+
+
+def runs(seed: int = 3) -> tuple[Floats, Floats]:
+    """Return places and statistics of a linear model with normal noise."""
+    places = design_places(PARAMETERS, RUNS, seed)
+    noise = np.random.default_rng(seed).multivariate_normal([0.0, 0.0], NOISE, size=RUNS)
+    return places, places @ EFFECTS.T + noise
+
+
+def spread(posterior: Posterior) -> Floats:
+    found: Floats = np.sqrt(posterior.weights @ (posterior.places - posterior.mean()) ** 2)
+    return found
+
+
+def exact(noise: Floats) -> tuple[Floats, float]:
+    """Return the standard deviations and the correlation of the posterior of the linear model."""
+    covariance = np.linalg.inv(EFFECTS.T @ np.linalg.inv(noise) @ EFFECTS)
+    deviations = np.sqrt(np.diag(covariance))
+    return deviations, float(covariance[0, 1] / np.prod(deviations))
+
+
+@pytest.mark.parametrize("error", [0.0, 0.08])
+def test_the_posterior_of_a_linear_model_is_the_exact_one(error: float) -> None:
+    data = [Datum(value=0.5, error=error), Datum(value=0.9, error=error)]
+    posterior = Inference(PARAMETERS, *runs()).posterior(data)
+    deviations, correlation = exact(NOISE + error**2 * np.eye(2))
+    assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.02)
+    assert spread(posterior) == pytest.approx(deviations, rel=0.15)
+    assert posterior.correlations()[0, 1] == pytest.approx(correlation, abs=0.12)
+
+
+def test_the_posterior_of_a_limit_is_the_range_inside_of_it() -> None:
+    data = [Datum(value=0.4, side=1), Datum(value=math.nan)]
+    low, middle, high = Inference(PARAMETERS, *runs()).posterior(data).quantiles((0.05, 0.5, 0.95))[0]
+    assert (low, middle) == pytest.approx((0.02, 0.2), abs=0.02)
+    assert 0.36 < high < 0.44
+
+
+def test_a_statistic_that_never_varies_or_that_the_data_lack_tells_nothing() -> None:
+    places, statistics = runs()
+    inference = Inference(PARAMETERS, places, np.column_stack((statistics[:, 0], np.ones(RUNS))))
+    nothing = inference.posterior([Datum(value=math.nan), Datum(value=5.0)])
+    assert spread(nothing) == pytest.approx([math.sqrt(1 / 12)] * 2, rel=0.02)
+
+
+def test_runs_that_lack_a_statistic_still_teach_the_others() -> None:
+    places, statistics = runs()
+    statistics[::2, 0] = np.nan
+    posterior = Inference(PARAMETERS, places, statistics).posterior([Datum(value=0.5), Datum(value=0.9)])
+    assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.03)
+    assert spread(posterior) == pytest.approx(exact(NOISE)[0], rel=0.25)
+
+
+def test_noise_that_grows_over_the_range_is_learned() -> None:
+    places = design_places(PARAMETERS[:1], 300, 1)
+    deviations = 0.02 * np.exp(2.0 * places[:, 0])
+    statistics = places + (deviations * np.random.default_rng(1).normal(size=300))[:, None]
+    inference = Inference(PARAMETERS[:1], places, statistics)
+    for truth in (0.2, 0.8):
+        found = spread(inference.posterior([Datum(value=truth)]))[0]
+        assert found == pytest.approx(0.02 * math.exp(2.0 * truth), rel=0.25)
+
+
+def test_a_posterior_much_narrower_than_the_ranges_has_draws_that_count() -> None:
+    places = design_places(PARAMETERS, RUNS, 5)
+    posterior = Inference(PARAMETERS, places, places @ EFFECTS.T + 0.001 * np.sin(1e6 * places)).posterior(
+        [Datum(value=0.5), Datum(value=0.9)]
+    )
+    assert 1.0 / (posterior.weights**2).sum() > 300
+    assert posterior.mean() == pytest.approx([0.5, 0.4], abs=0.001)
+
+
+def test_places_of_whole_numbers_are_those_of_the_numbers() -> None:
+    whole = (Parameter(setting="n", low=1, high=4, whole=True),)
+    places = np.array([[(run % 4 + 0.5) / 4.0] for run in range(60)])
+    noise = np.random.default_rng(2).normal(0.0, 0.02, (60, 1))
+    posterior = Inference(whole, places, places + noise).posterior([Datum(value=0.375)])
+    assert {whole[0].value_at(each) for each in posterior.draws(100, 1)[:, 0]} == {2}
+
+
+def test_ranks_of_right_posteriors_are_uniform() -> None:
+    places, statistics = runs()
+    data = [Datum(value=0.5, error=0.02), Datum(value=0.9, side=1)]
+    for each in ranked(PARAMETERS, places, statistics, Inference(PARAMETERS, places, statistics), data):
+        assert each.truths == RUNS
+        assert each.is_uniform
+        assert abs(each.coverage - 0.9) < 3 * each.coverage_error
+        assert abs(each.half - 0.5) < 3 * each.half_error
+
+
+class Narrow(Inference):
+    """An inference whose posteriors have half of the right width."""
+
+    def posterior(self, data: Sequence[Datum], draws: int = 512, seed: int = 0) -> Posterior:
+        right = super().posterior(data, draws, seed)
+        return Posterior(places=(right.places + right.mean()) / 2.0, weights=right.weights)
+
+    def without(self, runs: NDArray[np.bool_]) -> Narrow:
+        return Narrow(self._parameters, self._places[~runs], self._statistics[~runs])
+
+
+def test_ranks_of_posteriors_that_are_too_narrow_are_found_out() -> None:
+    places, statistics = runs()
+    inference = Narrow(PARAMETERS, places, statistics)
+    data = [Datum(value=0.5), Datum(value=0.9)]
+    for each in ranked(PARAMETERS, places, statistics, inference, data):
+        assert not each.is_uniform
+        assert each.coverage < 0.75
