@@ -6,7 +6,8 @@ count; the last column says how often there is none. Tests: `benchmarks.experime
 
     nice python -m benchmarks.coverage [--samples 1000] [--only means effects ...]
 
-Indices of designs and scorecards resample, so 1,000 samples of them take most of an hour; the others take minutes.
+Indices of designs, scorecards and originals resample, so 200 samples of them take most of an hour; the others take
+minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import count, product
 from typing import Any, NamedTuple
 
@@ -24,15 +26,19 @@ from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen
 from prism.experiment import Design, Hypothesis, compared, decomposed, described, effects_on
 from prism.experiment.design import Range
 from prism.experiment.sampling import sampled_conditions, unit_points
-from prism.scorecard.concentration import month_share, top_share
+from prism.scorecard import Feed, Matching, Tree, social_facts
+from prism.scorecard.concentration import month_interval, top_share
 from prism.scorecard.macro import interval_of_runs
-from prism.scorecard.matched import INTERVAL, Matching, distance
+from prism.scorecard.matched import Comparison, distance, weighted_median
+from prism.scorecard.social import LARGE_PER, LARGE_POSTS, correlation_interval, rank_correlation
 from prism.sharing.audit import mean_with_interval
 from prism.survey.outcome import mcnemar
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Ends = tuple[float | None, float | None]
 Law = Callable[[np.random.Generator, int], Floats]
+Compared = Callable[..., Comparison]
 TAIL = 2.5
 """The exponent of the tail of cascades' sizes, of which the largest is a measure that varies much."""
 LAWS: dict[str, Law] = {
@@ -40,6 +46,10 @@ LAWS: dict[str, Law] = {
     "exponential": lambda random, size: random.exponential(size=size) - 0.5,
     "largest of 40 cascades": lambda random, size: np.floor(random.pareto(TAIL, size=(size, 40)) + 1).max(axis=1),
 }
+SMALLEST, SIZE_TAIL = 56.0, 1.3
+"""The smallest size of a large cascade, as in Twitter15, and the exponent of the tail of sizes."""
+STRETCH = 1.3
+"""The factor by which the virality of a model is off, less 2, which is that of a broadcast."""
 SEEDS = (5, 10, 20, 50)
 MANY = 400_000
 """Draws from which a truth is found that has no formula."""
@@ -181,39 +191,114 @@ def divergences() -> Iterator[Case]:
             yield Case(f"{'ratio of likes' if is_ratio else 'bits'}, {name}, {questions:,} questions", truth, made)
 
 
+class Cascades(NamedTuple):
+    """Cascades of large sizes with their authors, of whom few write most: `SMALLEST` posts and more."""
+
+    authors: Ints
+    sizes: Floats
+    virality: Floats
+
+
+def drawn_cascades(random: np.random.Generator, people: int) -> Cascades:
+    """Return all large cascades of so many authors. Each author has a level: some write chains, others broadcasts."""
+    authors = np.repeat(np.arange(people), 1 + random.poisson(random.lognormal(-0.5, 1.2, size=people)))
+    level, size = random.normal(size=people)[authors], len(authors)
+    sizes = np.minimum(np.floor(SMALLEST * random.random(size) ** (-1.0 / SIZE_TAIL)), 3000.0)
+    own = 0.25 * np.log(sizes / SMALLEST) + 0.4 * level + 0.4 * random.normal(size=size)
+    return Cascades(authors, sizes, 2.0 + np.exp(own - 1.0))
+
+
 def scorecards() -> Iterator[Case]:
-    """Yield the intervals of a scorecard: 40 authors with a level each, and 120 cascades of theirs."""
-    real = np.random.default_rng(4).normal(size=1400)
-    wide = np.random.default_rng(5).normal(0.3, 1.2, size=MANY)
-    apart = distance(wide, np.ones(MANY), real, np.ones(len(real)))
+    """Yield the intervals of a scorecard at equal sizes, and how often a model that is right is below its floor."""
+    real = drawn_cascades(np.random.default_rng(4), 600)
+    whole = _stretched(drawn_cascades(np.random.default_rng(5), MANY // 2))
+    matched = Matching(whole.sizes, real.sizes)
+    sizes, virality, ones = whole.sizes[matched.kept], whole.virality[matched.kept], np.ones(len(matched))
+    apart = distance(virality, ones, real.virality, matched.real_weights(ones))
+    for people in (20, 70):
 
-    def matching(random: np.random.Generator) -> tuple[Floats, Matching]:
-        authors = random.integers(40, size=120)
-        levels, own = random.normal(0.0, 0.8, size=40), math.sqrt(1.2**2 - 0.8**2)
-        values = 0.3 + levels[authors] + random.normal(0.0, own, size=120)
-        seed = int(random.integers(1 << 30))
-        return values, Matching(np.full(120, 100.0), np.full(len(real), 100.0), authors, seed=seed)
+        def compared_of(random: np.random.Generator, stretch: float = STRETCH, people: int = people) -> Comparison:
+            ours = _stretched(drawn_cascades(random, people), stretch)
+            return Matching(ours.sizes, real.sizes, ours.authors).compare(ours.virality, real.virality)
 
-    def median(random: np.random.Generator) -> Ends:
-        values, matched = matching(random)
-        found = matched.compare(values, real)
-        return found.simulated_low, found.simulated_high
+        def median(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
+            found = compared_of(random)
+            return found.simulated_low, found.simulated_high
 
-    def far(random: np.random.Generator) -> Ends:
-        values, matched = matching(random)
-        found = matched.compare(values, real)
-        return found.distance_low, found.distance_high
+        def far(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
+            found = compared_of(random)
+            return found.distance_low, found.distance_high
 
-    yield Case("median of cascades, 120 by 40 authors", 0.3, median)
-    yield Case("distance of cascades, 120 by 40 authors", apart, far)
+        def floor(random: np.random.Generator, compared_of: Compared = compared_of) -> Ends:
+            found = compared_of(random, stretch=1.0)
+            return -1.0, found.between_halves - found.distance
+
+        def correlation(random: np.random.Generator, people: int = people) -> Ends:
+            ours = _stretched(drawn_cascades(random, people))
+            matching = Matching(ours.sizes, real.sizes, ours.authors)
+            return correlation_interval(ours.sizes[matching.kept], ours.virality[matching.kept], matching)
+
+        yield Case(f"median of cascades, {people} authors", weighted_median(virality, ones), median)
+        yield Case(f"distance of cascades, {people} authors", apart, far)
+        yield Case(f"size and virality, {people} authors", rank_correlation(sizes, virality), correlation)
+        yield Case(f"a right model is below the distance of halves, 50%, {people} authors", 0.0, floor)
+
+
+def _stretched(cascades: Cascades, by: float = STRETCH) -> Cascades:
+    """Return the cascades of a model whose virality is off by a factor."""
+    return cascades._replace(virality=2.0 + by * (cascades.virality - 2.0))
+
+
+def originals() -> Iterator[Case]:
+    """Yield the intervals of shares of all originals, by authors who differ in how many they write and how well."""
+    for name, spread, followed in (("few write most", 1.5, 0.5), ("people differ less", 1.0, 0.25)):
+
+        def drawn(random: np.random.Generator, people: int, spread: float = spread, followed: float = followed) -> Any:
+            rates = random.lognormal(0.0, spread, size=people)
+            authors = np.repeat(np.arange(people), 1 + random.poisson(rates))
+            levels = (followed * np.log(rates) + random.normal(0.0, 0.8, size=people))[authors]
+            is_alone = random.random(len(authors)) < 1.0 / (1.0 + np.exp(0.8 * levels - 1.2))
+            reached = np.floor(2.0 * np.exp(levels) * random.random(len(authors)) ** (-1.0 / SIZE_TAIL)) + 1.0
+            return authors, np.where(is_alone, 1.0, np.minimum(reached, LARGE_POSTS))
+
+        sizes = drawn(np.random.default_rng(8), MANY)[1]
+        truths = {
+            "posts without reaction": float((sizes == 1.0).mean()),
+            f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}": LARGE_PER * float((sizes == LARGE_POSTS).mean()),
+        }
+        for people, (fact, truth) in product((20, 70, 1000), truths.items()):
+
+            def made(random: np.random.Generator, drawn: Any = drawn, people: int = people, fact: str = fact) -> Ends:
+                found = {each.name: each for each in social_facts([_feed(*drawn(random, people))])}[fact]
+                return found.low, found.high
+
+            yield Case(f"{fact}, {name}, {people:,} authors", truth, made)
+    yield from _months()
+
+
+def _feed(authors: Ints, sizes: Floats) -> Feed:
+    """Return a run with stars of these sizes."""
+    stars = {size: Tree((-1, *[0] * (int(size) - 1)), (0.0,) * int(size)) for size in set(sizes)}
+    return Feed(
+        trees=tuple(stars[size] for size in sizes),
+        authors=tuple(authors.tolist()),
+        posts_by_person=(),
+        ticks=(),
+        epoch=datetime(2025, 1, 1, tzinfo=UTC),
+        tick_seconds=3600.0,
+        length=24,
+        engagement_per_post_seen=None,
+    )
+
+
+def _months() -> Iterator[Case]:
+    """Yield the interval of the share of the top tenth, with posts of one day."""
     rates = np.random.default_rng(6).lognormal(-1.0, 1.5, size=MANY)
     months = np.random.default_rng(7).poisson(30.0 * rates).astype(np.float64)
 
     def tenth(random: np.random.Generator) -> Ends:
         posts = random.poisson(random.lognormal(-1.0, 1.5, size=2000)).astype(np.float64)
-        drawn = [month_share(random.choice(posts, size=len(posts)), 1.0) for _ in range(100)]
-        low, high = np.percentile(drawn, INTERVAL)
-        return float(low), float(high)
+        return month_interval(posts, 1.0, random)
 
     yield Case("posts of the top tenth in a month, 2,000 people, one day", top_share(months[months > 0], 0.1), tenth)
 
@@ -253,6 +338,7 @@ PARTS = {
     "designs": designs,
     "divergences": divergences,
     "scorecards": scorecards,
+    "originals": originals,
     "others": others,
 }
 

@@ -11,6 +11,8 @@ import numpy as np
 STATISTICS: Final = ("mean", "median", "sd", "min", "max")
 """The names of statistics, beside `q01` to `q99` for percentiles."""
 IN_WORDS: Final = f"{', '.join(STATISTICS)}, or q01 to q99"
+NORMAL: Final = 1.959963984540054
+"""The quantile of the normal distribution that leaves 2.5% above it."""
 LARGE: Final = 10
 """The posts from which on a cascade is counted as large in `rounds.csv`."""
 SIZE_TOTALS: Final = ("cascade_size_mean", "cascade_size_median", "cascades_alone", f"cascades_at_least_{LARGE}")
@@ -77,3 +79,12 @@ def size_totals(sizes: Mapping[str, int]) -> dict[str, float]:
     alone = counts.get(1, 0) / total if total else 0.0
     values = (round(mean, 6), middle, round(alone, 6), round(share_of_at_least(counts, LARGE), 6))
     return dict(zip(SIZE_TOTALS, values, strict=True))
+
+
+def student(freedom: float) -> float:
+    """Return the quantile of Student's t that leaves 2.5% above it. Source: Abramowitz & Stegun (1964), 26.7.5."""
+    z = NORMAL
+    first = (z**3 + z) / 4.0
+    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
+    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
+    return z + first / freedom + second / freedom**2 + third / freedom**3

@@ -531,16 +531,17 @@ def _interval(counts: ChoiceCounts, field: str, bits: float) -> tuple[float, flo
     return moved_interval(values, bits)
 
 
-def moved_interval(resampled: NDArray[np.float64], found: float) -> tuple[float, float]:
+def moved_interval(resampled: NDArray[np.float64], found: float, widening: float = 1.0) -> tuple[float, float]:
     """Return the ends of the 95% interval of a distance from 0 to 1: the percentiles, moved by the bootstrap's bias.
 
     A distance of two samples is above 0 also where nothing differs, and one of two resamples is farther still.
 
     Args:
         resampled: the distance in each resample; found: that of the samples themselves, which the interval holds.
+        widening: the factor by which both ends are moved away from the distance.
     """
-    bias = float(resampled.mean()) - found
-    low, high = (float(end) - bias for end in np.quantile(resampled, [_TAIL, 1.0 - _TAIL]))
+    mean = float(resampled.mean())
+    low, high = (found + widening * (float(end) - mean) for end in np.quantile(resampled, [_TAIL, 1.0 - _TAIL]))
     return max(0.0, min(low, found)), min(1.0, max(high, found))
 
 

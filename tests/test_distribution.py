@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.distribution import is_statistic, share_of_at_least, size_totals, spread_out, statistic
+from prism.distribution import is_statistic, share_of_at_least, size_totals, spread_out, statistic, student
 
 SIZES = {1: 5, 2: 3, 20: 2}
 
@@ -43,3 +43,7 @@ def test_shares_and_totals_are_those_of_the_cascades_one_by_one() -> None:
 def test_the_median_of_sizes_is_that_of_all_cascades(sizes: dict[int, int]) -> None:
     totals = size_totals({str(size): count for size, count in sizes.items()})
     assert totals["cascade_size_median"] == statistic(spread_out(sizes), "median")
+
+
+def test_the_quantile_of_student_is_that_of_tables() -> None:
+    assert [student(freedom) for freedom in (4, 9, 30)] == pytest.approx([2.776, 2.262, 2.042], abs=0.01)

@@ -109,6 +109,7 @@ def t_intervals(
             rest = [(*samples[:place], np.delete(sample, left), *samples[place + 1 :]) for left in groups]
             part = (len(groups) - 1) * np.var([scaled(*each) for each in rest], axis=0)
             variance, weight = variance + part, weight + part**2 / (len(groups) - 1)
-        reach = np.where(variance > 0.0, np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight), np.nan)
+        is_moved = variance > (ROUNDING * found) ** 2
+        reach = np.where(is_moved, np.sqrt(variance) * t.ppf((1 + CONFIDENCE) / 2, variance**2 / weight), np.nan)
     low, high = found - reach, found + reach
     return (np.tanh(low), np.tanh(high)) if is_bounded else (low, high)

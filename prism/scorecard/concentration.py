@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from prism.scorecard.matched import Floats
+from prism.scorecard.matched import INTERVAL, Floats
 
 TOP_SHARE: Final = 0.1
 MONTH_DAYS: Final = 30.0
@@ -23,6 +23,8 @@ RATES: Final = 80
 """Rates of the mixture, evenly spaced by their logarithms, and one of nearly none."""
 STEPS: Final = 1000
 LEAST_RATE: Final = 1e-9
+MONTH_RESAMPLES: Final = 100
+"""Resamples behind an interval; each takes all steps."""
 
 
 def month_share(posts: Floats, days: float) -> float:
@@ -43,6 +45,13 @@ def month_share(posts: Floats, days: float) -> float:
     left = np.clip(TOP_SHARE * posting.sum() - (np.cumsum(posting[::-1])[::-1] - posting), 0.0, posting)
     share = np.divide(left, posting, out=np.zeros_like(left), where=posting > 0.0)
     return float((share * made).sum() / made.sum())
+
+
+def month_interval(posts: Floats, days: float, random: np.random.Generator) -> tuple[float, float]:
+    """Return the 95% interval of `month_share` over resampled people. docs/realism.md has its coverage."""
+    resampled = [month_share(random.choice(posts, size=len(posts)), days) for _ in range(MONTH_RESAMPLES)]
+    low, high = np.percentile(resampled, INTERVAL)
+    return float(low), float(high)
 
 
 def rates_of(posts: Floats) -> tuple[Floats, Floats]:

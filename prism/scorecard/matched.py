@@ -8,11 +8,13 @@ fewer than ten of them is left out: a single real tree would carry the weight of
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.distribution import NORMAL, student
 from prism.divergence import moved_interval
 
 Floats = NDArray[np.float64]
@@ -25,6 +27,8 @@ RESAMPLES: Final = 400
 """Resamples behind an interval."""
 INTERVAL: Final = (2.5, 97.5)
 """The percentiles of an interval of 95%."""
+FEWEST: Final = 2.0
+"""The fewest authors of equal weights with which an interval reckons, though one may have nearly all cascades."""
 
 
 class Comparison(NamedTuple):
@@ -38,7 +42,7 @@ class Comparison(NamedTuple):
         simulated, real: medians.
         simulated_low, simulated_high: 95% interval of the simulated median over resampled authors.
         distance: the Kolmogorov-Smirnov distance, 0 to 1.
-        distance_low, distance_high: its 95% interval, moved by the bias of the resamples.
+        distance_low, distance_high: its 95% interval, moved by the bias of the resamples, and wider for few authors.
         between_halves: the median distance of two halves of the real cascades, one with as many cascades of the same
             sizes as the run, the other one in the place of the real ones.
     """
@@ -144,12 +148,12 @@ class Matching:
             distances.append(distance(values, drawn, real, self.real_weights(drawn)))
         low, high = np.percentile(medians, INTERVAL)
         found = distance(values, whole, real, weights)
-        distance_low, distance_high = moved_interval(np.array(distances), found)
+        distance_low, distance_high = moved_interval(np.array(distances), found, self._widening())
         return Comparison(
             matched=len(self),
             authors=self.authors,
             neighbours=int(np.count_nonzero(weights)),
-            effective=float(weights.sum() ** 2 / (weights**2).sum()),
+            effective=effective(weights),
             simulated=weighted_median(values, whole),
             simulated_low=float(low),
             simulated_high=float(high),
@@ -159,6 +163,11 @@ class Matching:
             distance_high=distance_high,
             between_halves=float(np.nanmedian([self._halves_apart(real[self._order]) for _ in range(RESAMPLES)])),
         )
+
+    def _widening(self) -> float:
+        """Return the factor by which resampled authors give intervals that are too narrow: large if authors are few."""
+        count = max(FEWEST, effective(np.bincount(self._authors).astype(np.float64)))
+        return student(count - 1.0) / NORMAL * math.sqrt(count / (count - 1.0))
 
     def _halves_apart(self, real: Floats) -> float:
         """Return the distance of two random halves of the real cascades, whose numbers are in the order of size.
@@ -188,6 +197,11 @@ def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], co
     found: Floats = np.maximum(np.cumsum(steps[:-1]), 0.0)
     found[found < 1e-12 * found.max(initial=0.0)] = 0.0  # what rounding leaves where no weight is
     return found
+
+
+def effective(weights: Floats) -> float:
+    """Return as how many of equal weights these count. Source: Kish (1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def distance(one: Floats, one_weights: Floats, other: Floats, other_weights: Floats) -> float:

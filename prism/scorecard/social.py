@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -10,9 +11,10 @@ import msgspec
 import numpy as np
 
 from prism.config.model import DAY_HOURS
-from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_share, top_share
+from prism.distribution import student
+from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
 from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
-from prism.scorecard.matched import INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching
+from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching, effective
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.hours import hour_at
 
@@ -33,7 +35,6 @@ LARGE_TIMES: Final = 3.0
 """The run's number may be so many times the real one, or the part of it that is as small."""
 ENGAGEMENT_MOST: Final = 0.05
 TOP_REAL, TOP_LIMIT = 0.8, 0.1
-TOP_RESAMPLES: Final = 100
 SECONDS_AN_HOUR: Final = 3600.0
 HOURS_LIMIT: Final = 0.1
 CORRELATION_LIMIT: Final = 0.2
@@ -103,7 +104,7 @@ def social_facts(
     random = np.random.default_rng(seed)
     ours = _Cascades(feeds)
     facts = _cascade_facts(ours, [shape_of(tree) for tree in cascades], _doubt(feeds), seed) if cascades else []
-    facts += [_single_posts(ours, random, sum(feed.left_out for feed in feeds)), _large_cascades(ours, random)]
+    facts += [_single_posts(ours, sum(feed.left_out for feed in feeds)), _large_cascades(ours)]
     facts.append(_engagement([feed.engagement_per_post_seen for feed in feeds]))
     facts.append(_concentration(feeds, random))
     if hours:
@@ -120,13 +121,30 @@ class _Cascades:
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
 
-    def share(self, is_counted: Floats, random: np.random.Generator) -> tuple[float, float, float]:
-        """Return the share of the cascades that are counted, and its 95% interval over resampled authors."""
-        people = int(self.authors.max()) + 1
-        counted, all_of = (np.bincount(self.authors, weights=each) for each in (is_counted, np.ones(len(is_counted))))
-        drawn = random.multinomial(people, np.full(people, 1.0 / people), size=RESAMPLES)
-        low, high = np.percentile((drawn @ counted) / (drawn @ all_of), INTERVAL)
-        return float(is_counted.mean()), float(low), float(high)
+    def share_interval(self, is_counted: Floats) -> tuple[float, float] | None:
+        """Return the 95% interval of the share of the cascades that are counted; None if all or none of them are.
+
+        It is Student's t with the error of the jackknife over authors, on the scale of the logarithm of the odds. Its
+        degrees of freedom are those of as many authors of equal weights. docs/realism.md has the coverage.
+
+        Source: Student (1908), Tukey (1958); Haldane (1956) for the half that is added to both counts.
+        """
+        counted, written = (
+            np.bincount(self.authors, weights=each).astype(np.float64)
+            for each in (is_counted, np.ones_like(is_counted))
+        )
+        other = written - counted
+        found, without = (
+            np.log((yes + 0.5) / (no + 0.5))
+            for yes, no in ((counted.sum(), other.sum()), (counted.sum() - counted, other.sum() - other))
+        )
+        error = math.sqrt((len(written) - 1) * without.var())
+        if not (counted.any() and other.any() and error):
+            return None
+        reach = error * student(max(FEWEST, effective(written)) - 1.0)
+        low, high = (float(1.0 / (1.0 + np.exp(-end))) for end in (found - reach, found + reach))
+        share = float(is_counted.mean())  # the added halves may move a narrow interval away from it
+        return min(low, share), max(high, share)
 
 
 def _doubt(feeds: Sequence[Feed]) -> str:
@@ -190,14 +208,13 @@ def _size_and_virality(ours: list[TreeShape], real: list[TreeShape], matching: M
     real_size, real_virality = (_column(real, name) for name in ("size", "virality"))
     found = rank_correlation(size, virality)
     theirs = rank_correlation(real_size, real_virality, matching.real_weights(np.ones(len(matching))))
-    drawn = [rank_correlation(size, virality, matching.drawn()) for _ in range(RESAMPLES)]
-    low, high = np.percentile(drawn, INTERVAL)
+    low, high = correlation_interval(size, virality, matching)
     return Fact(
         name="size and virality",
         real=theirs,
         simulated=found,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         limit=f"real +- {CORRELATION_LIMIT}",
         agreement=Agreement.UNKNOWN if doubt else agreement_of(abs(found - theirs) <= CORRELATION_LIMIT),
         source=_GOEL,
@@ -205,12 +222,20 @@ def _size_and_virality(ours: list[TreeShape], real: list[TreeShape], matching: M
     )
 
 
-def _single_posts(ours: _Cascades, random: np.random.Generator, left_out: int) -> Fact:
+def correlation_interval(one: Floats, other: Floats, matching: Matching) -> tuple[float, float]:
+    """Return the 95% interval of the rank correlation of two numbers of the kept cascades, over resampled authors."""
+    drawn = [rank_correlation(one, other, matching.drawn()) for _ in range(RESAMPLES)]
+    low, high = np.percentile(drawn, INTERVAL)
+    return float(low), float(high)
+
+
+def _single_posts(ours: _Cascades, left_out: int) -> Fact:
     name, limit = "posts without reaction", f"real +- {SINGLE_LIMIT}"
     if not ours.shapes:
         return unknown(name, _SYSOMOS, limit, "no original is old enough", SINGLE_REAL)
-    share, low, high = ours.share((_column(ours.shapes, "size") == 1.0).astype(np.float64), random)
-    count = len(ours.shapes)
+    is_single = (_column(ours.shapes, "size") == 1.0).astype(np.float64)
+    share, count = float(is_single.mean()), len(ours.shapes)
+    low, high = ours.share_interval(is_single) or (None, None)
     return Fact(
         name=name,
         real=SINGLE_REAL,
@@ -224,7 +249,7 @@ def _single_posts(ours: _Cascades, random: np.random.Generator, left_out: int) -
     )
 
 
-def _large_cascades(ours: _Cascades, random: np.random.Generator) -> Fact:
+def _large_cascades(ours: _Cascades) -> Fact:
     """Compare the upper end of the distribution of sizes, of which a published figure is known."""
     least, most = LARGE_REAL / LARGE_TIMES, LARGE_REAL * LARGE_TIMES
     name, limit = f"{LARGE_POSTS}+ posts, of {LARGE_PER:,}", f"{least:.2g} to {most:.2g}"
@@ -233,14 +258,15 @@ def _large_cascades(ours: _Cascades, random: np.random.Generator) -> Fact:
     if not count:
         return unknown(name, _LARGE, limit, "no original is old enough", LARGE_REAL)
     is_few = not is_large.any() and count < needed
-    share, low, high = (LARGE_PER * each for each in ours.share(is_large, random))
+    share, interval = LARGE_PER * float(is_large.mean()), ours.share_interval(is_large)
+    low, high = (None, None) if interval is None else (LARGE_PER * each for each in interval)
     note = f"{is_large.sum():.0f} of {count:,} originals; the data count reshares alone"
     return Fact(
         name=name,
         real=LARGE_REAL,
         simulated=share,
-        low=None if is_few else low,
-        high=None if is_few else high,
+        low=low,
+        high=high,
         limit=limit,
         agreement=Agreement.UNKNOWN if is_few else agreement_of(least <= share <= most),
         source=_LARGE,
@@ -271,14 +297,13 @@ def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
         return unknown(name, _PEW, limit, "nobody has posted", TOP_REAL)
     days = max(feed.days for feed in feeds)
     share = month_share(posts, days)
-    resampled = [month_share(random.choice(posts, size=len(posts)), days) for _ in range(TOP_RESAMPLES)]
-    low, high = np.percentile(resampled, INTERVAL)
+    low, high = month_interval(posts, days, random)
     return Fact(
         name=name,
         real=TOP_REAL,
         simulated=share,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         limit=limit,
         agreement=agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT),
         source=_PEW,

@@ -18,11 +18,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.distribution import student
 from prism.divergence import jensen_shannon_rows
 from prism.sharing.records import Judged
-
-NORMAL: Final = 1.959963984540054
-"""The quantile of the normal distribution that leaves 2.5% above it."""
 
 FEWEST: Final = 8
 """The fewest values whose mean gets an interval."""
@@ -147,7 +145,7 @@ def mean_with_interval(
     array = mean + each * (array - mean) * (count / math.fsum(each))
     spread = math.sqrt(math.fsum((array - mean) ** 2) / (count - 1))
     skewness = math.fsum(((array - mean) / spread) ** 3) / count
-    limit = _student(count - 1) / math.sqrt(count)
+    limit = student(count - 1) / math.sqrt(count)
     below, above = (_inverse(side * limit, skewness, count) for side in (1.0, -1.0))
     return Estimate(mean=mean, low=mean - spread * below, high=mean - spread * above)
 
@@ -169,15 +167,6 @@ def _inverse(target: float, skewness: float, count: int) -> float:
         return target
     inner = 1.0 + skewness * (target - skewness / (6.0 * count))
     return 3.0 / skewness * (math.copysign(abs(inner) ** (1.0 / 3.0), inner) - 1.0)
-
-
-def _student(freedom: int) -> float:
-    """Return the quantile of Student's t that leaves 2.5% above it. Source: Abramowitz & Stegun (1964), 26.7.5."""
-    z = NORMAL
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
-    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list[Estimate]:

@@ -1,4 +1,4 @@
-"""The commands of the tutorial and of the README, run one after the other, print what these pages say."""
+"""The commands of tutorials, of the README and of the page of experiments print what these pages say."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.paths import ROOT
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 BEHAVIOUR = ROOT / "docs" / "tutorial-behaviour.md"
 OPINIONS = ROOT / "docs" / "tutorial-opinions.md"
+EXPERIMENTS = ROOT / "docs" / "experiments.md"
 
 Shell = Callable[[str], str]
 """Runs commands in the directory of a study, and returns what they print."""
@@ -116,6 +117,23 @@ def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     everything, compared = follow(page, study, shell)
     assert missing(excerpt.text, everything) == []
     assert compared == 1
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(1800)
+def test_the_page_of_experiments_prints_what_it_says(study: Path, shell: Shell) -> None:
+    """The page wraps long lines elsewhere than the command, so words are compared."""
+    (study / "configs").symlink_to(ROOT / "configs")
+    shell("prism init my-study")
+    (file,) = [block for block in blocks(EXPERIMENTS) if block.info == "yaml my-study/matters.yaml"]
+    (study / "my-study" / "matters.yaml").write_text(file.text)
+    commands, shown, others, answer = [block for block in blocks(EXPERIMENTS) if block.info in {"sh", "text"}][:4]
+    for run, text in ((commands, shown), (others, answer)):
+        printed = " ".join(shell(run.text).split())
+        for part in text.text.split("..."):
+            assert " ".join(part.split()) in printed
 
 
 def test_a_line_that_is_not_printed_is_noticed() -> None:

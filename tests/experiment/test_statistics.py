@@ -103,6 +103,12 @@ def test_few_or_equal_values_have_no_interval() -> None:
     assert described([4.0]).sd == 0.0
 
 
+def test_a_correlation_at_its_bound_has_no_interval_however_many_pairs_make_it() -> None:
+    for pairs in range(5, 30):
+        found = compared(hypothesis("wilcoxon"), list(np.arange(1.0, pairs + 1.0)), [0.0] * pairs)
+        assert (found.effect_value, found.effect_low, found.effect_high) == (1.0, None, None)
+
+
 def test_differences_that_rounding_alone_makes_are_none() -> None:
     same = compared(hypothesis(), [0.3, 0.4, 0.5, 0.6], [0.1, 0.2, 0.3, 0.4])
     assert (same.effect_value, same.p, same.difference.sd, same.difference.low) == (None, 1.0, 0.0, None)

@@ -122,6 +122,19 @@ def test_cascades_of_one_author_come_and_go_together() -> None:
     assert together.distance == alone.distance
 
 
+def test_the_interval_of_a_distance_is_as_much_wider_for_few_authors_as_student_is_than_the_normal_curve() -> None:
+    random = np.random.default_rng(8)
+    authors, real = np.repeat(np.arange(10), 20), random.normal(size=500)
+    values = 1.0 + random.normal(size=200)
+    one, other = (Matching(np.full(200, 50.0), np.full(500, 50.0), authors) for _ in range(2))
+    found = one.compare(values, real)
+    resampled = [distance(values, each, real, other.real_weights(each)) for each in (other.drawn() for _ in range(400))]
+    low, high = np.percentile(resampled, (2.5, 97.5))
+    assert (found.distance_high - found.distance_low) / (high - low) == pytest.approx(
+        2.262 / 1.960 * (10 / 9) ** 0.5, rel=0.001
+    )
+
+
 def test_few_real_cascades_have_halves_that_differ_by_much() -> None:
     random = np.random.default_rng(9)
     few, many = (
