@@ -64,10 +64,10 @@ $(READY): $(RUNS) requirements-dev.lock
 	@$(call INSTALL,requirements-dev.lock)
 	@touch $@
 
-extras: $(READY) ## install what `prism report`, `view`, `experiment` and Parquet need besides, with the tools for development
+extras: $(READY) ## install what `prism report`, `view`, `experiment`, `calibrate` and Parquet need besides, with the tools for development
 	@echo "prism: ready: report, view, experiment, calibrate, distil, surrogates, Parquet, and the tools for development"
 
-run: $(RUNS) ## run the main job: 1,000 people, 50 rounds, no server (CONFIG=... for another)
+run: $(RUNS) ## run the main job: 2,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"
 	@$(BIN)/prism run $(CONFIG)
 	@echo "prism: to look at it in a browser: $(if $(wildcard $(READY)),,make extras && )$(BIN)/prism view"
@@ -84,7 +84,7 @@ coverage: $(READY) ## the tests of `make quick`, and the share of the code that 
 test-slow: $(READY) ## soaks, kills, a real Prometheus, a real browser
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow and not full"
 
-test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (an hour)
+test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (40 minutes)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
 test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (not part of CI)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -13,6 +14,10 @@ STATISTICS: Final = ("mean", "median", "sd", "min", "max")
 IN_WORDS: Final = f"{', '.join(STATISTICS)}, or q01 to q99"
 NORMAL: Final = 1.959963984540054
 """The quantile of the normal distribution that leaves 2.5% above it."""
+FREEDOM_MAX: Final = 10_000.0
+"""The degrees of freedom from which on Student's t is taken as that of so many: it differs from normal by 0.0003."""
+ANGLES: Final = 20_001
+"""The angles at which a density is added up."""
 LARGE: Final = 10
 """The posts from which on a cascade is counted as large in `rounds.csv`."""
 SIZE_TOTALS: Final = ("cascade_size_mean", "cascade_size_median", "cascades_alone", f"cascades_at_least_{LARGE}")
@@ -82,9 +87,20 @@ def size_totals(sizes: Mapping[str, int]) -> dict[str, float]:
 
 
 def student(freedom: float) -> float:
-    """Return the quantile of Student's t that leaves 2.5% above it. Source: Abramowitz & Stegun (1964), 26.7.5."""
-    z = NORMAL
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
-    return z + first / freedom + second / freedom**2 + third / freedom**3
+    """Return the quantile of Student's t that leaves 2.5% above it, to four digits.
+
+    With t = sqrt(n) tan(a), the density of the angle a is proportional to cos(a)**(n - 1).
+
+    Args:
+        freedom: the degrees of freedom n, 1 or more, whole or not.
+    """
+    limited = min(freedom, FREEDOM_MAX)
+    angles = np.linspace(0.0, math.pi / 2.0, ANGLES)
+    density = np.cos(angles) ** (limited - 1.0)
+    reached = np.cumsum(density[1:] + density[:-1])
+    return math.sqrt(limited) * math.tan(float(np.interp(0.95, reached / reached[-1], angles[1:])))
+
+
+def effective_number(weights: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Return as how many of equal weights these count. Source: Kish (1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())

@@ -138,9 +138,10 @@ def is_kept() -> bool:
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Call all kernels within this: where they are not kept yet, the first process compiles them and others wait.
+    """Hold the right to compile: where kernels are not kept yet, one process compiles them and others wait.
 
-    The others then load what it has kept. After `WAIT_S` they wait no longer, and compile, too.
+    All kernels are called within this. The others then load what is kept. After `WAIT_S` they wait no longer, and
+    compile, too.
     """
     place = directory()
     if place is None or (place / READY).exists():
@@ -148,13 +149,13 @@ def kept() -> Iterator[None]:
         return
     with (place / "lock").open("w") as lock:
         end = monotonic() + WAIT_S
-        while not _is_locked(lock.fileno()) and monotonic() < end:
+        while not _try_lock(lock.fileno()) and monotonic() < end:
             sleep(WAIT_STEP_S)
         yield
         (place / READY).touch()
 
 
-def _is_locked(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     """Lock an open file for this process, until it is closed; return whether no other process has it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -228,7 +229,7 @@ def _compiler() -> Callable[[Callable[..., Any]], Any]:
     """Return what compiles a function. Arithmetic is CPython's to the bit: no operation is reordered or fused.
 
     A kernel that calls another one with a constant calls the one for numbers: numba would compile one more for each
-    constant. None is called from C, so there is no function for that.
+    constant. No kernel is called from C, so no wrapper for C is compiled.
     """
     import numba  # noqa: PLC0415  # it takes a quarter of a second
 

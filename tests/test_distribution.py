@@ -46,4 +46,6 @@ def test_the_median_of_sizes_is_that_of_all_cascades(sizes: dict[int, int]) -> N
 
 
 def test_the_quantile_of_student_is_that_of_tables() -> None:
-    assert [student(freedom) for freedom in (4, 9, 30)] == pytest.approx([2.776, 2.262, 2.042], abs=0.01)
+    tables = {1: 12.7062, 2: 4.3027, 4: 2.7764, 9: 2.2622, 30: 2.0423, 1e9: 1.96}
+    assert [student(freedom) for freedom in tables] == pytest.approx([*tables.values()], rel=0.0005)
+    assert 12.7 > student(1.5) > 4.31

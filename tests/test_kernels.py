@@ -152,14 +152,14 @@ def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
 
 
 def entered(within_s: float) -> threading.Event:
-    """Return what is set once a thread has come into `kernels.kept`, for which it waits so many seconds."""
+    """Start a thread that enters `kernels.kept`; return the event that it sets, after so many seconds at most."""
     inside = threading.Event()
 
     def enter() -> None:
         with kernels.kept():
             inside.set()
 
-    threading.Thread(target=enter).start()
+    threading.Thread(target=enter, daemon=True).start()
     inside.wait(within_s)
     return inside
 

@@ -24,6 +24,7 @@ from prism.scorecard import Agreement, Fact, macro_facts, social_facts
 
 STYLES = {Agreement.MET: "green", Agreement.MISSED: "red", Agreement.UNKNOWN: "yellow"}
 NOT_SAID = "-"
+WITHOUT_FILES = "shapes, minutes to half and hours are not compared: give files of real figures with --against"
 
 
 @click.command(name="validate-world")
@@ -57,6 +58,8 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
         write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     SafeConsole().print(_table(facts, paths))
+    if not files:
+        SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))
     if strict and any(fact.agreement != Agreement.MET for fact in facts):
         sys.exit(EXIT_THRESHOLD)
 
@@ -99,7 +102,9 @@ def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
             fact.limit,
             Text(fact.agreement, style=STYLES[fact.agreement]),
         )
-        notes.setdefault(f"{fact.source}{fact.note and '. '}{fact.note}", []).append(fact.name.replace("_", " "))
+        notes.setdefault(f"{fact.source}{fact.note and '. '}{fact.note[:1].upper()}{fact.note[1:]}", []).append(
+            fact.name.replace("_", " ")
+        )
     runs = f"{paths[0]}" if len(paths) == 1 else f"{len(paths)} runs, {paths[0]} and others"
     return Group(Text(runs, style="bold"), table, Text(), *_notes(notes))
 

@@ -90,7 +90,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
         KINDS.get(runs[0].config.simulation.domain, "agents"),
         "ticks",
         "simulated time",
-        "turns",
+        "activations",
         "transitions",
         "questions",
         "model calls",

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.distribution import NORMAL, student
+from prism.distribution import NORMAL, effective_number, student
 from prism.divergence import moved_interval
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ RESAMPLES: Final = 400
 INTERVAL: Final = (2.5, 97.5)
 """The percentiles of an interval of 95%."""
 FEWEST: Final = 2.0
-"""The fewest authors of equal weights with which an interval reckons, though one may have nearly all cascades."""
+"""Intervals assume at least this many authors of equal weights, though one may have nearly all cascades."""
 
 
 class Comparison(NamedTuple):
@@ -153,7 +153,7 @@ class Matching:
             matched=len(self),
             authors=self.authors,
             neighbours=int(np.count_nonzero(weights)),
-            effective=effective(weights),
+            effective=effective_number(weights),
             simulated=weighted_median(values, whole),
             simulated_low=float(low),
             simulated_high=float(high),
@@ -165,8 +165,8 @@ class Matching:
         )
 
     def _widening(self) -> float:
-        """Return the factor by which resampled authors give intervals that are too narrow: large if authors are few."""
-        count = max(FEWEST, effective(np.bincount(self._authors).astype(np.float64)))
+        """Return the factor that widens an interval from resampled authors; it is large if authors are few."""
+        count = max(FEWEST, effective_number(np.bincount(self._authors).astype(np.float64)))
         return student(count - 1.0) / NORMAL * math.sqrt(count / (count - 1.0))
 
     def _halves_apart(self, real: Floats) -> float:
@@ -197,11 +197,6 @@ def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], co
     found: Floats = np.maximum(np.cumsum(steps[:-1]), 0.0)
     found[found < 1e-12 * found.max(initial=0.0)] = 0.0  # what rounding leaves where no weight is
     return found
-
-
-def effective(weights: Floats) -> float:
-    """Return as how many of equal weights these count. Source: Kish (1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def distance(one: Floats, one_weights: Floats, other: Floats, other_weights: Floats) -> float:

@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 
 from prism.config.model import DAY_HOURS
-from prism.distribution import student
+from prism.distribution import effective_number, student
 from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
 from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
-from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching, effective
+from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.hours import hour_at
 
@@ -122,10 +122,12 @@ class _Cascades:
         self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
 
     def share_interval(self, is_counted: Floats) -> tuple[float, float] | None:
-        """Return the 95% interval of the share of the cascades that are counted; None if all or none of them are.
+        """Return the 95% interval of the share of the cascades that are counted; None if it has none.
 
         It is Student's t with the error of the jackknife over authors, on the scale of the logarithm of the odds. Its
         degrees of freedom are those of as many authors of equal weights. docs/realism.md has the coverage.
+
+        It has none if all cascades are counted, or none are, or if no author moves the share.
 
         Source: Student (1908), Tukey (1958); Haldane (1956) for the half that is added to both counts.
         """
@@ -141,7 +143,7 @@ class _Cascades:
         error = math.sqrt((len(written) - 1) * without.var())
         if not (counted.any() and other.any() and error):
             return None
-        reach = error * student(max(FEWEST, effective(written)) - 1.0)
+        reach = error * student(max(FEWEST, effective_number(written)) - 1.0)
         low, high = (float(1.0 / (1.0 + np.exp(-end))) for end in (found - reach, found + reach))
         share = float(is_counted.mean())  # the added halves may move a narrow interval away from it
         return min(low, share), max(high, share)
@@ -184,7 +186,7 @@ def _cascade_facts(ours: _Cascades, real: list[TreeShape], doubt: str, seed: int
 def _shape_fact(name: str, source: str, found: Comparison, doubt: str) -> Fact:
     note = (
         f"{doubt and doubt + '; '}medians of {found.matched} cascades by {found.authors} authors, beside "
-        f"{found.neighbours:,} real ones that tell as much as {found.effective:.0f}; distance "
+        f"{found.neighbours:,} real ones (as many as {found.effective:.0f} of equal weights); distance "
         f"{found.distance_low:.2f} to {found.distance_high:.2f}, between halves of the real ones "
         f"{found.between_halves:.2f}"
     )
@@ -307,8 +309,8 @@ def _concentration(feeds: Sequence[Feed], random: np.random.Generator) -> Fact:
         limit=limit,
         agreement=agreement_of(abs(share - TOP_REAL) <= TOP_LIMIT),
         source=_PEW,
-        note=f"of those who post in {MONTH_DAYS:g} days, by the rates in {DAY_HOURS * days:.3g} hours, "
-        f"in which the tenth of all people has {top_share(posts, TOP_SHARE):.2f}",
+        note=f"the tenth of those who would post within {MONTH_DAYS:g} days, by rates in {DAY_HOURS * days:.3g} hours; "
+        f"in these hours themselves the tenth of all people has {top_share(posts, TOP_SHARE):.2f}",
     )
 
 

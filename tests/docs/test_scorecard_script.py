@@ -55,7 +55,7 @@ def test_the_script_and_the_command_have_the_same_numbers(tmp_path: Path) -> Non
     theirs = json.loads(run(tmp_path, str(SCRIPT), "tables", "real.csv"))
 
     assert theirs.pop("cascades") >= 30
-    assert f"as much as {theirs.pop('count as'):.0f};" in ours["depth"]["note"]
+    assert f"(as many as {theirs.pop('count as'):.0f} of equal weights)" in ours["depth"]["note"]
     assert set(theirs) == set(ours)
     for name, found in theirs.items():
         told = found if isinstance(found, dict) else {"run": found}

@@ -92,7 +92,7 @@ def parsed(html: str) -> Tables:
 def numbers_of(run: Path) -> Iterator[tuple[str, str]]:
     """The rows of the report that must be numbers of `summary.json`, and these."""
     summary = json.loads((run / "summary.json").read_text())
-    yield "turns", f"{summary['activations']:,}"
+    yield "activations", f"{summary['activations']:,}"
     yield "transitions", f"{summary['transitions']:,}"
     yield "questions", f"{summary['oracle_questions']:,}"
     yield "digest", summary["digest"]
