@@ -16,7 +16,7 @@ the run's digest as they are: encoded once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
@@ -29,6 +29,10 @@ LATE = "late"
 
 Message = Update[Any] | Question[Any] | Intervened | Event
 """A message of the journal."""
+
+_CLASSES: Final[list[type[msgspec.Struct]]] = [get_origin(each) or each for each in get_args(Message)]
+KINDS: Final = {int(str(kind.__struct_config__.tag)): kind for kind in _CLASSES}
+"""`{tag: class}` of the messages of the journal."""
 
 QuestionName = tuple[int, int, str]
 """The name of a question: its agent, tick and trigger."""

@@ -9,30 +9,15 @@ import msgspec
 
 from actors.core.errors import DivergedError
 from actors.core.frames import HEAD, ORIGIN
-from actors.core.messages import LATE
+from actors.core.messages import KINDS, LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
-from prism.agents import Question, Source, Update
-from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
-
-_KINDS: dict[int, type[msgspec.Struct]] = {
-    2: Update,
-    3: Question,
-    6: Intervened,
-    7: PostEvent,
-    8: FeedShown,
-    9: TieChanged,
-    10: AttributeSet,
-    11: PostTaken,
-}
-"""`{tag: message}` of what is in a tick."""
+from prism.agents import Source
+from prism.events import AttributeSet, Event, FeedShown, Intervened, PostEvent, TieChanged
 
 _AGENT = 2
 """The index of the agent in every message but an intervention, after the tag and the tick."""
-_INTERVENED, _POSTED, _FEED, _TIE, _SET, _TAKEN = 6, 7, 8, 9, 10, 11
-"""The tags of an intervention, and of what took place in the world."""
-_TOOK_PLACE = (_POSTED, _FEED, _TIE, _SET, _TAKEN)
 
 _READ_BYTES = 1 << 20
 """Bytes of ticks that are read at a time."""
@@ -126,15 +111,15 @@ def difference(recorded: bytes, new: bytes) -> str:
         return "the values are the same, and encoded otherwise"
     longer, where = (before, "journal") if len(before) > len(after) else (after, "new run")
     extra = longer[min(len(before), len(after))]
-    if extra[0] == _INTERVENED:
+    if _is(extra, Intervened):
         return f"{_kind(extra)} is only in the {where}"
-    if extra[0] in _TOOK_PLACE:
+    if _is(extra, Event):
         return f"{_shown(extra)} is only in the {where}"
     return f"agent {extra[_AGENT]} answers only in the {where}, with {_kind(extra)}"
 
 
 def _answer_difference(old: list[Any], new: list[Any]) -> str:
-    if any(tag in (_INTERVENED, *_TOOK_PLACE) for tag in (old[0], new[0])):
+    if any(_is(each, Intervened | Event) for each in (old, new)):
         return f"the journal has {_shown(old)}, the new run {_shown(new)}"
     agent = f"agent {old[_AGENT]}"
     if old[_AGENT] != new[_AGENT]:
@@ -148,29 +133,33 @@ def _answer_difference(old: list[Any], new: list[Any]) -> str:
     return f"{agent}: its answer has {len(old)} fields in the journal and {len(new)} in the new run"
 
 
+def _is(message: list[Any], kinds: Any) -> bool:
+    return issubclass(KINDS[message[0]], kinds)
+
+
 def _fields(answer: list[Any]) -> tuple[str, ...]:
     """Return the names of an answer's fields, the tag first."""
-    return ("kind", *_KINDS[answer[0]].__struct_fields__)
+    return ("kind", *KINDS[answer[0]].__struct_fields__)
 
 
 def _kind(answer: list[Any]) -> str:
-    if answer[0] == _INTERVENED:
+    if _is(answer, Intervened):
         return f"intervention {answer[2]}"
     trigger = dict(zip(_fields(answer), answer, strict=False)).get("trigger")
-    return f"{_KINDS[answer[0]].__name__} to {trigger!r}"
+    return f"{KINDS[answer[0]].__name__} to {trigger!r}"
 
 
 def _shown(message: list[Any]) -> str:
     """Return a message of a tick in words: what took place as a whole, an answer by its agent and kind."""
-    if message[0] == _INTERVENED:
+    if _is(message, Intervened):
         return f"intervention {message[2]}: {message[4]!r}"
-    if message[0] == _POSTED:
+    if _is(message, PostEvent):
         return f"agent {message[_AGENT]}'s {message[3]} {message[4:]!r}"
-    if message[0] == _FEED:
+    if _is(message, FeedShown):
         return f"agent {message[_AGENT]}'s feed {message[3]!r}"
-    if message[0] == _TIE:
+    if _is(message, TieChanged):
         return f"agent {message[_AGENT]}'s {message[3]} of {message[4]}"
-    if message[0] == _SET:
+    if _is(message, AttributeSet):
         return f"agent {message[_AGENT]}'s {message[3]}, {message[4]!r} from now on"
     return f"agent {message[_AGENT]} with {_kind(message)}"
 

@@ -8,12 +8,10 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import decoded, of_agent, ticks_of
 from actors.results.explanation import PathTurn
 from actors.results.plain import plain
 from actors.results.retrace import OpenRun
-from actors.runs.questions import decoded, messages_of
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.domain import Domain
 from prism.events import AttributeSet, Event, FeedShown, PostTaken, TieChanged
@@ -23,10 +21,6 @@ QUESTION = "question"
 """The source of a turn that asked."""
 NEAREST = 2
 """The turns on each side of a tick that a message names."""
-
-_TAGS = (2, 3, 7, 8, 9, 10)
-"""Updates, questions, and what took place on a feed and in people."""
-_pack = msgspec.msgpack.Encoder().encode
 
 
 def name_of(domain: Domain, number: int) -> str:
@@ -59,14 +53,10 @@ def number_of(domain: Domain, agent: int | str) -> int:
 
 def path_of(run: OpenRun, number: int) -> list[PathTurn]:
     """Return every turn of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
-    disk = RealDisk(run.directory.path)
-    _, offset = read_header(disk)
     turns: list[PathTurn] = []
-    for tick, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
-        marks = tuple(bytes([tag]) + _pack(tick) + _pack(number) for tag in _TAGS)
-        for encoded in messages:
-            if encoded.startswith(marks, 1):  # after the byte that says how many fields follow
-                add_message(turns, decoded(encoded))
+    for tick, messages in enumerate(ticks_of(run.directory.path, until=run.ticks)):
+        for encoded in of_agent(messages, tick, number):
+            add_message(turns, decoded(encoded))
     return turns
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from actors.runs.questions import decoded
+from actors.record.messages import those_of
 from prism.events import AttributeSet, Intervened, TieChanged
 
 Changed = TieChanged | AttributeSet | Intervened
 """A message that may change a tie or an attribute."""
-_TAGS: Final = (6, 9, 10)
-"""The tags of interventions, ties and attributes: of other messages no more is read."""
 
 
 class TieChange(NamedTuple):
@@ -30,16 +28,12 @@ class TieChange(NamedTuple):
 
 
 def changes_in(messages: Iterable[bytes]) -> Iterator[Changed]:
-    """Yield those of a tick's messages, as they were encoded, that may change a tie or an attribute.
+    """Return those of a tick's messages, as they were encoded, that may change a tie or an attribute.
 
     Raises:
         JournalError: one of them cannot be read.
     """
-    for encoded in messages:
-        if encoded[1] in _TAGS:
-            message = decoded(encoded)
-            if isinstance(message, Changed):
-                yield message
+    return those_of(messages, TieChanged, AttributeSet, Intervened)
 
 
 def tie_changes(messages: Iterable[Changed], number: Callable[[Any], int]) -> Iterator[TieChange]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header
-from actors.runs.questions import decoded, messages_of
+from actors.record.messages import those_of, ticks_of
 from prism.agents import DECIDED, MOVED, Update
 from prism.drawing import Activity
 
@@ -89,19 +88,11 @@ def chart_activity(path: Path, initial: str) -> ChartActivity:
     Raises:
         JournalError: the journal cannot be read.
     """
-    disk = RealDisk(path)
-    header, offset = read_header(disk)
-    counter, ticks = ActivityCounter(header.agents, initial), 0
-    for tick, updates in enumerate(_updates(disk, offset)):
-        ticks = tick + 1
-        for update in updates:
-            counter.count(tick, update)
+    counter, ticks = ActivityCounter(read_header(RealDisk(path))[0].agents, initial), 0
+    for ticks, messages in enumerate(ticks_of(path), start=1):  # counts the ticks
+        for update in those_of(messages, Update):
+            counter.count(ticks - 1, update)
     return ChartActivity(counter.activity(ticks), counter.steps)
-
-
-def _updates(disk: RealDisk, offset: int) -> Iterator[list[Update[object]]]:
-    for encoded in messages_of(disk, offset, 0):
-        yield [message for message in map(decoded, encoded) if isinstance(message, Update)]
 
 
 def _taken(steps: Counter[Step]) -> dict[tuple[str, str, str], int]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.core.errors import JournalError
-from actors.core.frames import DECODE_ERRORS, Damage
+from actors.core.frames import Damage
 from actors.core.messages import Message
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, Header, answers_of, journal_frames, read_header
+from actors.persistence.journal import Header, journal_frames, read_header
+from actors.record.messages import messages_in
 from actors.results.chart_activity import ActivityCounter, Step
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE, Question, Update
 from prism.drawing import Activity
@@ -24,8 +24,6 @@ POINTS_MAX = 200
 ROUNDS_MIN = 12
 """The fewest rounds of a run whose points are whole rounds: within a round people come and go."""
 LIKE = "like"
-
-_messages: msgspec.msgpack.Decoder[list[Message]] = msgspec.msgpack.Decoder(list[Message])
 
 
 class MadePost(NamedTuple):
@@ -119,14 +117,11 @@ def read_course(
 
 
 def _ticks(disk: RealDisk, offset: int, reader: _Reader) -> Iterator[list[Message]]:
-    for tick, (_, frame) in enumerate(journal_frames(disk, offset)):
+    for _, frame in journal_frames(disk, offset):
         if isinstance(frame, Damage):
             reader.is_damaged = True
             return
-        try:
-            yield _messages.decode(answers_of(frame.payload))
-        except DECODE_ERRORS as error:
-            raise JournalError(f"{disk.path / JOURNAL}: tick {tick} cannot be read: {error}") from None
+        yield messages_in(frame.payload)
 
 
 class _Reader:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-import msgspec
-
 from actors.core.frames import HEAD
 from actors.core.messages import Message
-from actors.persistence.journal import answers_of
+from actors.record.messages import decoded, encoded_in
 from actors.results.agent_path import add_message, name_of
 from actors.results.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
-from actors.runs.questions import decoded
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Update
 from prism.events import AttributeSet, PostEvent, TieChanged
@@ -20,7 +17,6 @@ from prism.events import AttributeSet, PostEvent, TieChanged
 LARGEST = 10
 """The agents and posts that are listed."""
 
-_messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _Acts = dict[int, list[Any]]
 
 
@@ -45,11 +41,11 @@ class Differences:
     def add_was(self, tick: int, frame: bytes) -> None:
         """Keep a tick as it was."""
         if tick >= self._first:
-            self._frames[tick] = answers_of(frame[HEAD.size :])
+            self._frames[tick] = frame[HEAD.size :]
 
     def add_would(self, tick: int, frame: bytes) -> None:
         """Compare a tick as it would have been with the same tick as it was."""
-        was, would = self._frames.pop(tick), answers_of(frame[HEAD.size :])
+        was, would = self._frames.pop(tick), frame[HEAD.size :]
         if was == would:
             self._ticks.append(TickDifference(tick=tick, agents=0, acting=0))
             self._read(was, 0)
@@ -67,12 +63,12 @@ class Differences:
         """Return each agent's records of a tick, and what it did; count what took place."""
         records: dict[int, list[bytes]] = {}
         acts: _Acts = {}
-        for raw in _messages(payload):
-            message = decoded(bytes(raw))
+        for encoded in encoded_in(payload):
+            message = decoded(encoded)
             agent = getattr(message, "agent", None)
             if agent is None:
                 continue
-            records.setdefault(agent, []).append(bytes(raw))
+            records.setdefault(agent, []).append(encoded)
             if isinstance(message, Update):
                 acts.setdefault(agent, []).append((message.trigger, message.to_state, message.effect))
             elif isinstance(message, Question):

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
-from actors.results.changes import changes_in
-from actors.runs.questions import messages_of
+from actors.record.messages import those_of, ticks_of
 from prism.config import Config
 from prism.config.attributes import AttributeConfig, Value
 from prism.events import AttributeSet
@@ -105,11 +101,9 @@ def read_distributions(
     last = ticks // length
     kept = {*range(0, last + 1, max(1, -(-last // ROUNDS_MAX))), last}
     columns = {name: _Column(name, config.population.attributes[name], values) for name, values in drawn.items()}
-    disk = RealDisk(path)
-    _, offset = read_header(disk)
-    for tick, messages in enumerate(islice(messages_of(disk, offset, 0), last * length), start=1):
-        for change in changes_in(messages):
-            if isinstance(change, AttributeSet) and change.name in columns:
+    for tick, messages in enumerate(ticks_of(path, until=last * length), start=1):
+        for change in those_of(messages, AttributeSet):
+            if change.name in columns:
                 columns[change.name].values[change.agent] = change.value
         if tick % length == 0 and tick // length in kept:
             for column in columns.values():

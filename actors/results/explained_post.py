@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import those_of, ticks_of
 from actors.results.agent_path import name_of
 from actors.results.explained_turn import rows_of
 from actors.results.explanation import Cause, ExplainedCascade, ExplainedLike, ExplainedPost
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
-from actors.runs.questions import decoded, messages_of
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED, Update
 from prism.events import PostEvent, TieChanged
@@ -26,8 +24,6 @@ TURNS_KEPT = 32
 ROUNDS_BEFORE = 2
 """The rounds before a cascade in which its original may have been decided on."""
 LIKE = "like"
-_POSTED = 7
-"""The tag of what took place on a feed."""
 
 
 async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None) -> ExplainedCascade:
@@ -63,29 +59,21 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
     Raises:
         RunDirectoryError: the run has no such post.
     """
-    parents = {event.post: event.parent for event in _events(run) if event.kind != LIKE}
+    ticks = ticks_of(run.directory.path, until=run.ticks)
+    events = [event for messages in ticks for event in those_of(messages, PostEvent)]
+    parents = {event.post: event.parent for event in events if event.kind != LIKE}
     if post not in parents:
         raise RunDirectoryError(f"{run.directory.path}: there is no post {post} in the ticks 0 to {run.ticks - 1:,}")
     root = post
     while (above := parents[root]) is not None:
         root = above
     tree, found = {root}, []
-    for event in _events(run):
+    for event in events:
         if event.parent in tree:
             tree.add(event.post)
         if event.post in tree:
             found.append(event)
     return found
-
-
-def _events(run: OpenRun) -> Iterator[PostEvent]:
-    """Yield what took place on the feed."""
-    disk = RealDisk(run.directory.path)
-    _, offset = read_header(disk)
-    for _, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
-        for encoded in messages:
-            if encoded[1] == _POSTED and isinstance(message := decoded(encoded), PostEvent):
-                yield message
 
 
 class _Watched:

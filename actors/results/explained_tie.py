@@ -8,14 +8,12 @@ from pathlib import Path
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import ticks_of
 from actors.results.agent_path import chosen_agent
 from actors.results.changes import changes_in, tie_changes
 from actors.results.explained_post import ROUNDS_BEFORE, TURNS_KEPT, cause_of
 from actors.results.explanation import Cause, ExplainedTie, ExplainedTieChange
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
-from actors.runs.questions import messages_of
 from prism.events import TieChanged
 from prism.social.population import Population
 
@@ -61,10 +59,8 @@ async def explain_tie(
 
 def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list[TieChanged | ExplainedTieChange]:
     """Return the changes of a tie: those of interventions as they are shown. It reads the whole journal, and blocks."""
-    disk = RealDisk(run.directory.path)
-    _, offset = read_header(disk)
     found: list[TieChanged | ExplainedTieChange] = []
-    for _, messages in zip(range(run.ticks), messages_of(disk, offset, 0), strict=False):
+    for messages in ticks_of(run.directory.path, until=run.ticks):
         for message in changes_in(messages):
             if isinstance(message, TieChanged):
                 found += [message] if (message.agent, message.whom) == (agent, whom) else []

@@ -20,10 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import build_domain
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import those_of, ticks_of
 from actors.runs.directory import CONFIG
-from actors.runs.questions import decoded, messages_of
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
@@ -220,10 +218,8 @@ class RunNumbers:
     @cached_property
     def _events(self) -> list[PostEvent]:
         """The posts and likes of the journal, in their order."""
-        disk = RealDisk(self._directory("cascades and people"))
-        _, offset = read_header(disk)
-        found = (decoded(raw) for messages in messages_of(disk, offset, 0) for raw in messages)
-        return [message for message in found if isinstance(message, PostEvent)]
+        ticks = ticks_of(self._directory("cascades and people"))
+        return [event for messages in ticks for event in those_of(messages, PostEvent)]
 
     def _directory(self, what: str) -> Path:
         """Return the directory of the run.

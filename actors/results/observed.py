@@ -11,8 +11,8 @@ import msgspec
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
+from actors.record.messages import those_of, ticks_of
 from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.questions import decoded, messages_of
 from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
@@ -81,14 +81,10 @@ def observed_feed(path: Path, config: Config) -> Feed:
     Raises:
         JournalError: the journal is damaged.
     """
-    disk = RealDisk(path)
-    header, offset = read_header(disk)
     posts: list[tuple[int, int, int | None]] = []
-    by_person, ticks, length = [0] * header.agents, [], 0
-    for length, messages in enumerate(messages_of(disk, offset, 0), start=1):  # noqa: B007  # counts the ticks
-        for message in map(decoded, messages):
-            if not isinstance(message, PostEvent):
-                continue
+    by_person, ticks, length = [0] * read_header(RealDisk(path))[0].agents, [], 0
+    for length, messages in enumerate(ticks_of(path), start=1):  # noqa: B007  # counts the ticks
+        for message in those_of(messages, PostEvent):
             ticks.append(message.tick)
             if message.kind != "like":
                 posts.append((message.post, message.tick, message.parent))

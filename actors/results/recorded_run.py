@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
+from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, journal_size, read_header, read_ticks
+from actors.record.messages import messages_in
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.resume import read_resolved
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
 
-_payload: msgspec.msgpack.Decoder[tuple[int, list[Message]]] = msgspec.msgpack.Decoder(tuple[int, list[Message]])
 _MICROSECONDS = 1_000_000
 
 
@@ -115,10 +113,7 @@ class RecordedRun:
             on_read(frame.end)
 
     def _tick(self, tick: int, payload: bytes) -> RecordedTick:
-        try:
-            messages = _payload.decode(payload)[1]
-        except DECODE_ERRORS as error:
-            raise JournalError(f"{self.path / JOURNAL}: tick {tick} cannot be read: {error}") from None
+        messages = messages_in(payload)
         updates: list[Update[Any]] = [each for each in messages if each.__class__ is Update]
         moved = [update for update in updates if update.source in MOVED]
         if len(updates) == len(messages):

@@ -26,6 +26,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import Header, answers_of
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recovery import Recovered, recover
+from actors.record.messages import encoded_in
 from actors.results.plain import plain
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
 from actors.runs.directory import CONFIG, RunDirectory
@@ -45,7 +46,6 @@ from prism.social.persona import Persona
 from prism.social.read_changes import ReadChange
 from prism.statechart import Choice, Oracle, RowOutcome, Transition
 
-_messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 OnBegin = Callable[[Simulation], None]
 OnCommit = Callable[[Simulation, int, bytes], None]
 
@@ -226,8 +226,8 @@ class Trace:
         seen: dict[int, int] = {}
         latest: dict[int, TracedTurn] = {}
         codec = Codec(domain.context_type, domain.effect_type)
-        payload = answers_of(frame[HEAD.size :])
-        for raw, message in zip(_messages(payload), codec.array(payload), strict=True):
+        payload = frame[HEAD.size :]
+        for encoded, message in zip(encoded_in(payload), codec.array(answers_of(payload)), strict=True):
             agent = getattr(message, "agent", -1)
             if isinstance(message, Event):
                 if agent in latest:
@@ -237,7 +237,7 @@ class Trace:
             seen[agent] = number + 1
             found = waiting.get((agent, number))
             if found is not None:
-                _settle(found, bytes(raw), message)
+                _settle(found, encoded, message)
                 latest[agent] = found
         self.turns += self._tick
         self._tick = []

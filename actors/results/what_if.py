@@ -20,10 +20,9 @@ from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
+from actors.record.messages import decoded, ticks_of
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
 from actors.results.differences import Differences
 from actors.results.explained_turn import answers_to
@@ -40,15 +39,11 @@ from actors.results.retrace import (
     retrace,
 )
 from actors.runs.compatibility import changed_code
-from actors.runs.questions import messages_of
 from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source
 from prism.economy.nation import decided_otherwise
 from prism.statechart import Answer, Oracle
-
-_messages = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_QUESTION_TAG = 3
 
 
 class Asked(NamedTuple):
@@ -214,14 +209,11 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
 
 def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
     """Return `{question: the hash of its bytes}` of the recorded questions of some ticks. Blocks."""
-    disk = RealDisk(run.directory.path)
-    _, offset = read_header(disk)
     found: dict[QuestionName, bytes] = {}
-    for _, messages in zip(range(until - first), messages_of(disk, offset, first), strict=False):
+    for messages in ticks_of(run.directory.path, first, until):
         for encoded in messages:
-            if encoded[1] == _QUESTION_TAG:
-                _, tick, agent, trigger, *_ = msgspec.msgpack.decode(encoded)
-                found[agent, tick, trigger] = sha256(encoded).digest()
+            if isinstance(question := decoded(encoded), Question):
+                found[name_of_question(question)] = sha256(encoded).digest()
     return found
 
 

@@ -7,19 +7,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from actors.core.errors import JournalError
-from actors.core.frames import DECODE_ERRORS, Damage
-from actors.core.messages import Message
+from actors.core.frames import Damage
 from actors.persistence.disk import Disk, RealDisk
-from actors.persistence.journal import JOURNAL, answers_of, journal_frames, read_header
+from actors.persistence.journal import read_header
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
+from actors.record.messages import decoded, ticks_of
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
-
-_frame = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
-_message: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 
 
 class FoundQuestion(NamedTuple):
@@ -50,8 +44,7 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
         JournalError: a file cannot be read.
     """
     disk = RealDisk(path)
-    header, offset = read_header(disk)
-    ticks = messages_of(disk, offset, tick)
+    ticks = ticks_of(path, tick)
     messages = next(ticks, None)
     if messages is None:
         answer = next(_answers(disk, agent, tick), None)
@@ -60,33 +53,9 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
         question = decoded(encoded)
         if not isinstance(question, Question) or question.agent != agent:
             continue
-        if question_id(header.seed, tick, agent, encoded) == wanted:
+        if question_id(read_header(disk)[0].seed, tick, agent, encoded) == wanted:
             return FoundQuestion(question, _answer(disk, question), _effect(question, chain([messages[index:]], ticks)))
     return None
-
-
-def messages_of(disk: Disk, offset: int, first: int) -> Iterator[list[bytes]]:
-    """Yield the messages of each tick from `first` on, as they were encoded, up to any damage."""
-    for tick, (_, frame) in enumerate(journal_frames(disk, offset)):
-        if isinstance(frame, Damage):
-            return
-        if tick >= first:
-            try:
-                yield [bytes(message) for message in _frame(answers_of(frame.payload))]
-            except DECODE_ERRORS as error:
-                raise JournalError(f"{JOURNAL}: tick {tick} cannot be read: {error}") from None
-
-
-def decoded(message: bytes) -> Message:
-    """Return a message of a journal.
-
-    Raises:
-        JournalError: it is none of them.
-    """
-    try:
-        return _message.decode(message)
-    except DECODE_ERRORS as error:
-        raise JournalError(f"{JOURNAL}: an answer of an agent cannot be read: {error}") from None
 
 
 def _answers(disk: Disk, agent: int, tick: int) -> Iterator[LoggedAnswer]:

@@ -23,19 +23,15 @@ from actors.factory.oracle_backends import TAPE, copy_tape_without
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of, read_header, whole_ticks
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
+from actors.record.messages import messages_in
 from actors.runs.compatibility import changed_settings, is_safe
 from actors.runs.directory import CONFIG, RunDirectory
 from actors.runs.fork import Branch, branch_off
 from actors.runs.lock import holder_of
 from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
-from prism.agents import FALLBACKS, Question
+from prism.agents import FALLBACKS, Question, Update
 from prism.config import Config
-
-_AGENT, _TICK, _TRIGGER, _SOURCE, _REASON = 2, 1, 3, 6, 8
-"""The index of each field in the array of an update or a question, as docs/journal.md has them."""
-_UPDATE, _QUESTION = 2, 3
-"""The first element of the array of a question, and of an intervention."""
 
 
 class Losses(NamedTuple):
@@ -254,14 +250,13 @@ def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]
     """
     open_since: dict[int, int] = {}
     for frame in whole_ticks(RealDisk(parent.path)):
-        for answer in msgspec.msgpack.decode(answers_of(frame.payload)):
-            if answer[0] not in (_UPDATE, _QUESTION):
-                continue
-            agent = answer[_AGENT]
-            if answer[0] == _QUESTION:
-                open_since[agent] = answer[_TICK]
-            elif (asked := open_since.pop(agent, None)) is not None and answer[_SOURCE] in FALLBACKS:
-                yield (agent, asked, answer[_TRIGGER]), answer[_REASON]
+        for message in messages_in(frame.payload):
+            if isinstance(message, Question):
+                open_since[message.agent] = message.tick
+            elif isinstance(message, Update):
+                asked = open_since.pop(message.agent, None)
+                if asked is not None and message.source in FALLBACKS:
+                    yield (message.agent, asked, message.trigger), message.reason
 
 
 def _questions(parent: RunDirectory, tick: int, codec: Codec) -> Iterator[Question[Any]]:

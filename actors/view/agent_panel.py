@@ -10,9 +10,9 @@ import msgspec
 from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_answers
+from actors.record.messages import decoded, encoded_in, of_agent
 from actors.results.changes import Changed, changes_in, tie_changes
-from actors.runs.questions import decoded
-from actors.view.record import Record, decode_frame
+from actors.view.record import Record
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config
@@ -28,7 +28,6 @@ MOVES_MAX, QUESTIONS_MAX, POSTS_MAX, CHANGES_MAX = 60, 12, 30, 30
 """The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
 
-_raw = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
 VIEW_FIELDS = PersonalView.__struct_fields__
 VIEW_LEAST = len(PostView.__struct_fields__)
 
@@ -162,7 +161,7 @@ def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Chan
         return []
     found: list[Changed] = []
     for frame in record.frames(0, last):
-        changes = changes_in(map(bytes, _raw(frame.payload)[1]))
+        changes = changes_in(encoded_in(frame.payload))
         found += [message for message in changes if _concerns(message, agent)]
     return found
 
@@ -191,11 +190,8 @@ def _ties(population: Population | None, changed: Sequence[Changed], agent: int)
 def _messages(record: Record, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
     """Yield the messages of one agent, as they were encoded, with their ticks."""
     for frame in record.frames(first, last):
-        found = [place for place, message in enumerate(decode_frame(frame)) if getattr(message, "agent", None) == agent]
-        if found:
-            _, encoded = _raw(frame.payload)
-            for place in found:
-                yield bytes(encoded[place]), frame.tick
+        for encoded in of_agent(encoded_in(frame.payload), frame.tick, agent):
+            yield encoded, frame.tick
 
 
 def _move(update: Update[Any], tick: int) -> Move:

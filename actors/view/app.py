@@ -39,6 +39,7 @@ from actors.view.viewed_run import Opened, ViewedRun
 from prism.drawing.outline import Outline, inner_states
 from prism.errors import PrismError
 from prism.palette import SOURCES, state_styles
+from prism.social.post import author_of
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -220,7 +221,7 @@ class Site:
             "posts": len(posts),
             "left_out": posts.left_out,
             "largest": [
-                {"post": post, "author": post >> 24, "size": size, "tick": tick} for post, size, tick in largest
+                {"post": post, "author": author_of(post), "size": size, "tick": tick} for post, size, tick in largest
             ],
         }
 
@@ -231,7 +232,7 @@ class Site:
             tree = self._record(request).posts.tree(post)
         except LookupError:
             raise ProblemError(404, f"there is no original with the number {post}") from None
-        return [{**one._asdict(), "author": one.post >> 24} for one in tree]
+        return [{**one._asdict(), "author": author_of(one.post)} for one in tree]
 
     def agent(self, request: Request) -> Any:
         """Return the panel of an agent."""

@@ -9,18 +9,15 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Message
-from actors.persistence.journal import answers_of
+from actors.record.messages import decoded, encoded_in
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import NOT_COMPARED
-from actors.runs.questions import decoded
 from actors.view.record import Record
 from prism.agents import Question, Update
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
-
-_raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +124,7 @@ def compare(left: Record, right: Record) -> Comparison:
 
 
 def _messages(record: Record, tick: int) -> list[bytes]:
-    return [bytes(message) for frame in record.frames(tick, tick) for message in _raw(answers_of(frame.payload))]
+    return [message for frame in record.frames(tick, tick) for message in encoded_in(frame.payload)]
 
 
 def _words(message: Message | None) -> str:

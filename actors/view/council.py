@@ -6,14 +6,11 @@ from typing import Any
 
 import msgspec
 
-from actors.persistence.journal import answers_of
-from actors.runs.questions import decoded
+from actors.record.messages import messages_in
 from actors.view.record import Record
 from prism.agents import Question, Update
 from prism.answers import INDICATORS, RATES
 from prism.config.model import EconomyConfig
-
-_raw = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +70,7 @@ def council_at(record: Record, economy: EconomyConfig, tick: int) -> Council:
     stages: dict[int, list[Stage]] = {}
     states: dict[int, str] = {}
     for frame in record.frames(tick, tick):
-        for encoded in _raw(answers_of(frame.payload)):
-            message = decoded(bytes(encoded))
+        for message in messages_in(frame.payload):
             if isinstance(message, Question) and not before:
                 before = _indicators(message.context)
             elif isinstance(message, Update):

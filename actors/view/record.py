@@ -10,17 +10,19 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.errors import DamagedError, JournalError
-from actors.core.frames import DECODE_ERRORS, ORIGIN, Damage, digest_of
+from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, journal_size, read_header, read_ticks
+from actors.record.messages import messages_in
 from actors.view.posts import Posts
+from prism.agents import Question, Update
+from prism.events import Intervened, PostEvent
 
 States = NDArray[np.uint8]
 """The number of each agent's state, in the order of agents."""
@@ -36,69 +38,6 @@ STATES_MAX = 255
 
 COUNTED = ("questions", "oracle", "llm", "fallback", "timeout", "publish", "reply", "reshare", "like")
 """The counts of a course beside its states, each from the beginning of the run."""
-
-
-class Moved(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
-    """The part of an update that is needed here; what follows in the array is skipped."""
-
-    tick: int
-    agent: int
-    trigger: str
-    from_state: str
-    to_state: str
-    source: str
-
-
-class Asked(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):
-    """The part of a question that is needed here."""
-
-    tick: int
-    agent: int
-
-
-class Made(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
-    """An effect that took place on a feed."""
-
-    tick: int
-    agent: int
-    kind: str
-    post: int
-    parent: int | None = None
-
-
-class Intervention(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
-    """The part of an intervention that is needed here."""
-
-    tick: int
-    number: int
-    kind: str
-
-
-class Shown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
-    """The part of a feed that is needed here."""
-
-    tick: int
-    agent: int
-
-
-class Tied(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
-    """The part of a changed tie that is needed here."""
-
-    tick: int
-    agent: int
-
-
-class Set(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
-    """The part of a changed attribute that is needed here."""
-
-    tick: int
-    agent: int
-
-
-Partial = Moved | Asked | Made | Intervention | Shown | Tied | Set
-"""The needed part of a message."""
-
-_decode = msgspec.msgpack.Decoder(tuple[int, list[Partial]]).decode
 
 
 class Course(NamedTuple):
@@ -234,8 +173,8 @@ class Record:
         for frame in islice(self._frames(start), tick + 1 - start.tick):
             if isinstance(frame, Damage):
                 raise JournalError(f"{JOURNAL}: has changed while it was read: {frame.problem}")
-            for message in decode_frame(frame):
-                if type(message) is Moved:
+            for message in messages_in(frame.payload):
+                if type(message) is Update:
                     states[message.agent] = self._numbers[message.to_state]
             at = _KeyFrame(frame.tick + 1, frame.end, frame.link, states)
         with self._lock:
@@ -277,25 +216,25 @@ class Record:
         return self._at._replace(states=self._at.states.copy())
 
     def _add(self, frame: TickFrame) -> None:
-        states, messages = self._at.states, decode_frame(frame)
+        states, messages = self._at.states, messages_in(frame.payload)
         for message in messages:  # before anything of the tick is counted
-            if type(message) is Moved and not 0 <= message.agent < self.agents:
+            if type(message) is Update and not 0 <= message.agent < self.agents:
                 problem = f"tick {frame.tick} names agent {message.agent} of {self.agents}"
                 raise DamagedError(JOURNAL, frame.start, problem)
         for message in messages:
-            if type(message) is Moved:
+            if type(message) is Update:
                 self._move(states, message)
-            elif type(message) is Asked:
+            elif type(message) is Question:
                 self._counted["questions"] += 1
-            elif type(message) is Made:
+            elif type(message) is PostEvent:
                 self._counted[message.kind] = self._counted.get(message.kind, 0) + 1
                 self.posts.add(message.tick, message.kind, message.post, message.parent)
-            elif type(message) is Intervention and len(self._course.interventions) < SAMPLES_MAX:
+            elif type(message) is Intervened and len(self._course.interventions) < SAMPLES_MAX:
                 self._course.interventions.append((message.tick, message.kind))
         self._at = _KeyFrame(frame.tick + 1, frame.end, frame.link, states)
         self._keep()
 
-    def _move(self, states: States, moved: Moved) -> None:
+    def _move(self, states: States, moved: Update[Any]) -> None:
         number = self._numbers.get(moved.to_state)
         if number is None:
             number = self._new_state(moved)
@@ -307,7 +246,7 @@ class Record:
         if moved.source in self._counted:
             self._counted[moved.source] += 1
 
-    def _new_state(self, moved: Moved) -> int:
+    def _new_state(self, moved: Update[Any]) -> int:
         """Return the number of a state that the chart, which is not known here, has beside those seen so far."""
         if not self.states:  # everybody begins in the state that the first update leaves
             self.states.append(moved.from_state)
@@ -337,15 +276,3 @@ class Record:
             if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):
                 self._key_frames = self._key_frames[::2]
                 self._spacing *= 2
-
-
-def decode_frame(frame: TickFrame) -> list[Partial]:
-    """Return what is needed of the messages of a tick, in their order.
-
-    Raises:
-        DamagedError: the frame holds no tick.
-    """
-    try:
-        return _decode(frame.payload)[1]
-    except DECODE_ERRORS as error:
-        raise DamagedError(JOURNAL, frame.start, f"tick {frame.tick} cannot be read: {error}") from None

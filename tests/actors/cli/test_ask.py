@@ -19,12 +19,10 @@ import anyio
 import msgspec
 import pytest
 
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import those_of, ticks_of
 from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.results.result import read_result
 from actors.results.retrace import open_run
-from actors.runs.questions import decoded, messages_of
 from prism.events import AttributeSet
 from tests.actors.runs.test_shadow import ECONOMY
 from tests.command import Ended, prism_alone, run_prism
@@ -142,12 +140,9 @@ def files(directory: Path) -> dict[str, bytes]:
 def opinions_after(run: Path, ticks: int, start: dict[int, float]) -> dict[int, float]:
     """The opinions by the journal's own events, in plain Python."""
     found = dict(start)
-    disk = RealDisk(run)
-    _, offset = read_header(disk)
-    for _, messages in zip(range(ticks), messages_of(disk, offset, 0), strict=False):
-        for encoded in messages:
-            if encoded[1] == AttributeSet.__struct_config__.tag and isinstance(said := decoded(encoded), AttributeSet):
-                found[said.agent] = float(said.value)
+    for messages in ticks_of(run, until=ticks):
+        for said in those_of(messages, AttributeSet):
+            found[said.agent] = float(said.value)
     return found
 
 

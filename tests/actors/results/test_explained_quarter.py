@@ -10,11 +10,9 @@ import msgspec
 import pytest
 
 from actors.core.errors import RunDirectoryError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import ticks_of
 from actors.results.explained_quarter import explain_quarter, outcome_of
 from actors.results.plain import plain
-from actors.runs.questions import messages_of
 from prism.agents import Update
 from prism.economy.nation import PolicyStep
 from tests.actors.results.explained_runs import ECONOMY, SMALL, make_run
@@ -36,10 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_chains_of_a_quarter_are_those_of_the_journal(run: Path) -> None:
-
-    disk = RealDisk(run)
-    _, offset = read_header(disk)
-    for quarter, encoded in enumerate(messages_of(disk, offset, 0), 1):
+    for quarter, encoded in enumerate(ticks_of(run), 1):
         steps = [msgspec.msgpack.decode(each, type=Update[PolicyStep]) for each in encoded if each[1] == 2]
         found = anyio.run(explain_quarter, run, quarter)
         for proposal in found.proposals:

@@ -8,10 +8,8 @@ from statistics import mean, stdev
 import pytest
 
 from actors import RunDirectoryError, RunResult, run
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
+from actors.record.messages import those_of, ticks_of
 from actors.results.measures import by_problem, cascades_problem
-from actors.runs.questions import decoded, messages_of
 from prism import load_config
 from prism.events import PostEvent
 
@@ -35,10 +33,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 @pytest.fixture(scope="module")
 def events(result: RunResult) -> list[PostEvent]:
     assert result.path is not None
-    disk = RealDisk(result.path)
-    _, offset = read_header(disk)
-    messages = (decoded(raw) for tick in messages_of(disk, offset, 0) for raw in tick)
-    return [message for message in messages if isinstance(message, PostEvent)]
+    return [event for messages in ticks_of(result.path) for event in those_of(messages, PostEvent)]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 
 from tests.actors.results.explained_runs import make_run
 from tests.actors.results.exports import Read, exported
+from tests.actors.view.asking import Asked
 from tests.command import prism_alone
 from tests.social.test_posts import CHART, POSTS, SETTINGS, rows
 
@@ -91,3 +92,12 @@ def test_an_explained_turn_has_the_attribute_that_its_guard_read(run: Path, tabl
     decided = [turn["tick"] for turn in turns if turn["to_state"] == "sharing"][-1]
     told = prism_alone("explain", str(run), "--agent", str(shared["author"]), "--tick", str(decided)).out
     assert 'post.source "red"' in " ".join(told.split())
+
+
+def test_the_page_of_the_run_shows_all_of_it_and_the_posts_of_a_person(run: Path, tables: Read) -> None:
+    asked = Asked(run, run.name)
+    page = asked.json(f"runs/{run.name}")
+    assert (page["problem"], page["is_reading"], page["read_share"]) == ("", False, 1.0)
+    author = tables["posts"][0]["author"]
+    panel = asked.json(f"runs/{run.name}/agent?agent={author}&tick={page['read_ticks'] - 1}")
+    assert panel["posts_in_all"] == len([row for row in tables["posts"] if row["author"] == author])

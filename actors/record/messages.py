@@ -1,0 +1,115 @@
+"""The messages of a journal: the only place that decodes them.
+
+A tick is decoded as a whole, or its messages are left as they were encoded: a reader of few of them chooses by their
+first bytes, which say the kind and the agent, and decodes only those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from actors.core.errors import JournalError
+from actors.core.frames import DECODE_ERRORS, Damage
+from actors.core.messages import KINDS, Message
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import JOURNAL, journal_frames, read_header
+
+M = TypeVar("M", bound=Message)
+T = TypeVar("T")
+
+_TAGS: dict[Any, int] = {kind: tag for tag, kind in KINDS.items()}
+_OF_AGENTS = [tag for tag, kind in KINDS.items() if "agent" in kind.__struct_fields__]
+
+_decode: Callable[[bytes], Message] = msgspec.msgpack.Decoder(Message).decode
+_tick = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw]).decode
+_encoded = msgspec.msgpack.Decoder(tuple[int, list[msgspec.Raw]]).decode
+_whole: Callable[[bytes], tuple[int, list[Message]]] = msgspec.msgpack.Decoder(tuple[int, list[Message]]).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def messages_in(payload: bytes) -> list[Message]:
+    """Return the messages of a tick.
+
+    Args:
+        payload: of the tick's frame.
+
+    Raises:
+        JournalError: it holds no tick.
+    """
+    return _read(_whole, payload)
+
+
+def encoded_in(payload: bytes) -> list[bytes]:
+    """Return the messages of a tick as they were encoded.
+
+    Raises:
+        JournalError: the payload holds no tick.
+    """
+    return list(map(bytes, _read(_encoded, payload)))
+
+
+def decoded(message: bytes) -> Message:
+    """Return a message.
+
+    Raises:
+        JournalError: it is none of a journal.
+    """
+    try:
+        return _decode(message)
+    except DECODE_ERRORS as error:
+        raise JournalError(f"{JOURNAL}: an answer of an agent cannot be read: {error}") from None
+
+
+def those_of(messages: Iterable[bytes], *kinds: type[M]) -> Iterator[M]:
+    """Yield those messages of a tick that are of some kinds; no others are decoded.
+
+    Raises:
+        JournalError: one of them cannot be read.
+    """
+    tags = frozenset(map(_TAGS.__getitem__, kinds))
+    for encoded in messages:
+        if encoded[1] in tags:
+            yield decoded(encoded)  # type: ignore[misc]  # its tag says its class
+
+
+def of_agent(messages: Iterable[bytes], tick: int, agent: int) -> Iterator[bytes]:
+    """Yield those messages of a tick that are of an agent, as they were encoded."""
+    of_it = tuple(bytes([tag]) + _encode(tick) + _encode(agent) for tag in _OF_AGENTS)
+    return (encoded for encoded in messages if encoded.startswith(of_it, 1))  # after the number of its fields
+
+
+def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[list[bytes]]:
+    """Yield the messages of each tick of a run as they were encoded, up to any damage.
+
+    Args:
+        path: the run's directory.
+        first: the first tick; `until`: the one after the last; None for all that there are.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    disk = RealDisk(path)
+    for _, frame in islice(journal_frames(disk, read_header(disk)[1]), first, until):
+        if isinstance(frame, Damage):
+            return
+        yield encoded_in(frame.payload)
+
+
+def _read(decode: Callable[[bytes], tuple[int, list[T]]], payload: bytes) -> list[T]:
+    try:
+        return decode(payload)[1]
+    except DECODE_ERRORS as error:
+        raise JournalError(f"{JOURNAL}: {_name_of(payload)} cannot be read: {error}") from None
+
+
+def _name_of(payload: bytes) -> str:
+    """Return the name of a tick that cannot be read."""
+    try:
+        return f"tick {_tick(payload)[0]}"
+    except DECODE_ERRORS:
+        return "a tick"
