@@ -32,11 +32,12 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import journal_size
 from actors.persistence.recovery import recover
 from actors.persistence.run_store import RunStore
+from actors.record.manifest import CONFIG
+from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.create import create_run
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute
-from actors.runs.resume import read_resolved
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
 from benchmarks.checkpoint import config_of, measure_checkpoint

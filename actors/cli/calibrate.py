@@ -33,8 +33,8 @@ from actors.experiments.machine import processors
 from actors.experiments.measures import keep_own
 from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output, say
+from actors.record.lock import locked
 from actors.runs.forecast import forecast
-from actors.runs.lock import locked
 from prism.calibration import planned_runs, reasons, short_design
 from prism.quoting import printable
 

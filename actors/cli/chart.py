@@ -18,10 +18,10 @@ from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.factory.no_effect import long_delays
+from actors.record.manifest import CONFIG as RESOLVED
+from actors.record.run import read_resolved
 from actors.results.chart_activity import ChartActivity, chart_activity
 from actors.results.chart_coverage import covered_rows
-from actors.runs.directory import CONFIG as RESOLVED
-from actors.runs.resume import read_resolved
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
 from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered

@@ -31,7 +31,7 @@ from actors.experiments.plan_record import notes_on_plans, promised_so_far, reco
 from actors.experiments.processes import room
 from actors.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.logs.output import say
-from actors.runs.lock import locked
+from actors.record.lock import locked
 
 OUT = Path("experiments")
 PROBLEMS_SHOWN = 5

@@ -12,6 +12,7 @@ from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, PREPARE, QUIET, TICKS, out_option, set_option, with_log_options
 from actors.cli.run_command import branch_and_report
 from actors.cli.trust import TRUST, ask_to_run_code
+from actors.record.manifest import read_manifest
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork as branch_off
 
@@ -57,7 +58,7 @@ def fork(  # noqa: PLR0913  # one for each option
     rounds.csv, the new one begins at the fork.
     """
     parent = RunDirectory(path)
-    parent.manifest()
+    read_manifest(parent.path)
     ask_to_run_code(path, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     branch_and_report(

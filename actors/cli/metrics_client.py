@@ -21,8 +21,9 @@ from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
 from actors.metrics.http_server import PASSWORD
-from actors.runs.directory import ADDRESS, MANIFEST, RECORD_BYTES_MAX, RunDirectory
-from actors.runs.lock import LOCK, holder_of
+from actors.record.lock import LOCK, holder_of
+from actors.record.manifest import MANIFEST, RECORD_BYTES_MAX, read_manifest, read_summary
+from actors.runs.directory import ADDRESS, RunDirectory
 from prism.quoting import printable
 
 HEADERS = {"Accept": "text/plain", "User-Agent": "prism-watch"}
@@ -119,10 +120,10 @@ class MetricsClient:
             return f"{self._directory}: its process is gone; continue with: prism resume {self._directory}"
         directory = RunDirectory(self._directory)
         with suppress(RunDirectoryError):
-            if (stop := directory.manifest().stopped) is not None:
+            if (stop := read_manifest(directory.path).stopped) is not None:
                 end = f"stopped by {stop} after {stop.tick:,} ticks"
                 return f"{self._directory}: {end}; continue with: prism resume {self._directory}"
-        summary = directory.summary()
+        summary = read_summary(directory.path)
         if summary is None:
             return None
         status = str(summary.get("status")).replace("_", " ")

@@ -18,8 +18,8 @@ from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.logs.output import say
 from actors.metrics.observation import observation
-from actors.runs.directory import RunDirectory
-from actors.runs.lock import locked
+from actors.record.lock import locked
+from actors.record.manifest import read_manifest
 from actors.runs.resume import Accepted, plan_resume, resume_run
 
 READING = "reading the journal"
@@ -53,7 +53,7 @@ def resume(  # one for each option
 
     It refuses, and names the differences, if settings, input files or code are not those that the run began with.
     """
-    RunDirectory(path).manifest()
+    read_manifest(path)
     ask_to_run_code(path, overrides)
     accepted = Accepted(settings=accept_settings, damage=cut_damage)
     with ExitStack() as served, locked(path):

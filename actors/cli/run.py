@@ -18,9 +18,9 @@ from actors.factory.config_file import read_config
 from actors.factory.no_effect import no_effect_of, told
 from actors.logs.output import say
 from actors.metrics.observation import observation
+from actors.record.lock import locked
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
-from actors.runs.lock import locked
 from prism.errors import OracleUnavailableError
 
 

@@ -25,9 +25,9 @@ from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import journal_size
+from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
-from actors.runs.lock import locked
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary

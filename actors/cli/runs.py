@@ -14,8 +14,8 @@ from actors.core.errors import RunDirectoryError
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.words import duration
-from actors.runs.listing import ListedRun, RunStatus, backtest_paths, run_paths, runs_in
-from actors.runs.phase_file import PhaseNote
+from actors.record.listing import ListedRun, RunStatus, backtest_paths, run_paths, runs_in
+from actors.record.phase_file import PhaseNote
 from prism.quoting import printable
 from prism.wording import counted
 

@@ -17,9 +17,10 @@ from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole, echo
+from actors.record.lock import locked
+from actors.record.manifest import read_manifest
 from actors.runs.against import against
 from actors.runs.directory import RunDirectory
-from actors.runs.lock import locked
 from actors.runs.shadow import SHADOW, shadow
 
 
@@ -72,7 +73,7 @@ def shadow_command(path: Path, share: float, file: str | None, overrides: Sequen
     the same command goes on with them, and asks only for what has no answer. The figures are in RUN/shadow.json.
     """
     directory = RunDirectory(path)
-    directory.manifest()
+    read_manifest(directory.path)
     ask_to_run_code(path, overrides)
     if file is not None:
         if click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT:

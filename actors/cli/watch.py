@@ -18,7 +18,7 @@ from actors.cli.watched_run import WatchedRun
 from actors.display.console import SafeConsole, echo
 from actors.display.frame import Frame
 from actors.display.progress import LINE_EVERY_S
-from actors.runs.directory import refuse_others
+from actors.record.manifest import refuse_others
 
 EVERY_S = 1.0
 KEYS_S = 0.2

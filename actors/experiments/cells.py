@@ -14,10 +14,11 @@ from actors.factory.domain_code import raised
 from actors.factory.domains import entrust
 from actors.factory.kept_inputs import note_files
 from actors.gateway.place import GatewayPlace
+from actors.record.lock import locked
+from actors.record.manifest import CONFIG, MANIFEST, read_manifest
 from actors.results.api import resume, run
 from actors.results.result import RunResult, read_result
-from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
-from actors.runs.lock import locked
+from actors.runs.directory import RunDirectory
 from actors.runs.replay import at_once
 from prism.config import Config
 from prism.errors import PrismError
@@ -132,7 +133,7 @@ def _is_begun(path: Path) -> bool:
     if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or directory.is_unstarted:
         return False
     try:
-        directory.manifest()
+        read_manifest(directory.path)
     except RunDirectoryError:
         return False
     return True
@@ -140,7 +141,7 @@ def _is_begun(path: Path) -> bool:
 
 def _refuse_changed_inputs(task: Task) -> None:
     """Discard a run whose input files are not those of its key: they have changed since the plan was made."""
-    used = {*RunDirectory(task.path).manifest().inputs.values()}
+    used = {*read_manifest(task.path).inputs.values()}
     for name, planned in task.inputs.items():
         if planned not in used:
             _discard(task.path)

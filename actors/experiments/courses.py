@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from actors.core.errors import JournalError
 from actors.core.files import read_regular
 from actors.experiments.record import BYTES_MAX, CellLine, CellState, ExperimentRecord
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 
 Floats = NDArray[np.float64]

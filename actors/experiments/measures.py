@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of
 from actors.factory.domain_code import raised
+from actors.record.manifest import read_summary
 from actors.results.measures import RunNumbers, has_rounds
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
@@ -84,7 +85,7 @@ def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasu
 
 
 def _numbers_of(path: Path) -> RunNumbers:
-    return RunNumbers(RunDirectory(path).summary() or {}, lambda: read_rounds(path / ROUNDS), path)
+    return RunNumbers(read_summary(path) or {}, lambda: read_rounds(path / ROUNDS), path)
 
 
 def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) -> float:

@@ -12,7 +12,7 @@ from typing import IO
 import msgspec
 
 from actors.core.files import sha256_of
-from actors.runs.lock import LOCK, locked
+from actors.record.lock import LOCK, locked
 
 PIECE_BYTES = 4 * 1024**2
 """The most bytes that are sent at once. Most cells are smaller."""

@@ -22,10 +22,10 @@ from actors.experiments.cells import CELLS
 from actors.experiments.measures import measured
 from actors.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
 from actors.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
+from actors.record.lock import reader_sees_holder
+from actors.record.manifest import read_summary
 from actors.results.beside import made_of
 from actors.results.measures import BY
-from actors.runs.directory import SUMMARY
-from actors.runs.lock import reader_sees_holder
 from prism.errors import PrismError
 from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
 
@@ -251,19 +251,11 @@ def _written(path: Path, name: str) -> float:
 def cell_state(out: Path, key: str) -> CellState:
     """Return the state of a cell of the experiment in a directory."""
     path = out / CELLS / key
-    try:
-        ended = msgspec.json.decode(read_regular(path / SUMMARY, BYTES_MAX), type=_Ended)
-    except (OSError, msgspec.MsgspecError):
-        ended = None
-    if ended is not None and ended.status.startswith("done"):
+    if str((read_summary(path) or {}).get("status", "")).startswith("done"):
         return CellState.DONE
     if not path.exists():
         return CellState.WAITING
     return CellState.INTERRUPTED if reader_sees_holder(path) is None else CellState.RUNNING
-
-
-class _Ended(msgspec.Struct):
-    status: str = ""
 
 
 def _table(path: Path) -> Values:

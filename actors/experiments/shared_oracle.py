@@ -17,7 +17,7 @@ from actors.experiments.processes import forkserver
 from actors.gateway.place import GatewayPlace, GatewayStatistics, Limits
 from actors.gateway.service import service_name, service_of
 from actors.gateway.tape import ExperimentTape, Totals
-from actors.runs.directory import RunDirectory
+from actors.record.manifest import read_summary
 from prism.agents import FALLBACKS
 from prism.config import Config
 from prism.errors import ConfigError
@@ -189,7 +189,7 @@ def _fallen(plan: Plan, out: Path) -> list[Fallen]:
     """Return what decided in each condition, by the summaries of its cells."""
     found: dict[str, Counter[str]] = {}
     for cell in plan.cells:
-        sources = (RunDirectory(cell_path(out, cell)).summary() or {}).get("decisions_by_source", {})
+        sources = (read_summary(cell_path(out, cell)) or {}).get("decisions_by_source", {})
         found.setdefault(cell.condition, Counter()).update(sources)
     return [
         Fallen(condition=name, answered=counts["llm"], fallbacks=sum(counts[source] for source in FALLBACKS))

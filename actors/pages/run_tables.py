@@ -12,9 +12,9 @@ from actors.pages.card import Table
 from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share
 from actors.pages.words import figure as digits
+from actors.record.listing import RunStatus
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
-from actors.runs.listing import RunStatus
 from actors.runs.rounds_csv import ENGINE_COLUMNS
 from prism.answers import named
 from prism.distribution import SIZE_TOTALS

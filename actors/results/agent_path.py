@@ -54,7 +54,7 @@ def number_of(domain: Domain, agent: int | str) -> int:
 def path_of(run: OpenRun, number: int) -> list[PathTurn]:
     """Return every turn of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
     turns: list[PathTurn] = []
-    for tick, messages in enumerate(ticks_of(run.directory.path, until=run.ticks)):
+    for tick, messages in enumerate(ticks_of(run.path, until=run.length)):
         for encoded in of_agent(messages, tick, number):
             add_message(turns, decoded(encoded))
     return turns
@@ -133,9 +133,9 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
         RunDirectoryError: naming the ticks that it has.
     """
     for tick in ticks:
-        if tick is not None and not 0 <= tick < run.ticks:
-            problem = f"there is no tick {tick:,}; the run has the ticks 0 to {run.ticks - 1:,}"
-            raise RunDirectoryError(f"{run.directory.path}: {problem}")
+        if tick is not None and not 0 <= tick < run.length:
+            problem = f"there is no tick {tick:,}; the run has the ticks 0 to {run.length - 1:,}"
+            raise RunDirectoryError(f"{run.path}: {problem}")
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
@@ -147,5 +147,5 @@ def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
     try:
         number = number_of(run.domain, agent)
     except LookupError as error:
-        raise RunDirectoryError(f"{run.directory.path}: {error.args[0]}") from None
+        raise RunDirectoryError(f"{run.path}: {error.args[0]}") from None
     return number, name_of(run.domain, number)

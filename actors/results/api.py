@@ -26,12 +26,13 @@ from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, entrust, settled
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
+from actors.record.lock import locked
+from actors.record.manifest import read_manifest
 from actors.results.result import RunResult, read_result
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
 from actors.runs.in_memory import execute_in_memory
-from actors.runs.lock import locked
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from actors.runs.signals import StopOnInterrupt
@@ -188,7 +189,7 @@ async def _run(config: Config, built: BuiltDomain, out: str | os.PathLike[str] |
 async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> RunResult:
     if trust:
         await to_thread.run_sync(trust_run, path)
-    await to_thread.run_sync(RunDirectory(path).manifest)
+    await to_thread.run_sync(read_manifest, path)
     async with AsyncExitStack() as served, in_threads(locked(path)):
         plan = await to_thread.run_sync(partial(plan_resume, path, ticks=ticks))
         resumed = (await to_thread.run_sync(resume_run, plan)).run

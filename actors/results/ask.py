@@ -22,13 +22,13 @@ from actors.factory.config_file import read_text
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
+from actors.record.manifest import CONFIG, RECORD_BYTES_MAX, read_manifest
+from actors.record.run import read_resolved
 from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
 from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
-from actors.results.retrace import OnBegin, open_run
+from actors.results.retrace import OnBegin, OpenRun
 from actors.results.schema import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
-from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, RunDirectory
-from actors.runs.resume import read_resolved
 from actors.runs.shadow import refuse_other_settings
 from actors.runtime.simulation import limits_of
 from prism.agents import Question
@@ -123,7 +123,7 @@ class Survey:
         RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
             oracle; or `out` is something else than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
-        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `open_run`.
+        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
     """
 
     def __init__(  # noqa: PLR0913  # one for each option of the command
@@ -143,9 +143,9 @@ class Survey:
         )
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out
-        RunDirectory(path).manifest()  # it raises the error of a directory that is no run
+        read_manifest(path)  # it raises the error of a directory that is no run
         self._config = _asked(path, overrides, out)
-        self._run = open_run(path)
+        self._run = OpenRun(path)
         people_of(self._run)
         self._numbers = chosen_people(self._run, agents)
         self._moments = self._moments_at(at, tick)
@@ -182,7 +182,7 @@ class Survey:
         if tick is not None:
             return {f"tick {tick}": checked_tick(self._run, tick)}
         rounds = self._questionnaire.at if at is None else {f"round {at}": at}
-        return {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.ticks}
+        return {name: tick_of(self._run, each) for name, each in rounds.items()} or {END: self._run.length}
 
     def _asking(self) -> str:
         items = [msgspec.to_builtins(item) for item in self._questionnaire.items]
@@ -199,7 +199,7 @@ class Survey:
         """
         work_out = None if self._embedded is None else self._embedded.of
         for number, (moment, tick) in enumerate(self._moments.items()):
-            run = self._run if not number else await to_thread.run_sync(open_run, self.path)
+            run = self._run if not number else await to_thread.run_sync(OpenRun, self.path)
             self._people.append(await respondents_at(run, moment, tick, self._numbers, work_out, on_begin))
 
     async def ask(self) -> None:

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from actors.record.manifest import CONFIG, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.results.measures import ROUNDS_PREFIX, RunNumbers, rounds_place
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
-from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.answers import MadeOf
 from prism.config import calibration_label
@@ -66,7 +67,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     """
     directory = RunDirectory(path)
     try:
-        summary = directory.summary() or {}
+        summary = read_summary(directory.path) or {}
     except PrismError:
         summary = {}
     numbers = RunNumbers(summary, lambda: read_rounds(path / ROUNDS), path)
@@ -81,7 +82,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     if not with_origin:
         return found
     try:
-        manifest, config = directory.manifest(), read_resolved(path / CONFIG)
+        manifest, config = read_manifest(directory.path), read_resolved(path / CONFIG)
     except (PrismError, OSError, msgspec.MsgspecError):
         return found
     return found._replace(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from actors.record.run import Recorded, RecordedTick
 from actors.results.changes import tie_changes
-from actors.results.recorded_run import RecordedRun, RecordedTick
 from actors.results.rows import Rows
 from actors.results.schema import Value
 from prism.events import AttributeSet, Intervened, TieChanged
@@ -23,7 +23,7 @@ class TieTables:
         ties, edges: the rows; None for a table that is not wanted.
     """
 
-    def __init__(self, run: RecordedRun, ties: Rows | None, edges: Rows | None) -> None:
+    def __init__(self, run: Recorded, ties: Rows | None, edges: Rows | None) -> None:
         self.followers, self.following = Counter[int](), Counter[int]()
         """`{agent: how many more at the end than at the start}`, once `finish` is done."""
         self._run = run
@@ -87,7 +87,7 @@ class AttributeChanges:
         people: returns the people; it is first called for the first change.
     """
 
-    def __init__(self, run: RecordedRun, rows: Rows | None, people: Callable[[], Population | None]) -> None:
+    def __init__(self, run: Recorded, rows: Rows | None, people: Callable[[], Population | None]) -> None:
         self.latest: dict[tuple[int, str], Value] = {}
         """`{(agent, attribute): its value}` of those that have changed."""
         self._run = run

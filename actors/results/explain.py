@@ -18,7 +18,7 @@ from actors.factory.domains import look_at_domain
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, PathTurn
-from actors.results.retrace import OnBegin, OpenRun, Trace, open_run, retrace
+from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
 from prism.quoting import shown
 
 LATEST = 20
@@ -38,21 +38,21 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
         JournalError: the journal cannot be read.
         ConfigError, InputError: the run's configuration or an input file cannot be used.
     """
-    run = open_run(path, look_at_domain)
+    run = OpenRun(path, look_at_domain)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
     whole = path_of(run, number)
     turns = whole[-LATEST:]
     if first is not None or last is not None:
-        turns = [each for each in whole if (first or 0) <= each.tick <= (run.ticks if last is None else last)]
+        turns = [each for each in whole if (first or 0) <= each.tick <= (run.length if last is None else last)]
     return AgentPath(
         agent=number,
         name=name,
-        ticks=run.ticks,
+        ticks=run.length,
         turns=tuple(turns),
         turns_in_all=len(whole),
         questions_in_all=sum(each.source == QUESTION for each in whole),
-        notes=run.notes,
+        notes=tuple(run.notes),
     )
 
 
@@ -83,7 +83,7 @@ async def explain_turns(
     Args:
         on_begin: called with each simulation that begins.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
     whole = await to_thread.run_sync(path_of, run, number)
@@ -96,7 +96,7 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
     Raises:
         RunDirectoryError: the agent has no turn in the tick. The others are as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
     whole = await to_thread.run_sync(path_of, run, number)
@@ -108,7 +108,7 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
     found = await _explained(run, (number, name), whole, (tick, last), on_begin)
     asked = {each.question.id for each in found.turns if each.tick == tick and each.question is not None}
     turns = [each for each in found.turns if each.tick == tick or (each.question and each.question.id in asked)]
-    return Explanation(agent=number, name=name, ticks=run.ticks, turns=tuple(turns), notes=run.notes)
+    return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))
 
 
 async def explain_everybody(
@@ -119,9 +119,11 @@ async def explain_everybody(
     Raises:
         RunDirectoryError: there is no such run or tick. The others are as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     refuse_ticks(run, first, last)
-    until = min(last + run.config.deliberation_ticks + 1, run.ticks)  # by then the questions of these ticks are decided
+    until = min(
+        last + run.config.deliberation_ticks + 1, run.length
+    )  # by then the questions of these ticks are decided
     trace = Trace(None, first, until - 1)
     await retrace(run, trace, until, on_begin)
     decided = {
@@ -149,4 +151,4 @@ async def _explained(
     trace = Trace({number}, first, until - 1)
     await retrace(run, trace, until, on_begin)
     turns = [each for each in await explained_turns(run, trace, decided) if each.tick <= last]
-    return Explanation(agent=number, name=name, ticks=run.ticks, turns=tuple(turns), notes=run.notes)
+    return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))

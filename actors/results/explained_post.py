@@ -14,7 +14,7 @@ from actors.record.messages import those_of, ticks_of
 from actors.results.agent_path import name_of
 from actors.results.explained_turn import rows_of
 from actors.results.explanation import Cause, ExplainedCascade, ExplainedLike, ExplainedPost
-from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
+from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED, Update
 from prism.events import PostEvent, TieChanged
@@ -39,7 +39,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
         RunDirectoryError: there is no such run or post.
         DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)
     first = max(0, events[0].tick - ROUNDS_BEFORE * run.config.simulation.ticks_per_round)
     watched = _Watched(run, events)
@@ -59,11 +59,11 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
     Raises:
         RunDirectoryError: the run has no such post.
     """
-    ticks = ticks_of(run.directory.path, until=run.ticks)
+    ticks = ticks_of(run.path, until=run.length)
     events = [event for messages in ticks for event in those_of(messages, PostEvent)]
     parents = {event.post: event.parent for event in events if event.kind != LIKE}
     if post not in parents:
-        raise RunDirectoryError(f"{run.directory.path}: there is no post {post} in the ticks 0 to {run.ticks - 1:,}")
+        raise RunDirectoryError(f"{run.path}: there is no post {post} in the ticks 0 to {run.length - 1:,}")
     root = post
     while (above := parents[root]) is not None:
         root = above
@@ -135,11 +135,11 @@ class _Watched:
         return ExplainedCascade(
             post=post,
             root=posts[0].post,
-            ticks=self._run.ticks,
+            ticks=self._run.length,
             posts=tuple(posts),
             depth=max(depths.values()),
             likes=sum(map(len, likes.values())),
-            notes=self._run.notes,
+            notes=tuple(self._run.notes),
         )
 
 

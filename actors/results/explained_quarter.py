@@ -16,7 +16,7 @@ from actors.results.agent_path import name_of
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
 from actors.results.plain import plain
-from actors.results.retrace import OnBegin, Trace, TracedTurn, open_run, retrace
+from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED, Update
 from prism.economy.nation import Applied, Proposed, Reviewed
@@ -34,11 +34,13 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
         RunDirectoryError: the run is no economy, or has no such quarter.
         DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     if not isinstance(run.domain.world, EconomyWorld):
         raise RunDirectoryError(f"{path}: is no economy, so it has no quarters; explain an agent or a post of it")
-    if not 1 <= quarter <= run.ticks:
-        raise RunDirectoryError(f"{path}: there is no quarter {quarter:,}; the run has the quarters 1 to {run.ticks:,}")
+    if not 1 <= quarter <= run.length:
+        raise RunDirectoryError(
+            f"{path}: there is no quarter {quarter:,}; the run has the quarters 1 to {run.length:,}"
+        )
     tick, states = quarter - 1, list[dict[str, Any]]()
     done: list[dict[str, Any]] = []
 
@@ -58,7 +60,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
     return ExplainedQuarter(
         quarter=quarter,
         tick=tick,
-        ticks=run.ticks,
+        ticks=run.length,
         before=states[-2],
         after=states[-1],
         interventions=tuple(done),
@@ -66,7 +68,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
             _proposal(simulation, nation, trace.turns, [each for each in turns if each.agent == nation])
             for nation in range(run.domain.size)
         ),
-        notes=run.notes,
+        notes=tuple(run.notes),
     )
 
 

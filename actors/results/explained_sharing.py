@@ -9,8 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from actors.core.messages import QuestionName
-from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, read_judgements
+from actors.record.answers import judgements_in
 from actors.results.explanation import ExplainedSharing
 from actors.results.retrace import OpenRun, PlacedQuestion
 from prism.agents import Question
@@ -33,10 +32,9 @@ def sharing_of(
         places: where they were placed when their ticks were done again.
         drawn: the questions that drew from others, with the methods of their answers.
     """
-    disk = RealDisk(run.directory.path)
-    if run.config.oracle.sharing.by == "none" or ANSWERS not in disk.names():
+    if run.config.oracle.sharing.by == "none":
         return {}
-    own = {each.name: each for each in read_judgements(disk, disk.size(ANSWERS)) if each.name in asked}
+    own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
     parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict(drawn)
     return {
         name: _sharing(asked[name], places.get(name), own.get(name), part)

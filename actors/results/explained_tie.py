@@ -13,7 +13,7 @@ from actors.results.agent_path import chosen_agent
 from actors.results.changes import changes_in, tie_changes
 from actors.results.explained_post import ROUNDS_BEFORE, TURNS_KEPT, cause_of
 from actors.results.explanation import Cause, ExplainedTie, ExplainedTieChange
-from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, open_run, retrace
+from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from prism.events import TieChanged
 from prism.social.population import Population
 
@@ -33,7 +33,7 @@ async def explain_tie(
         RunDirectoryError: there is no such run or agent, or the run has no people.
         DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     (number, name), (other, other_name) = chosen_agent(run, agent), chosen_agent(run, whom)
     population = getattr(run.domain, "population", None)
     if not isinstance(population, Population):
@@ -45,7 +45,7 @@ async def explain_tie(
         name=name,
         whom=other,
         whom_name=other_name,
-        ticks=run.ticks,
+        ticks=run.length,
         follows_at_start=bool(population.graph.follows(number, other)),
         changes=tuple(
             ExplainedTieChange(tick=each.tick, kind=each.kind, post=each.post, cause=causes.get((each.tick, each.kind)))
@@ -53,14 +53,14 @@ async def explain_tie(
             else each
             for each in found
         ),
-        notes=run.notes,
+        notes=tuple(run.notes),
     )
 
 
 def _changes_of(run: OpenRun, people: Population, agent: int, whom: int) -> list[TieChanged | ExplainedTieChange]:
     """Return the changes of a tie: those of interventions as they are shown. It reads the whole journal, and blocks."""
     found: list[TieChanged | ExplainedTieChange] = []
-    for messages in ticks_of(run.directory.path, until=run.ticks):
+    for messages in ticks_of(run.path, until=run.length):
         for message in changes_in(messages):
             if isinstance(message, TieChanged):
                 found += [message] if (message.agent, message.whom) == (agent, whom) else []

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.core.frames import Damage
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
-from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_records
+from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.record.answers import logged_in
 from actors.results.agent_path import QUESTION, event_of, name_of
 from actors.results.explained_sharing import SHARED, SURROGATE, sharing_of
 from actors.results.explanation import (
@@ -76,14 +75,8 @@ Logged = list[LoggedAnswer | Retried]
 
 def answers_to(run: OpenRun, names: set[QuestionName]) -> dict[QuestionName, Logged]:
     """Return what the oracle's log has of some questions, in its order, up to any damage. Blocks."""
-    disk = RealDisk(run.directory.path)
     found: dict[QuestionName, Logged] = {}
-    if not names or ANSWERS not in disk.names():
-        return found
-    for record in read_records(disk):
-        if isinstance(record, Damage):
-            break
-        logged = record[0]
+    for logged in logged_in(run.path) if names else ():
         name = (logged.agent, logged.asked, logged.trigger)
         if name in names and isinstance(logged, LoggedAnswer | Retried):
             found.setdefault(name, []).append(logged)

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.record.run import Recorded, shown_path
 from actors.results.new_directory import new_directory
 from actors.results.parquet_files import ParquetFiles
 from actors.results.people import attribute_columns, post_columns
-from actors.results.recorded_run import RecordedRun, shown_path
 from actors.results.rounds_table import RoundsTable, columns_of
 from actors.results.rows import Tables
 from actors.results.run_tables import Attributes, RunTables
@@ -91,7 +91,7 @@ def export(
         LookupError: there is no such table.
     """
     wanted = chosen_tables(names)
-    runs = [RecordedRun(path, name) for path, name in zip(paths, _names(paths), strict=True)]
+    runs = [Recorded(path, name) for path, name in zip(paths, _names(paths), strict=True)]
     refuse_inside(paths, out)
     with new_directory(out, _WRITTEN, replaces=replaces) as draft:
         files = files_of(form, draft)
@@ -122,7 +122,7 @@ def refuse_inside(paths: Sequence[Path], out: Path) -> None:
 
 
 def write_tables(
-    runs: Sequence[RecordedRun],
+    runs: Sequence[Recorded],
     wanted: Iterable[str],
     files: TableFiles,
     draft: Path,
@@ -134,8 +134,8 @@ def write_tables(
         draft: a directory for rows that wait until all of a run is read.
     """
     is_wanted = "agents" in wanted
-    attributes = attribute_columns(run.config for run in runs if run.domain == "social" and is_wanted)
-    of_posts = post_columns(run.config for run in runs if run.domain == "social")
+    attributes = attribute_columns(run.config for run in runs if run.domain_name == "social" and is_wanted)
+    of_posts = post_columns(run.config for run in runs if run.domain_name == "social")
     rounds = [RoundsTable(run) for run in runs]
     shapes = {name: TABLES[name] for name in wanted}
     if "agents" in shapes:
@@ -181,7 +181,7 @@ def files_of(form: str, directory: Path) -> TableFiles:
     return ParquetFiles(directory)
 
 
-def _facts(runs: Sequence[RecordedRun]) -> dict[str, str]:
+def _facts(runs: Sequence[Recorded]) -> dict[str, str]:
     """Return the runs that the files are made of, and the version that made them."""
     told = [{"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs]
     return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from actors.core.errors import RunDirectoryError
+from actors.record.run import Recorded
 from actors.results.export import chosen_tables, write_tables
-from actors.results.recorded_run import RecordedRun
 from actors.results.schema import TABLES, Batch, Column, Kind, Table, Value
 from prism.social.post import NUMBER_BITS, author_of
 
@@ -98,7 +98,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
     needed = {wanted, *others, *(["agents"] if "posts" in others else [])}
     memory = _Memory()
     with TemporaryDirectory(prefix="prism-table-") as draft:
-        write_tables([RecordedRun(path, path.name)], [each for each in TABLES if each in needed], memory, Path(draft))
+        write_tables([Recorded(path, path.name)], [each for each in TABLES if each in needed], memory, Path(draft))
     if wanted not in memory.tables:
         raise RunDirectoryError(f"{path}: has no table {wanted}: {table.absent or 'it has no rows'}")
     return frame_of(_readable(wanted, memory.tables), into)

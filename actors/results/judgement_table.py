@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.persistence.oracle_log import ANSWERS, read_judgements
-from actors.results.recorded_run import RecordedRun
+from actors.record.answers import judgements_in
+from actors.record.run import Recorded
 from actors.results.rows import Rows
 from prism.domain import Domain
 from prism.sharing.audit import divergence_from
@@ -13,12 +13,10 @@ from prism.sharing.settings import archetypes_of, fields_of
 from prism.sharing.table import words_of
 
 
-def add_judgements(run: RecordedRun, rows: Rows, domain: Domain) -> None:
+def add_judgements(run: Recorded, rows: Rows, domain: Domain) -> None:
     """Add the judgements of the oracle's log up to the end of the journal, by tick and agent."""
-    if ANSWERS not in run.disk.names():
-        return
     archetypes = archetypes_of(run.config, fields_of(run.config, domain))
-    for judged in sorted(read_judgements(run.disk, run.disk.size(ANSWERS)), key=lambda each: (each.asked, each.name)):
+    for judged in sorted(judgements_in(run.path), key=lambda each: (each.asked, each.name)):
         if judged.asked >= run.length:
             continue
         state, _, *options = map(str, judged.kind)

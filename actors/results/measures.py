@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import build_domain
+from actors.record.manifest import CONFIG
 from actors.record.messages import those_of, ticks_of
-from actors.runs.directory import CONFIG
-from actors.runs.resume import read_resolved
+from actors.record.run import read_resolved
 from actors.runs.rounds_csv import ROUNDS, RoundsTable
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
 from prism.events import PostEvent

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows
 from prism.agents import MOVED, Update
 from prism.events import Intervened, PostEvent
@@ -40,9 +40,9 @@ class Transitions:
         run: the run that is read.
     """
 
-    def __init__(self, run: RecordedRun, rows: Rows) -> None:
+    def __init__(self, run: Recorded, rows: Rows) -> None:
         self._name = run.name
-        self._effect_name = _EFFECT_NAMES.get(run.domain, _own_effect_name)
+        self._effect_name = _EFFECT_NAMES.get(run.domain_name, _own_effect_name)
         self._rows = rows
 
     def take(self, tick: RecordedTick) -> None:

@@ -11,9 +11,10 @@ import msgspec
 from actors.core.errors import JournalError, RunDirectoryError
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
+from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.messages import those_of, ticks_of
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.resume import read_resolved
+from actors.record.run import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
@@ -54,12 +55,12 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
 
 def _observed_config(path: Path) -> Config:
     directory = RunDirectory(path)
-    directory.manifest()
+    read_manifest(directory.path)
     config = read_resolved(path / CONFIG)
     if config.simulation.domain not in (SOCIAL, ECONOMY):
         domain = config.simulation.domain
         raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
-    if directory.summary() is None:
+    if read_summary(directory.path) is None:
         raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
     return config
 
@@ -89,7 +90,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
             if message.kind != "like":
                 posts.append((message.post, message.tick, message.parent))
                 by_person[author_of(message.post)] += 1
-    summary = RunDirectory(path).summary() or {}
+    summary = read_summary(path) or {}
     if length != summary.get("ticks"):
         problem = f"{length:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
         raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")

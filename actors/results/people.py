@@ -9,9 +9,9 @@ from typing import Final, Protocol
 import msgspec
 
 from actors.factory.charts import look_at_chart
+from actors.record.run import Recorded
 from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.movements import FinalStates
-from actors.results.recorded_run import RecordedRun
 from actors.results.rows import Rows
 from actors.results.schema import Column, Kind, Value
 from prism.config import Config
@@ -111,7 +111,7 @@ class AgentRows:
 
     def add(
         self,
-        run: RecordedRun,
+        run: Recorded,
         people: People,
         states: FinalStates,
         made: Made,
@@ -125,7 +125,7 @@ class AgentRows:
         ties, attributes = changed
         population = people.population
         followers = [] if population is None else population.graph.follower_counts().tolist()
-        strengths = run.config.economy.strengths if run.domain == "economy" else ()
+        strengths = run.config.economy.strengths if run.domain_name == "economy" else ()
         for agent in range(run.header.agents):
             start = (
                 run.name,
@@ -163,10 +163,10 @@ class AgentRows:
             yield float(value) if column.kind is Kind.NUMBER and isinstance(value, int) else value
 
 
-def _name(run: RecordedRun, agent: int, population: Population | None) -> str | None:
+def _name(run: Recorded, agent: int, population: Population | None) -> str | None:
     if population is not None:
         return population.personas[agent].name
-    nations = run.config.economy.nations if run.domain == "economy" else ()
+    nations = run.config.economy.nations if run.domain_name == "economy" else ()
     return nations[agent] if agent < len(nations) else None
 
 

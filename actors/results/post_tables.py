@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.factory.input_files import load_posts
-from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows, Tables
 from actors.results.schema import Value
 from prism.agents import Update
@@ -144,7 +144,7 @@ class PostTables:
 
     def __init__(  # where rows come from, and where they go
         self,
-        run: RecordedRun,
+        run: Recorded,
         tables: Tables,
         behaviour: Behaviour[Any] | None,
         directory: Path,
@@ -164,7 +164,7 @@ class PostTables:
         """The topics of each original."""
         self._topic_places = array("q")
         self._attributes = attributes
-        self._given = load_posts(run.config.population)[0] or () if run.domain == "social" else ()
+        self._given = load_posts(run.config.population)[0] or () if run.domain_name == "social" else ()
         self._taken = array("q")
         """The number in the file of posts of each original; 0 for one that is not from it."""
 
@@ -258,7 +258,7 @@ class PostTables:
         self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
     ) -> tuple[str | None, str | None]:
         """Return the text of a new post, and where it is from."""
-        if self._run.domain != "social":
+        if self._run.domain_name != "social":
             return None, None
         if outside:
             return outside, "intervention"

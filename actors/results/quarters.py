@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Tables
 from actors.results.schema import Value
 from prism.agents import Update
@@ -25,7 +25,7 @@ class _Proposal(msgspec.Struct):
 class Quarters:
     """The rows of `chains` and `indicators`."""
 
-    def __init__(self, run: RecordedRun, tables: Tables) -> None:
+    def __init__(self, run: Recorded, tables: Tables) -> None:
         self._run = run
         self._names = run.config.economy.nations
         self._chains = tables.if_wanted("chains")

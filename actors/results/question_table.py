@@ -13,7 +13,7 @@ import msgspec
 
 from actors.core.messages import Decided
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, RecordedAnswers
-from actors.results.recorded_run import RecordedRun, RecordedTick
+from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows
 from actors.results.schema import Value
 from prism.agents import DECIDED, STALE, Question, Update
@@ -44,7 +44,7 @@ class Questions:
         probabilities: those of the embedded oracle.
     """
 
-    def __init__(self, run: RecordedRun, rows: Rows, probabilities: Probabilities) -> None:
+    def __init__(self, run: Recorded, rows: Rows, probabilities: Probabilities) -> None:
         self._run = run
         self._rows = rows
         self._probabilities = probabilities
@@ -114,7 +114,7 @@ class Questions:
             question.trigger,
             question.state,
             msgspec.json.encode(question.options).decode(),
-            _post_in(question.context) if self._run.domain == "social" else None,
+            _post_in(question.context) if self._run.domain_name == "social" else None,
             *_outcome(effect, answer),
             self._probabilities(question),
             *self._cost(answer),

@@ -229,10 +229,10 @@ def _tapes_of(run: OpenRun) -> list[Path]:
     """Return the tapes that there are, of the run and of those beside it that it branched off."""
     if run.config.oracle.backend == "choice":
         return []
-    paths = [run.directory.path / TAPE]
+    paths = [run.path / TAPE]
     with suppress(TapeError):  # a kept tape that was changed: it says nothing of this run
-        paths.insert(0, tape_path(run.config, run.directory.path))
-    beside = run.directory.path.resolve().parent
+        paths.insert(0, tape_path(run.config, run.path))
+    beside = run.path.resolve().parent
     paths += [beside / Path(fork.parent).name / TAPE for fork in reversed(run.manifest.forks)]
     return [path for path in dict.fromkeys(paths) if path.is_file()]
 

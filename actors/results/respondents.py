@@ -32,7 +32,7 @@ def people_of(run: OpenRun) -> SocialDomain:
     """
     if not isinstance(run.domain, SocialDomain):
         name = run.config.simulation.domain
-        raise RunDirectoryError(f"{run.directory.path}: questions are put to people on a feed, not to agents of {name}")
+        raise RunDirectoryError(f"{run.path}: questions are put to people on a feed, not to agents of {name}")
     return run.domain
 
 
@@ -50,7 +50,7 @@ def chosen_people(run: OpenRun, named: str) -> list[int]:
         ends = between.groups() if between is not None else (part,)
         numbers = [chosen_agent(run, end)[0] for end in ends]
         if numbers[0] > numbers[-1]:
-            raise RunDirectoryError(f"{run.directory.path}: expected agents from the lower number on, got {part}")
+            raise RunDirectoryError(f"{run.path}: expected agents from the lower number on, got {part}")
         found.update(range(numbers[0], numbers[-1] + 1))
     return sorted(found)
 
@@ -61,9 +61,9 @@ def checked_tick(run: OpenRun, tick: int) -> int:
     Raises:
         RunDirectoryError: it has not.
     """
-    if tick > run.ticks:
-        problem = f"there is no moment after {tick:,} ticks; the run has {run.ticks:,} ticks"
-        raise RunDirectoryError(f"{run.directory.path}: {problem}")
+    if tick > run.length:
+        problem = f"there is no moment after {tick:,} ticks; the run has {run.length:,} ticks"
+        raise RunDirectoryError(f"{run.path}: {problem}")
     return tick
 
 
@@ -74,9 +74,9 @@ def tick_of(run: OpenRun, round_number: int) -> int:
         RunDirectoryError: the run has no such round.
     """
     length = run.config.simulation.ticks_per_round
-    if round_number * length > run.ticks:
-        problem = f"there is no end of round {round_number:,}; the run has {run.ticks // length:,} whole rounds"
-        raise RunDirectoryError(f"{run.directory.path}: {problem}, and round 0 is its beginning")
+    if round_number * length > run.length:
+        problem = f"there is no end of round {round_number:,}; the run has {run.length // length:,} whole rounds"
+        raise RunDirectoryError(f"{run.path}: {problem}, and round 0 is its beginning")
     return round_number * length
 
 

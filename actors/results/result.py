@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.record.manifest import CONFIG, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.results.export import chosen_tables
 from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.resume import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from actors.runs.summary import Summary
 from prism.answers import named
@@ -155,8 +156,8 @@ def read_result(path: str | os.PathLike[str]) -> RunResult:
         ConfigError: its configuration cannot be read.
     """
     directory = RunDirectory(Path(path))
-    directory.manifest()
-    fields = directory.summary()
+    read_manifest(directory.path)
+    fields = read_summary(directory.path)
     if fields is None:
         raise RunDirectoryError(
             f"{path}: has no summary, because the run has not ended; `prism resume` goes on with it"

@@ -23,16 +23,15 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import Header, answers_of
+from actors.persistence.journal import answers_of
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recovery import Recovered, recover
 from actors.record.messages import encoded_in
+from actors.record.run import Recorded
 from actors.results.plain import plain
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.manifest import Manifest
+from actors.runs.directory import RunDirectory
 from actors.runs.replay import Replay, parts_of, run_parts
-from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
@@ -50,30 +49,11 @@ OnBegin = Callable[[Simulation], None]
 OnCommit = Callable[[Simulation, int, bytes], None]
 
 
-class OpenRun(NamedTuple):
-    """A run as it is on the disk now, up to its last whole tick. Nothing of it is held or changed.
+class OpenRun(Recorded):
+    """A run up to its last whole tick, with its domain, built from its settings from its last fork on.
 
     Args:
-        manifest: the one on disk; `now`: the one that this code would write.
-        ticks: its whole ticks.
-        config: its settings from its last fork on; `domain`: built from them.
-        notes: the damage that was found, a sentence each.
-    """
-
-    directory: RunDirectory
-    header: Header
-    manifest: Manifest
-    now: Manifest
-    ticks: int
-    config: Config
-    domain: Domain
-    notes: tuple[str, ...]
-
-
-def open_run(path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> OpenRun:
-    """Read what an explanation needs of a run. Blocks.
-
-    Args:
+        path: its directory.
         build: builds its domain; `look_at_domain` if nothing of it is run.
 
     Raises:
@@ -83,17 +63,18 @@ def open_run(path: Path, build: Callable[[Config], BuiltDomain] = build_domain) 
         ConfigError: its configuration cannot be used.
         UntrustedCodeError: it names code of somebody's own that its user has not asked for.
     """
-    directory = RunDirectory(path)
-    manifest = directory.manifest()
-    recovered = recovered_run(path, 0)
-    if not recovered.recorded.ticks:
-        raise RunDirectoryError(f"{path}: has no whole tick yet, so there is nothing to explain")
-    config = read_resolved(path / CONFIG)
-    built = build(config)
-    now = refuse_unless_compatible(path, recovered.header, manifest, config, built, accept_settings=True)
-    notes = tuple(note for note in recovered.notes if ": cut at byte" in note)
-    ticks = recovered.recorded.ticks
-    return OpenRun(directory, recovered.header, manifest, now, ticks, config, built.domain, notes)
+
+    def __init__(self, path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> None:
+        super().__init__(path)
+        recovered = recovered_run(path, 0)
+        self.length = recovered.recorded.ticks
+        if not self.length:
+            raise RunDirectoryError(f"{path}: has no whole tick yet, so there is nothing to explain")
+        built = build(self.config)
+        self.domain: Domain = built.domain
+        self.now = refuse_unless_compatible(path, self.header, self.manifest, self.config, built, accept_settings=True)
+        """The manifest that this code would write."""
+        self.notes += [note for note in recovered.notes if ": cut at byte" in note]
 
 
 def recovered_run(path: Path, before: int) -> Recovered:
@@ -336,7 +317,7 @@ async def retrace(
     """
     # The questions of the first decisions are asked again as well, where it is to be known what they shared.
     before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
-    recovered = await to_thread.run_sync(recovered_run, run.directory.path, max(0, trace.first - before))
+    recovered = await to_thread.run_sync(recovered_run, run.path, max(0, trace.first - before))
     try:
         return await _retrace(run, trace, until, recovered, on_begin, on_commit)
     except DivergedError as error:
@@ -365,7 +346,7 @@ async def _retrace(
 def recorded_answers(run: OpenRun, recovered: Recovered) -> RecordedAnswers:
     """Return the recorded answers that ticks from a checkpoint on need."""
     recorded = recovered.recorded
-    return RecordedAnswers(RealDisk(run.directory.path), recorded.answers_from, recorded.answers_end)
+    return RecordedAnswers(RealDisk(run.path), recorded.answers_from, recorded.answers_end)
 
 
 async def do_again(  # noqa: PLR0913  # each thing that it needs once
@@ -388,7 +369,7 @@ async def do_again(  # noqa: PLR0913  # each thing that it needs once
         RunDirectoryError: there is no tick between the two.
     """
     start = recovered.checkpoint
-    found = await to_thread.run_sync(parts_of, run.directory, run.config, until)
+    found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, until)
     parts = [part for part in found if part.until > _tick_of(start)]
     config = run.config if capped else _uncapped(run.config)
     if not capped:
@@ -396,7 +377,7 @@ async def do_again(  # noqa: PLR0913  # each thing that it needs once
         parts = [part._replace(config=each) for part, each in zip(parts, configs, strict=True)]
     simulation = await run_parts(parts, config, run.domain, record, on_begin, start=start, own_oracle=own_oracle)
     if simulation is None:
-        raise RunDirectoryError(f"{run.directory.path}: has no tick to explain")
+        raise RunDirectoryError(f"{run.path}: has no tick to explain")
     return simulation
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from actors.core.errors import JournalError
-from actors.results.recorded_run import RecordedRun
+from actors.record.run import Recorded
 from actors.results.rows import Rows
 from actors.results.schema import Column, Kind
 from actors.runs.rounds_csv import ROUNDS, read_rows
@@ -25,7 +25,7 @@ class RoundsTable:
         JournalError: a cell is no number.
     """
 
-    def __init__(self, run: RecordedRun) -> None:
+    def __init__(self, run: Recorded) -> None:
         self._run = run
         self._count = sys.maxsize
         cells = self._cells(sys.maxsize)

@@ -9,18 +9,18 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError, UntrustedCodeError
-from actors.core.frames import Damage
 from actors.factory.domains import chart_of
 from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_records
+from actors.persistence.oracle_log import LoggedAnswer
+from actors.record.answers import logged_in
+from actors.record.listing import ListedRun, RunStatus, list_run
+from actors.record.manifest import CONFIG, Manifest, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.results.audience import Audience, audience_of
 from actors.results.course import Course, point_ticks, read_course
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.listing import ListedRun, RunStatus, list_run
-from actors.runs.manifest import Manifest
-from actors.runs.resume import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import RoundsTable, read_rows, rounds_of
 from actors.runs.shadow import ShadowSummary, read_shadow
 from actors.runs.summary import Summary
@@ -102,7 +102,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         JournalError: the journal cannot be read.
     """
     directory = RunDirectory(path)
-    manifest = directory.manifest()
+    manifest = read_manifest(directory.path)
     config = read_resolved(path / CONFIG)
     listed = list_run(path)
     if listed.status is RunStatus.DAMAGED:
@@ -111,7 +111,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
     initial = None if chart is None else entered(chart)
     each = point_ticks(listed.ticks, config.simulation.ticks_per_round)
     course = read_course(path, initial=initial, each_ticks=each, on_tick=lambda ticks: on_tick(ticks, listed.ticks))
-    summary = directory.summary() or {}
+    summary = read_summary(directory.path) or {}
     return RunRecord(
         label=label,
         listed=listed,
@@ -184,14 +184,8 @@ def _summary(fields: dict[str, Any]) -> Summary | None:
 
 def _oracle(path: Path) -> OracleTrace | None:
     """Return what the oracle's log says, up to any damage; None if no model was asked."""
-    disk = RealDisk(path)
-    if ANSWERS not in disk.names():
-        return None
     latencies, ledger = list[float](), Ledger()
-    for found in read_records(disk):
-        if isinstance(found, Damage):
-            break
-        record = found[0]
+    for record in logged_in(path):
         if isinstance(record, Judged):
             continue
         ledger.add(record.spent)

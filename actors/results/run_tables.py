@@ -12,6 +12,8 @@ import msgspec
 from actors.core.errors import UntrustedCodeError
 from actors.factory.charts import look_at_chart
 from actors.factory.domains import look_at_domain
+from actors.record.listing import list_run
+from actors.record.run import Recorded, RecordedTick, shown_path
 from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.judgement_table import add_judgements
 from actors.results.movements import FinalStates, Transitions
@@ -19,11 +21,9 @@ from actors.results.people import AgentRows
 from actors.results.post_tables import Feeds, PostTables
 from actors.results.quarters import Quarters
 from actors.results.question_table import Questions
-from actors.results.recorded_run import RecordedRun, RecordedTick, shown_path
 from actors.results.rounds_table import RoundsTable
 from actors.results.rows import Tables
 from actors.results.schema import TABLES, Column
-from actors.runs.listing import list_run
 from prism.agents import Question
 from prism.divergence import Reference
 from prism.domain import Domain, reference_of
@@ -52,9 +52,7 @@ class RunTables:
         attributes: the columns of own attributes.
     """
 
-    def __init__(
-        self, run: RecordedRun, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable
-    ) -> None:
+    def __init__(self, run: Recorded, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable) -> None:
         self._run = run
         self._tables = tables
         self._domain = _Domain(run)
@@ -90,18 +88,18 @@ class RunTables:
         if (rows := tables.if_wanted("transitions")) is not None:
             self._takers.append(Transitions(run, rows).take)
         if any(name in tables for name in ("posts", "engagements", "agents")):
-            writes = run.domain == "social" and run.config.llm.writes
+            writes = run.domain_name == "social" and run.config.llm.writes
             behaviour = look_at_chart(run.config).behaviour if writes else None
             self._posts = PostTables(run, tables, behaviour, self._directory, self._attributes.of_posts)
             self._takers.append(self._posts.take)
         if (rows := tables.if_wanted("feeds")) is not None:
             self._takers.append(Feeds(run.name, rows).take)
-        if run.domain == "social":
+        if run.domain_name == "social":
             self._takers += [self._ties.take, self._changes.take]
         if (rows := tables.if_wanted("questions")) is not None:
             self._questions = Questions(run, rows, self._domain.probabilities)
             self._takers.append(self._questions.take)
-        if run.domain == "economy":
+        if run.domain_name == "economy":
             self._quarters = Quarters(run, tables)
             self._takers.append(self._quarters.take)
 
@@ -140,10 +138,10 @@ class RunTables:
 class _Domain:
     """The domain of a run, made again when it is first asked for."""
 
-    def __init__(self, run: RecordedRun) -> None:
+    def __init__(self, run: Recorded) -> None:
         self._run = run
         self._built: Domain | None = None
-        self._is_embedded = run.domain == "social" and run.config.oracle.backend == "choice"
+        self._is_embedded = run.domain_name == "social" and run.config.oracle.backend == "choice"
         self._reference: Callable[[Question[Any]], Reference] | None = None
 
     @property
@@ -181,7 +179,7 @@ class _Domain:
     @property
     def population(self) -> Population | None:
         """The people on a feed; None in another domain."""
-        return getattr(self.domain, "population", None) if self._run.domain == "social" else None
+        return getattr(self.domain, "population", None) if self._run.domain_name == "social" else None
 
     def probabilities(self, question: Question[Any]) -> str | None:
         """Return the probabilities that the embedded oracle gave the options of a question, as JSON; None if unknown.
@@ -200,22 +198,22 @@ class _Domain:
         return None if shares is None else _json(dict(zip(question.options, shares, strict=True)))
 
 
-def _has(run: RecordedRun, table: str) -> bool:
+def _has(run: Recorded, table: str) -> bool:
     """Return whether a run has a table, though it may have no rows. Others begin with their first row, if any."""
     if table in ("posts", "engagements", "edges"):
-        return run.domain == "social"
+        return run.domain_name == "social"
     if table in ("ties", "attribute_changes"):
         return False  # by its first row
     if table == "feeds":
-        return run.domain == "social" and run.config.run.record_feeds
+        return run.domain_name == "social" and run.config.run.record_feeds
     if table == "judgements":
         return run.config.oracle.sharing.by != "none"
     if table in ("chains", "indicators"):
-        return run.domain == "economy"
+        return run.domain_name == "economy"
     return True
 
 
-def _run_row(run: RecordedRun) -> Iterator[Any]:
+def _run_row(run: Recorded) -> Iterator[Any]:
     simulation, header, forks = run.config.simulation, run.header, run.manifest.forks
     yield run.name
     yield shown_path(run.path)

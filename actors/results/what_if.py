@@ -33,7 +33,6 @@ from actors.results.retrace import (
     OpenRun,
     Trace,
     do_again,
-    open_run,
     recorded_answers,
     recovered_run,
     retrace,
@@ -88,7 +87,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
         OracleUnavailableError: the model is to be asked, and cannot be used.
         JournalError, ConfigError, InputError: as of `explain_agent`.
     """
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
     whole = await to_thread.run_sync(path_of, run, number)
@@ -106,9 +105,9 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
 def _until(run: OpenRun, asked: Asked, ticks: int | None) -> tuple[int, list[str]]:
     """Return the end of the ticks that are compared, and what a reader has to know of the run."""
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
-    until, notes = min(wanted, run.ticks), list(run.notes)
+    until, notes = min(wanted, run.length), list(run.notes)
     if until < wanted:
-        notes.append(f"the run has {run.ticks:,} ticks so far, so {until - asked.decided_in:,} are compared")
+        notes.append(f"the run has {run.length:,} ticks so far, so {until - asked.decided_in:,} are compared")
     return until, notes
 
 
@@ -138,7 +137,7 @@ def _asked(run: OpenRun, whole: list[PathTurn], place: tuple[int, int], answer: 
     Raises:
         RunDirectoryError: there is none, or its decision has not taken effect yet.
     """
-    path, (number, tick) = run.directory.path, place
+    path, (number, tick) = run.path, place
     decided = dict(decisions(whole))
     questions = [each for each in whole if each.source == QUESTION]
     here = [each for each in questions if tick in (each.tick, decided.get((each.tick, each.trigger)))]
@@ -185,7 +184,7 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
     path: Path, number: int, asked: Asked, answer: str, until: int, found: Differences, on_begin: OnBegin, *, ask: bool
 ) -> _Otherwise:
     """Do the ticks again with another answer."""
-    run = await to_thread.run_sync(open_run, path)
+    run = await to_thread.run_sync(OpenRun, path)
     recovered = await to_thread.run_sync(recovered_run, path, asked.turn.tick)
     same = await to_thread.run_sync(_questions, run, asked.decided_in, until)
     name = (number, asked.turn.tick, asked.turn.trigger)
@@ -210,7 +209,7 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
 def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
     """Return `{question: the hash of its bytes}` of the recorded questions of some ticks. Blocks."""
     found: dict[QuestionName, bytes] = {}
-    for messages in ticks_of(run.directory.path, first, until):
+    for messages in ticks_of(run.path, first, until):
         for encoded in messages:
             if isinstance(question := decoded(encoded), Question):
                 found[name_of_question(question)] = sha256(encoded).digest()

@@ -9,7 +9,8 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, header_of
 from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.record.manifest import CONFIG
+from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run
 from actors.runs.inputs import inputs_of, keep
 from actors.runs.manifest import OWN_PACKAGE, manifest_of

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
-from actors.core.files import read_regular, sha256_of
+from actors.core.files import sha256_of
 from actors.core.ports import Address
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk, write_whole
 from actors.persistence.journal import JOURNAL, journal_size, read_header
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER
-from actors.runs.lock import LOCK
-from actors.runs.manifest import Manifest, Stop, encode_manifest, is_as_written
-from actors.runs.phase_file import PHASE
+from actors.record.lock import LOCK
+from actors.record.manifest import (
+    CONFIG,
+    MANIFEST,
+    SUMMARY,
+    Manifest,
+    Stop,
+    encode_manifest,
+    read_manifest,
+)
+from actors.record.phase_file import PHASE
 from actors.runs.rounds_csv import ROUNDS
 from prism.config import Config
 
@@ -44,9 +50,6 @@ WRITTEN_BEFORE_FIRST_TICK = (
 )
 NOT_AS_WRITTEN = "is not what the run has written"
 """The problem of a file whose hash is another, and of which nothing more is known."""
-RECORD_BYTES_MAX = 1 << 26
-"""The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
-CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 LOG, TAPE = "log.jsonl", "tape.sqlite"
 
 UNSTARTED_FILES = {
@@ -54,27 +57,6 @@ UNSTARTED_FILES = {
     *(f".{name}.tmp" for name in (CONFIG, MANIFEST, ANSWERS, JOURNAL, PHASE)),
 }
 """The files of a run whose journal does not exist yet. Its lock is created first."""
-
-
-def is_backtest(path: Path) -> bool:
-    """Return whether `prism backtest` has written this directory: it holds no run."""
-    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
-
-
-def refuse_others(path: Path) -> None:
-    """Raise RunDirectoryError if a directory is of a backtest, a calibration or an experiment; say what shows that."""
-    place = shlex.quote(str(path))
-    if is_backtest(path):
-        scores = "scores.csv and backtest.csv; `prism backtest CONFIG` shows them"
-        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in {scores}")
-    if not (path / "cells").is_dir():
-        return
-    if (path / "observed").is_dir():
-        shows = f"`prism calibrate FILE` shows it, and `prism view {place}/cells` its runs"
-        raise RunDirectoryError(f"{path}: is a calibration, not a run; its result is in calibration.md; {shows}")
-    if (path / "plans").is_dir():
-        shows = f"`prism report {place}` and `prism view {place}` show it"
-        raise RunDirectoryError(f"{path}: is an experiment, not a run; {shows}")
 
 
 class _Logged(msgspec.Struct):
@@ -164,19 +146,19 @@ class RunDirectory:
     def is_tape_sealed(self) -> bool:
         """Return whether the tape is the one that the end of the run has left."""
         try:
-            return sha256_of(self.path / TAPE) == self.manifest().sealed.get(TAPE)
+            return sha256_of(self.path / TAPE) == read_manifest(self.path).sealed.get(TAPE)
         except (OSError, RunDirectoryError):
             return False
 
     def seal_tape(self) -> None:
         """Seal a sealed tape again: a resume that did not begin may have opened it, which writes to it."""
-        if TAPE in (manifest := self.manifest()).sealed and not self.is_tape_sealed():
+        if TAPE in (manifest := read_manifest(self.path)).sealed and not self.is_tape_sealed():
             self.write_manifest(self.with_seals(manifest, [TAPE]))
 
     def seal_end(self) -> None:
         """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
-        manifest = msgspec.structs.replace(self.manifest(), checkpoints=checkpoints)
+        manifest = msgspec.structs.replace(read_manifest(self.path), checkpoints=checkpoints)
         self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))
 
     def broken_seals(self, manifest: Manifest) -> dict[str, str]:
@@ -194,38 +176,7 @@ class RunDirectory:
 
     def record_stop(self, stop: Stop) -> None:
         """Record in the manifest what stopped the run before its last tick."""
-        self.write_manifest(msgspec.structs.replace(self.manifest(), stopped=stop))
-
-    def manifest(self) -> Manifest:
-        """Read the manifest.
-
-        Raises:
-            RunDirectoryError: this is no run's directory, or its manifest cannot be read.
-        """
-        refuse_others(self.path)
-        path = self.path / MANIFEST
-        try:
-            return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Manifest)
-        except FileNotFoundError:
-            if not self.path.exists():
-                raise RunDirectoryError(f"{self.path}: no such directory") from None
-            raise RunDirectoryError(f"{self.path}: is no run's directory: it has no {MANIFEST}") from None
-        except OSError as error:
-            raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
-
-    def is_manifest_as_written(self) -> bool:
-        """Return whether the manifest, which can be read, has the content that its seal was made of."""
-        return is_as_written(read_regular(self.path / MANIFEST, RECORD_BYTES_MAX))
-
-    def summary(self) -> dict[str, Any] | None:
-        """Return the summary; None if the run has not ended, or did not end well."""
-        try:
-            decoded = msgspec.json.decode(read_regular(self.path / SUMMARY, RECORD_BYTES_MAX))
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        return decoded if isinstance(decoded, dict) else None
+        self.write_manifest(msgspec.structs.replace(read_manifest(self.path), stopped=stop))
 
     def discard_unless_begun(self) -> None:
         """Remove the files of a run without a tick, and the directory if it is then empty; a log of warnings stays."""

@@ -36,10 +36,11 @@ from actors.persistence.checkpoint import Checkpoint, Retention
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
+from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
+from actors.record.phase_file import PhaseFile
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
-from actors.runs.directory import CONFIG, SUMMARY, TAPE, RunDirectory
-from actors.runs.manifest import OWN_PACKAGE, Manifest, Stop
-from actors.runs.phase_file import PhaseFile
+from actors.runs.directory import TAPE, RunDirectory
+from actors.runs.manifest import OWN_PACKAGE
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
@@ -95,7 +96,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_done(self) -> bool:
         """True if it has all its ticks and whole files, so that nothing is left to do."""
-        summary = self.directory.summary() or {}
+        summary = read_summary(self.directory.path) or {}
         is_summarised = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
         return self.recorded.ticks == self.config.simulation.length and is_summarised and self.is_whole
 

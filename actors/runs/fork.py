@@ -12,7 +12,6 @@ from typing import NamedTuple
 import msgspec
 
 from actors.core.errors import ForkRefusedError
-from actors.core.frames import Damage
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
@@ -26,19 +25,19 @@ from actors.persistence.oracle_log import (
     LoggedAnswer,
     create_answers,
     encode_answer,
-    read_answers,
-    read_judgements,
     scan_answers,
 )
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
+from actors.record.answers import answers_in, judgements_in
+from actors.record.manifest import CONFIG, Fork, read_manifest
+from actors.record.run import read_resolved
 from actors.runs.checkpointing import checkpoint_of
 from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
-from actors.runs.manifest import OWN_PACKAGE, Fork, manifest_of
+from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, read_rows, round_of, starts_of, write_rows
 from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
@@ -153,11 +152,8 @@ async def _past(branch: Branch, on_begin: Callable[[Simulation], None]) -> Simul
 
 
 def _answers_before(parent: RunDirectory, tick: int) -> Iterator[LoggedAnswer]:
-    """Yield the answers to questions of earlier ticks than this."""
-    disk = RealDisk(parent.path)
-    for record in read_answers(disk) if ANSWERS in disk.names() else ():
-        if not isinstance(record, Damage) and record[0].asked < tick:
-            yield record[0]
+    """Return the answers to questions of earlier ticks than this."""
+    return (answer for answer in answers_in(parent.path) if answer.asked < tick)
 
 
 def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
@@ -205,14 +201,14 @@ def _refuse_other_size(parent: RunDirectory, past: Simulation, built: BuiltDomai
 
 def _config_until(parent: RunDirectory, tick: int) -> str:
     """Return the name of the file with the settings that the parent's ticks up to this one were run with."""
-    return next((fork.config for fork in parent.manifest().forks if fork.tick >= tick), CONFIG)
+    return next((fork.config for fork in read_manifest(parent.path).forks if fork.tick >= tick), CONFIG)
 
 
 def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) -> None:
     """Write the manifest, and the configurations that the parts of the past were run with."""
     parent, child, tick = branch.parent, branch.child, branch.tick
     name = f"config-until-{tick}.yaml"
-    kept = tuple(fork for fork in parent.manifest().forks if fork.tick < tick)
+    kept = tuple(fork for fork in read_manifest(parent.path).forks if fork.tick < tick)
     for before in kept:
         shutil.copyfile(parent.path / before.config, child.path / before.config)
     shutil.copyfile(parent.path / _config_until(parent, tick), child.path / name)
@@ -241,7 +237,7 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         for answer in branch.answers:
             target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(answer)))
             names.add((answer.agent, answer.asked, answer.trigger))
-        for judged in read_judgements(source, source.size(ANSWERS)) if ANSWERS in source.names() else ():
+        for judged in judgements_in(branch.parent.path):
             if judged.name in names:
                 target.append(ANSWERS, encode_answer(msgspec.msgpack.encode(judged)))
         target.sync(ANSWERS)
@@ -272,7 +268,7 @@ def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:
     """
     parent, tick, ticks_per_round = branch.parent, branch.tick, branch.config.simulation.ticks_per_round
     rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)
-    starts = starts_of((fork.tick for fork in parent.manifest().forks), ticks_per_round)
+    starts = starts_of((fork.tick for fork in read_manifest(parent.path).forks), ticks_per_round)
     problem = rows.problem(tick // ticks_per_round, starts)
     if problem:
         return [f"{parent.path / ROUNDS}: {problem}; the fork's rows begin after tick {tick}"]

@@ -33,10 +33,11 @@ from actors.factory.kept_inputs import INPUTS
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.segments import SEGMENT_SUFFIX, columns_of
-from actors.runs.directory import CONFIG, MANIFEST, RunDirectory
-from actors.runs.lock import holder_of
-from actors.runs.manifest import OWN_PACKAGE, encode_manifest
-from actors.runs.resume import read_resolved
+from actors.record.lock import holder_of
+from actors.record.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
+from actors.record.run import read_resolved
+from actors.runs.directory import RunDirectory
+from actors.runs.manifest import OWN_PACKAGE
 from prism.config import Config
 from prism.credentials import VARIABLE, is_secret_name
 
@@ -197,7 +198,7 @@ def _found_in(path: Path) -> tuple[list[str], str]:
     if (holder := holder_of(path)) is not None:
         raise RunLockedError(path, holder)
     if (path / MANIFEST).exists():
-        RunDirectory(path).manifest()
+        read_manifest(path)
         return _names(path, OF_A_RUN) + _kept_in(path), "run"
     cells = sorted((path / CELLS).glob("*")) if (path / CELLS).is_dir() else []
     if not cells:
@@ -223,7 +224,7 @@ def _names(directory: Path, patterns: tuple[str, ...]) -> list[str]:
 
 def _kept_in(directory: Path) -> list[str]:
     """Return the names of the inputs that a run keeps, files and code, and nothing else that lies beside them."""
-    manifest, found = RunDirectory(directory).manifest(), dict[str, None]()
+    manifest, found = read_manifest(directory), dict[str, None]()
     for file in (CONFIG, *(fork.config for fork in manifest.forks)):
         for name in kept_inputs(read_resolved(directory / file)):
             place = directory / name
@@ -235,7 +236,7 @@ def _kept_in(directory: Path) -> list[str]:
 def _unplaced(directory: Path) -> dict[str, bytes]:
     """Return `{file: content}` of a run's files that name what only this machine has, without it."""
     run = RunDirectory(directory)
-    manifest, replaced = run.manifest(), {}
+    manifest, replaced = read_manifest(run.path), {}
     for file in (CONFIG, *(fork.config for fork in manifest.forks)):
         config = read_resolved(directory / file)
         if (unplaced := _without_places(config)) != config:

@@ -7,10 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.core.frames import Damage
-from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
+from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.record.answers import answers_in
 from actors.record.messages import decoded, ticks_of
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
@@ -43,35 +43,28 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     Raises:
         JournalError: a file cannot be read.
     """
-    disk = RealDisk(path)
     ticks = ticks_of(path, tick)
     messages = next(ticks, None)
     if messages is None:
-        answer = next(_answers(disk, agent, tick), None)
+        answer = next(_answers(path, agent, tick), None)
         return None if answer is None else FoundQuestion(None, answer, None)
     for index, encoded in enumerate(messages):
         question = decoded(encoded)
         if not isinstance(question, Question) or question.agent != agent:
             continue
-        if question_id(read_header(disk)[0].seed, tick, agent, encoded) == wanted:
-            return FoundQuestion(question, _answer(disk, question), _effect(question, chain([messages[index:]], ticks)))
+        if question_id(read_header(RealDisk(path))[0].seed, tick, agent, encoded) == wanted:
+            return FoundQuestion(question, _answer(path, question), _effect(question, chain([messages[index:]], ticks)))
     return None
 
 
-def _answers(disk: Disk, agent: int, tick: int) -> Iterator[LoggedAnswer]:
-    """Yield the answers to an agent's questions of one tick."""
-    if ANSWERS not in disk.names():
-        return
-    for record in read_answers(disk):
-        if isinstance(record, Damage):
-            return
-        if (record[0].agent, record[0].asked) == (agent, tick):
-            yield record[0]
+def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
+    """Return the answers to an agent's questions of one tick."""
+    return (answer for answer in answers_in(path) if (answer.agent, answer.asked) == (agent, tick))
 
 
-def _answer(disk: Disk, question: Question[Any]) -> LoggedAnswer | None:
+def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
     of_question = (b"", question_hash(question))
-    for answer in _answers(disk, question.agent, question.tick):
+    for answer in _answers(path, question.agent, question.tick):
         if answer.trigger == question.trigger and answer.question in of_question:
             return answer
     return None

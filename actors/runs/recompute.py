@@ -16,11 +16,12 @@ from actors.core.files import read_regular
 from actors.factory.domains import code_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.runs.compatibility import changed_code
-from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, RunDirectory
+from actors.runs.directory import NOT_AS_WRITTEN, RunDirectory
 from actors.runs.manifest import manifest_of
 from actors.runs.replay import replay
-from actors.runs.resume import read_resolved
 from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_line
 from actors.runs.summary import summarise
 from actors.runs.verify import Finding, Verification
@@ -120,7 +121,7 @@ async def recompute(
         simulation = await replay(directory, checked.ticks, on_begin, rows.after_round)
     except PrismError as error:
         return await to_thread.run_sync(_failed, directory, checked, error)
-    written = await to_thread.run_sync(directory.summary)
+    written = await to_thread.run_sync(read_summary, directory.path)
     found = {ROUNDS: rows.problem, SUMMARY: _summary_problem(written, simulation)}
     return checked._replace(findings=[_compared(finding, found.get(finding.file)) for finding in checked.findings])
 
@@ -163,7 +164,7 @@ def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -
     """Return the findings after a replay that did not come to its end."""
     if isinstance(error, ConfigError):  # a domain of its own that is not to be found here says nothing of the files
         return without_replay(checked, f"not worked out again: {error}")
-    manifest, config = directory.manifest(), read_resolved(directory.path / CONFIG)
+    manifest, config = read_manifest(directory.path), read_resolved(directory.path / CONFIG)
     now = manifest_of(config, {}, code_of(config))
     if changed_code(manifest, now):
         return without_replay(checked, f"not worked out again, because the code has changed: {error}")

@@ -16,19 +16,20 @@ import msgspec
 
 from actors.core.ends import NO_ANSWER
 from actors.core.errors import RepairRefusedError, RunLockedError
-from actors.core.frames import Damage
 from actors.core.messages import Codec, QuestionName, name_of_question
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of, read_header, whole_ticks
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, question_hash, read_answers
+from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.record.answers import answers_in
+from actors.record.lock import holder_of
+from actors.record.manifest import CONFIG, read_manifest
 from actors.record.messages import messages_in
+from actors.record.run import read_resolved
 from actors.runs.compatibility import changed_settings, is_safe
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.fork import Branch, branch_off
-from actors.runs.lock import holder_of
-from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation
 from prism.agents import FALLBACKS, Question, Update
 from prism.config import Config
@@ -76,11 +77,11 @@ def find_losses(parent: RunDirectory) -> Losses:
         RunDirectoryError: it is no run, or a process works on it.
         JournalError: its journal cannot be used.
     """
-    manifest = parent.manifest()
+    manifest = read_manifest(parent.path)
     if (holder := holder_of(parent.path)) is not None:
         raise RunLockedError(parent.path, holder)
     reasons, answers = dict[QuestionName, str](), 0
-    for decided in _logged(parent):
+    for decided in answers_in(parent.path):
         if decided.source in FALLBACKS:
             reasons[decided.agent, decided.asked, decided.trigger] = decided.reason
         else:
@@ -192,7 +193,7 @@ def _sort_out(parent: RunDirectory, losses: Losses, built: BuiltDomain) -> _Sort
         asked.setdefault(name, deque()).append(question_hash(question))
         if (reason := losses.reasons.get(name)) is not None:
             lost.append((question, reason))
-    return _Sorted(list(kept_answers(_logged(parent), losses, asked)), lost)
+    return _Sorted(list(kept_answers(answers_in(parent.path), losses, asked)), lost)
 
 
 def kept_answers(
@@ -233,14 +234,6 @@ def _take(hashes: deque[bytes], question: bytes) -> bytes:
     found = hashes[index]
     del hashes[index]
     return found
-
-
-def _logged(parent: RunDirectory) -> Iterator[LoggedAnswer]:
-    """Yield the answers of the oracle's log, fallbacks included."""
-    disk = RealDisk(parent.path)
-    for record in read_answers(disk) if ANSWERS in disk.names() else ():
-        if not isinstance(record, Damage):
-            yield record[0]
 
 
 def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]]:

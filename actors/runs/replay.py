@@ -18,12 +18,12 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
+from actors.record.manifest import CONFIG, Manifest, read_manifest
+from actors.record.run import read_resolved
 from actors.runs.absent_oracle import absent_oracle
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.manifest import Manifest
-from actors.runs.resume import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runtime.simulation import Simulation
 from prism.agents import Question
 from prism.columns import Columns
@@ -158,7 +158,7 @@ def _prepare(
     directory: RunDirectory, until: int | None, before: int, on_frame: OnFrame, overrides: Sequence[str]
 ) -> _Prepared:
     """Read what a replay needs, which begins at the latest checkpoint up to the tick `before`. Blocks."""
-    manifest = directory.manifest()
+    manifest = read_manifest(directory.path)
     disk = RealDisk(directory.path)
     recovered = recover(disk, repair=False, before=before)
     recorded = recovered.recorded
@@ -225,7 +225,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
 
 def parts_of(directory: RunDirectory, config: Config, ticks: int, overrides: Sequence[str] = ()) -> list[Part]:
     """Return the parts of a run up to a tick, in order; settings of all of them can be overridden."""
-    forks = directory.manifest().forks
+    forks = read_manifest(directory.path).forks
     parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config, overrides)) for fork in forks]
     parts.append(Part(ticks, config))
     return [

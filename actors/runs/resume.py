@@ -11,27 +11,20 @@ import msgspec
 
 from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
-from actors.core.files import read_regular
 from actors.factory.domains import BuiltDomain, build_domain
-from actors.factory.input_files import kept_inputs, missing_inputs
-from actors.factory.kept_inputs import note_places
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
 from actors.persistence.recovery import Recovered, recover
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, is_as_written, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run
 from actors.runs.inputs import Inputs, inputs_of, keep
-from actors.runs.manifest import Manifest
 from actors.runs.rounds_csv import ROUNDS, Coverage
-from prism.config import LENGTH_MAX, Config
-from prism.config.load import load_placed_config
+from prism.config import Config
 from prism.domain import Domain
-from prism.errors import ConfigError, together
-
-RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
-"""The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
 
 
 class Accepted(NamedTuple):
@@ -114,7 +107,7 @@ def plan_resume(
         ConfigError: its configuration cannot be used.
     """
     directory = RunDirectory(path)
-    before = directory.manifest()
+    before = read_manifest(directory.path)
     _refuse_without_journal(directory)
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(path / CONFIG, [*overrides, *length])
@@ -215,7 +208,7 @@ def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
     """Return `{file: its problem}` of the files beside the journal that are not what the run has written."""
     damaged = directory.broken_seals(manifest)
     damaged |= {name: "is missing" for name in manifest.checkpoints if not (directory.path / name).is_file()}
-    if not directory.is_manifest_as_written():
+    if not is_as_written(directory.path):
         damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"
     return damaged
 
@@ -254,7 +247,7 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
 
 def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
     """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
-    summary, before = directory.summary() or {}, read_resolved(directory.path / CONFIG).oracle
+    summary, before = read_summary(directory.path) or {}, read_resolved(directory.path / CONFIG).oracle
     caps = [
         (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent) for oracle in (before, config.oracle)
     ]
@@ -264,23 +257,3 @@ def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
             ["its spend cap is reached"],
             "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
         )
-
-
-def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
-    """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
-
-    Raises:
-        ConfigError: it is missing, is not what PRISM wrote, or names an input that is not kept and does not exist.
-    """
-    try:
-        text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
-    except OSError as error:
-        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), f"cannot be read: {error}") from None
-    placed = load_placed_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
-    kept = kept_inputs(placed.config)
-    note_places(kept, path.parent)
-    if missing := [*missing_inputs(placed, placed.config, but=kept)]:
-        raise together(missing)
-    return placed.config

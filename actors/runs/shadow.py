@@ -27,10 +27,11 @@ from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.persistence.journal import answers_of
-from actors.runs.directory import CONFIG, RECORD_BYTES_MAX, RunDirectory
-from actors.runs.listing import list_run
+from actors.record.listing import list_run
+from actors.record.manifest import CONFIG, RECORD_BYTES_MAX, read_manifest
+from actors.record.run import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
-from actors.runs.resume import read_resolved
 from actors.runtime.simulation import Simulation, limits_of
 from prism.agents import Question, Source, Trigger, Update
 from prism.config import Config
@@ -195,7 +196,7 @@ async def shadow(
     """
     config = await to_thread.run_sync(asked_config, directory, overrides)
     domain = (await to_thread.run_sync(build_domain, config)).domain
-    forks = directory.manifest().forks
+    forks = read_manifest(directory.path).forks
     try:
         async with open_oracle(config, domain, directory.path) as opened, anyio.create_task_group() as tasks:
             calls = SingleCalls(opened.oracle, limits_of(config), config.llm.prices, tasks)

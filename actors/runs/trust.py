@@ -8,8 +8,8 @@ from pathlib import Path
 
 from actors.factory.domain_code import LocatedCode, allow, unknown_code
 from actors.factory.domains import own_code
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.resume import read_resolved
+from actors.record.manifest import CONFIG, read_manifest
+from actors.record.run import read_resolved
 from prism.errors import PrismError
 
 
@@ -23,7 +23,7 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCo
     """
     named: dict[str, Sequence[str]] = {CONFIG: overrides}
     with suppress(PrismError):
-        named |= {fork.config: () for fork in RunDirectory(path).manifest().forks}
+        named |= {fork.config: () for fork in read_manifest(path).forks}
     found: dict[tuple[str, ...], LocatedCode] = {}
     for name, changes in named.items():
         with suppress(PrismError):  # of this file alone: what the others name is asked about all the same

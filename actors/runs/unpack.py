@@ -24,7 +24,7 @@ from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove_abandoned
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import RECORD_BYTES_MAX
+from actors.record.manifest import RECORD_BYTES_MAX
 from actors.runs.inputs import link_or_copy
 from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed, is_packed_name
 

@@ -20,11 +20,11 @@ from actors.persistence.journal import JOURNAL, Header, journal_size, read_heade
 from actors.persistence.oracle_log import ANSWERS, scan_answers
 from actors.persistence.parallel_scan import scan_in_parallel
 from actors.persistence.segments import segment_names
+from actors.record.lock import LOCK
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, is_as_written, read_manifest, read_summary
+from actors.record.run import read_resolved
 from actors.runs.compatibility import unaccepted
-from actors.runs.directory import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, TAPE, RunDirectory
-from actors.runs.lock import LOCK
-from actors.runs.manifest import Manifest
-from actors.runs.resume import read_resolved
+from actors.runs.directory import NOT_AS_WRITTEN, TAPE, RunDirectory
 from actors.runs.rounds_csv import ROUNDS, rows_in, starts_of
 from prism.errors import ConfigError
 
@@ -79,9 +79,9 @@ def verify_run(directory: RunDirectory) -> Verification:
     Raises:
         RunDirectoryError: it is no run's directory.
     """
-    summary, manifest, problem = directory.summary(), None, ""
+    summary, manifest, problem = read_summary(directory.path), None, ""
     try:
-        manifest = directory.manifest()
+        manifest = read_manifest(directory.path)
     except RunDirectoryError as error:
         if not (directory.path / JOURNAL).exists():
             raise
@@ -165,7 +165,7 @@ def _unreadable(file: str, error: ConfigError) -> Finding:
 def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None) -> Iterator[Finding]:
     if header is not None and (manifest.seed, manifest.inputs) != (header.seed, header.inputs):
         yield Finding(MANIFEST, False, "names another seed or other input files than the journal's header")
-    elif not directory.is_manifest_as_written():
+    elif not is_as_written(directory.path):
         yield Finding(MANIFEST, False, "is not what the run has written: its seal is that of another content")
     elif header is not None:
         yield Finding(MANIFEST, True, "seed and input files of the journal's header")

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from actors.core.frames import Damage
-from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, read_answers
+from actors.persistence.oracle_log import LoggedAnswer
+from actors.record.answers import answers_in
 from actors.record.messages import decoded, encoded_in, of_agent
 from actors.results.changes import Changed, changes_in, tie_changes
 from actors.view.record import Record
@@ -234,16 +233,9 @@ def _settle(questions: list[Put], update: Update[Any], tick: int) -> None:
 
 def _with_answers(run: ViewedRun, agent: int, questions: list[Put]) -> list[Put]:
     """Return the questions with what the oracle's log has of their answers."""
-    disk = RealDisk(run.path)
-    if not questions or ANSWERS not in disk.names():
-        return questions
     asked = {put.tick for put in questions}
-    answers: dict[tuple[int, str], LoggedAnswer] = {}
-    for found in read_answers(disk):
-        if isinstance(found, Damage):
-            break
-        if found[0].agent == agent and found[0].asked in asked:
-            answers[found[0].asked, found[0].trigger] = found[0]
+    logged = answers_in(run.path) if asked else ()
+    answers = {(each.asked, each.trigger): each for each in logged if each.agent == agent and each.asked in asked}
     return [
         put
         if (answer := answers.get((put.tick, put.trigger))) is None

@@ -25,7 +25,7 @@ from actors.factory.domains import is_own
 from actors.pages.report_style import GRID
 from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
-from actors.runs.directory import RunDirectory
+from actors.record.manifest import read_summary
 from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
 from actors.view.council import council_at
@@ -315,7 +315,7 @@ class Site:
 
 def _in_words(path: Path) -> list[str]:
     """Return the sentences of a run's summary; none before its end."""
-    told = (RunDirectory(path).summary() or {}).get("in_words")
+    told = (read_summary(path) or {}).get("in_words")
     return [shown(str(each)) for each in told] if isinstance(told, list) else []
 
 

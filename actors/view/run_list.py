@@ -14,10 +14,10 @@ from actors.core.errors import ActorError
 from actors.experiments.cells import CELLS
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.directory import MANIFEST, SUMMARY, RunDirectory
-from actors.runs.listing import ListedRun, list_run, run_paths
-from actors.runs.lock import LOCK, reader_sees_holder
-from actors.runs.phase_file import PHASE
+from actors.record.listing import ListedRun, list_run, run_paths
+from actors.record.lock import LOCK, reader_sees_holder
+from actors.record.manifest import MANIFEST, SUMMARY, read_summary
+from actors.record.phase_file import PHASE
 from actors.runs.rounds_csv import ROUNDS
 from actors.view.comparison import Difference, differing
 from actors.view.outcomes import Figure, figures_of
@@ -140,7 +140,7 @@ class RunLister:
         known = self._known.get(path)
         if known is None or known.marks != now:
             config = _settings(path)
-            figures = figures_of(path, _domain(config), RunDirectory(path).summary())
+            figures = figures_of(path, _domain(config), read_summary(path))
             known = self._known[path] = _Known(now, list_run(path, holder=reader_sees_holder), config, figures)
         return known
 

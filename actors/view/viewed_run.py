@@ -10,8 +10,8 @@ from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import journal_size, read_header
-from actors.runs.directory import CONFIG
-from actors.runs.resume import read_resolved
+from actors.record.manifest import CONFIG
+from actors.record.run import read_resolved
 from actors.view.network import NetworkDrawing
 from actors.view.record import Record
 from actors.view.run_list import name_of, shown

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from actors.testing.completions import count_tokens
 from deploy.prometheus_process import Prometheus, prometheus

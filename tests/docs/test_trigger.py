@@ -23,13 +23,19 @@ from tests.docs.pages import read
 from tests.paths import ROOT
 
 TICKS = 60
-AFTER_THE_LAST_TICK = ("actors/logs/", "actors/core/files.py", "actors/runs/directory.py", "actors/runs/manifest.py")
+AFTER_THE_LAST_TICK = (
+    "actors/logs/",
+    "actors/core/files.py",
+    "actors/runs/directory.py",
+    "actors/record/manifest.py",
+    "actors/runs/manifest.py",
+)
 """What threads do when the run has ended: its log is closed, its summary written, its files sealed."""
 
 BY_THE_CLOCK = {
     "actors/runtime/phase.py",
     "actors/core/events.py",
-    "actors/runs/phase_file.py",
+    "actors/record/phase_file.py",
     "actors/metrics/observation.py",
 }
 """What is called four times a second, or when a checkpoint is on the disk: a quick run may end before that."""

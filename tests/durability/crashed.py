@@ -10,7 +10,8 @@ import msgspec
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import CONFIG, SUMMARY, RunDirectory
+from actors.record.manifest import CONFIG, SUMMARY, read_manifest
+from actors.runs.directory import RunDirectory
 from tests.command import prism_alone
 
 MORE_TICKS = 40
@@ -48,7 +49,7 @@ def crash(place: Path, config: str) -> Crashed:
 def undo_seals(path: Path) -> None:
     """Write the manifest as it is while a run is under way: without the seals of what its end leaves."""
     directory = RunDirectory(path)
-    manifest = directory.manifest()
+    manifest = read_manifest(directory.path)
     sealed = {CONFIG: manifest.sealed[CONFIG]}
     directory.write_manifest(msgspec.structs.replace(manifest, sealed=sealed, checkpoints=()))
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from actors.testing import ModelServer
 from tests.command import Ended, Prism, prism_alone

@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY, RunDirectory
-from actors.runs.lock import LOCK
+from actors.record.lock import LOCK
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest
+from actors.runs.directory import RunDirectory
 from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
@@ -86,7 +87,7 @@ def test_a_run_that_finds_no_room_to_begin_in_exits_as_one_that_may_be_tried_aga
 def test_a_run_that_finds_no_room_when_it_is_resumed_exits_as_one_that_may_be_tried_again(
     limit: int, file: str, embedded: Path, prism: Prism
 ) -> None:
-    manifest = RunDirectory(embedded).manifest()
+    manifest = read_manifest(embedded)
     resumed = (30,) * 1000  # which makes it the longest
     RunDirectory(embedded).write_manifest(msgspec.structs.replace(manifest, resumed=resumed))
     before = {path.name: path.read_bytes() for path in embedded.iterdir()}

@@ -12,8 +12,8 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.directory import CONFIG, MANIFEST
-from actors.runs.lock import LOCK
+from actors.record.lock import LOCK
+from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import Prism
 from tests.durability.conftest import TINY
 from tests.durability.kills import SMALL, KillCounts, embedded, live

@@ -14,7 +14,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, MAGIC, read_header
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.directory import CONFIG, MANIFEST
+from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import Prism
 from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, resumed

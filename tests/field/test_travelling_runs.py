@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.runs.directory import CONFIG, MANIFEST
+from actors.record.manifest import CONFIG, MANIFEST
 from tests.command import short_of_room
 from tests.paths import ROOT
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from actors.experiments.known_measures import KnownMeasures
 from actors.factory.domains import build_domain
 from actors.pages.report import report
+from actors.record.manifest import read_summary
 from actors.results.measures import RunNumbers
 from actors.results.run_record import read_run
-from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.columns import Columns
 from prism.config import Config
@@ -110,7 +110,7 @@ def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> Non
     rounds = read_rounds(run / ROUNDS)
     assert [name for name in rounds if name in MEASURES] == [*MEASURES]
     assert rounds["ei_index_party"] == pytest.approx([-0.6] * 3, abs=0.02)
-    numbers = RunNumbers(RunDirectory(run).summary() or {}, lambda: rounds, run)
+    numbers = RunNumbers(read_summary(run) or {}, lambda: rounds, run)
     for name in MEASURES:
         assert numbers.value(name) == numbers.value(f"rounds.{name}") == rounds[name][-1]
     assert numbers.value("rounds.mean.gini_reshares") == pytest.approx(np.mean(rounds["gini_reshares"]))

@@ -22,7 +22,7 @@ import pytest
 from actors.record.messages import those_of, ticks_of
 from actors.results.respondents import LATELY_ROUNDS, LINES, respondents_at
 from actors.results.result import read_result
-from actors.results.retrace import open_run
+from actors.results.retrace import OpenRun
 from prism.events import AttributeSet
 from tests.actors.runs.test_shadow import ECONOMY
 from tests.command import Ended, prism_alone, run_prism
@@ -289,7 +289,7 @@ def test_the_answers_of_another_asking_are_not_replaced(command: Command) -> Non
 
 def memories(run: str, tick: int) -> list[tuple[str, ...]]:
     """What each person of a run remembers after so many ticks."""
-    opened = open_run(Path(run))
+    opened = OpenRun(Path(run))
     people = anyio.run(respondents_at, opened, "then", tick, range(PEOPLE))
     return [person.memory for person in people]
 
@@ -297,7 +297,7 @@ def memories(run: str, tick: int) -> list[tuple[str, ...]]:
 def test_some_people_remember_what_they_do_among_all(command: Command) -> None:
     told = memories("run", 2 * TICKS)
     assert all(told[:3])
-    some = anyio.run(respondents_at, open_run(Path("run")), "then", 2 * TICKS, range(3))
+    some = anyio.run(respondents_at, OpenRun(Path("run")), "then", 2 * TICKS, range(3))
     assert [person.memory for person in some] == told[:3]
 
 

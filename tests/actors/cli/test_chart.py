@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from prism.social.chart import social_definition
 from tests.command import Prism
 from tests.paths import ROOT

@@ -15,7 +15,8 @@ from actors.persistence.checkpoint import checkpoint_name, read_checkpoint, tick
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.directory import MANIFEST, SUMMARY, RunDirectory
+from actors.record.manifest import MANIFEST, SUMMARY
+from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork
 from actors.runs.rounds_csv import ROUNDS
 from actors.testing import ModelServer

@@ -12,7 +12,8 @@ import pytest
 
 from actors import resume
 from actors.core.errors import ResumeRefusedError
-from actors.runs.directory import MANIFEST, RunDirectory
+from actors.record.manifest import MANIFEST, read_manifest
+from actors.runs.directory import RunDirectory
 from prism.social import feed_kernel
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
@@ -54,7 +55,7 @@ def change(run: Path, before: str = '"code": "', after: str = '"code": "0') -> N
     text = (run / MANIFEST).read_text()
     assert before in text
     (run / MANIFEST).write_text(text.replace(before, after, 1))
-    RunDirectory(run).write_manifest(RunDirectory(run).manifest())  # with the seal of the new content
+    RunDirectory(run).write_manifest(read_manifest(run))  # with the seal of the new content
 
 
 def contents(run: Path) -> dict[str, bytes]:

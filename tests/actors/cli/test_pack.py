@@ -15,8 +15,9 @@ import pytest
 
 from actors.persistence.disk import RealDisk
 from actors.persistence.segments import columns_of
-from actors.runs.directory import CONFIG, LOG
-from actors.runs.lock import locked
+from actors.record.lock import locked
+from actors.record.manifest import CONFIG
+from actors.runs.directory import LOG
 from tests.command import Prism, prism_alone, short_of_room
 
 pytestmark = pytest.mark.long

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.runs.lock import locked
+from actors.record.lock import locked
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 

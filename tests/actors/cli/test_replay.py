@@ -16,7 +16,8 @@ from actors import resume
 from actors.core.frames import ORIGIN, encode_frame, link_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, read_header, read_ticks
-from actors.runs.directory import CONFIG, SUMMARY, RunDirectory
+from actors.record.manifest import CONFIG, SUMMARY
+from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from tests.command import Prism
 

@@ -10,7 +10,7 @@ import pytest
 
 from actors.cli import building
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import CONFIG, MANIFEST, SUMMARY
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 

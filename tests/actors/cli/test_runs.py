@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from actors.persistence.journal import JOURNAL
-from actors.runs.directory import SUMMARY
-from actors.runs.lock import locked
-from actors.runs.phase_file import PHASE
+from actors.record.lock import locked
+from actors.record.manifest import SUMMARY
+from actors.record.phase_file import PHASE
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.actors.cli.conftest import Made
 from tests.command import Prism

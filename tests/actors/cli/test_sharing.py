@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from actors.oracle.sharing import Sharing
+from actors.record.manifest import SUMMARY
 from actors.results.explain import explain_everybody
-from actors.runs.directory import SUMMARY, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer, ServerSettings

@@ -23,7 +23,7 @@ import pytest
 
 from actors.cli.app import cli
 from actors.factory.kept_inputs import sources_of, sources_sha256
-from actors.runs.directory import CONFIG
+from actors.record.manifest import CONFIG
 from actors.runs.trust import unknown_code_of
 from tests.paths import ROOT
 

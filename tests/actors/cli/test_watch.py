@@ -17,9 +17,9 @@ import pytest
 
 from actors.cli.metrics_client import MetricsClient
 from actors.metrics.http_server import Headers, MetricsServer, Page, plain
+from actors.record.lock import locked
+from actors.record.manifest import Stop
 from actors.runs.directory import RunDirectory
-from actors.runs.lock import locked
-from actors.runs.manifest import Stop
 from prism.config import MetricsConfig
 from tests.actors.cli.pages import PAGE
 from tests.command import Prism

@@ -18,8 +18,8 @@ from actors.experiments.measures import measured
 from actors.experiments.outcome import _cell, outcome_of
 from actors.experiments.plan import Cell, make_plan
 from actors.experiments.processes import room
+from actors.record.lock import locked
 from actors.results.result import read_result
-from actors.runs.lock import locked
 from tests.actors.experiments.files import EXPERIMENT, write_experiment
 
 

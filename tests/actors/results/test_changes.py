@@ -15,7 +15,7 @@ import pytest
 
 from actors.results.explain import explain_everybody, explain_path, explain_turn
 from actors.results.explained_tie import explain_tie
-from actors.results.retrace import Trace, open_run, retrace
+from actors.results.retrace import OpenRun, Trace, retrace
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer
 from actors.view import agent_panel
@@ -51,7 +51,7 @@ def world_after(run: Path, ticks: int) -> Simulation:
     """Return the simulation after so many ticks of a run, which are done again."""
 
     async def again() -> Simulation:
-        opened = await anyio.to_thread.run_sync(open_run, run)
+        opened = await anyio.to_thread.run_sync(OpenRun, run)
         return await retrace(opened, Trace(frozenset(), 0, 0), ticks)
 
     return anyio.run(again)

@@ -14,8 +14,8 @@ import yaml
 from actors.core.errors import DamagedError, JournalError
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.directory import SUMMARY
-from actors.runs.lock import locked
+from actors.record.lock import locked
+from actors.record.manifest import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import decode

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from actors.persistence.journal import header_of
+from actors.record.manifest import Manifest
 from actors.runs.compatibility import changed_code, changed_settings
-from actors.runs.manifest import Manifest, manifest_of
+from actors.runs.manifest import manifest_of
 from prism.config import Config, load_config
 
 NOW = manifest_of(Config(), {})

@@ -13,10 +13,11 @@ import pytest
 from actors import read_config, resume, run
 from actors.core.errors import RunDirectoryError
 from actors.factory.oracle_backends import check_oracle
-from actors.runs.directory import CONFIG, RunDirectory
+from actors.record.manifest import CONFIG, read_manifest
+from actors.record.run import read_resolved
+from actors.runs.directory import RunDirectory
 from actors.runs.inputs import LARGE_BYTES, inputs_of, keep, keep_those_of
 from actors.runs.replay import replay
-from actors.runs.resume import read_resolved
 from prism.config import Config
 from prism.errors import ConfigError, InputError
 from prism.llm.tape import TapeError
@@ -76,7 +77,7 @@ def test_a_kept_file_is_called_by_its_hash_and_name_and_cannot_be_written() -> N
     assert Path("run", name).read_text() == TIES
     assert Path("run", name).stat().st_mode & 0o222 == 0
     assert read_resolved(Path("run", CONFIG)).population.graph.path == name
-    assert RunDirectory(Path("run")).manifest().inputs == {name: digest}
+    assert read_manifest(Path("run")).inputs == {name: digest}
 
 
 def test_runs_side_by_side_have_one_large_file_and_each_its_own_small_one() -> None:

@@ -11,10 +11,10 @@ import pytest
 from actors.core.phase import Phase
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
-from actors.runs.directory import SUMMARY
-from actors.runs.listing import RunStatus, list_run, runs_in
-from actors.runs.lock import locked
-from actors.runs.phase_file import PHASE, PhaseNote
+from actors.record.listing import RunStatus, list_run, runs_in
+from actors.record.lock import locked
+from actors.record.manifest import SUMMARY
+from actors.record.phase_file import PHASE, PhaseNote
 from tests.actors.persistence.test_independent_reader import summary_of
 
 
@@ -53,7 +53,7 @@ def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
 
 
 def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.runs.listing.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
+    monkeypatch.setattr("actors.record.listing.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
     assert list_run(run).status is RunStatus.DONE
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import RunDirectoryError, RunLockedError
-from actors.runs.lock import LOCK, holder_of, locked
+from actors.record.lock import LOCK, holder_of, locked
 from tests.paths import ROOT
 
 HOLD = """
-import sys; from pathlib import Path; from actors.runs.lock import locked
+import sys; from pathlib import Path; from actors.record.lock import locked
 with locked(Path(sys.argv[1])):
     print(1, flush=True); input()
 """

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from actors.record.lock import locked
 from actors.results.run_record import read_run
 from actors.runs.directory import RunDirectory
-from actors.runs.lock import locked
 from actors.runs.shadow import read_shadow
 from prism.config import load_config
 from prism.divergence import EMBEDDED, RULE

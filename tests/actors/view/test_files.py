@@ -16,7 +16,7 @@ from actors.core.errors import DamagedError
 from actors.core.frames import HEAD
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, read_header
-from actors.runs.lock import LOCK, reader_sees_holder
+from actors.record.lock import LOCK, reader_sees_holder
 from actors.view.record import Record
 from tests.actors.view.asking import Asked, copied
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from actors.runs.resume import read_resolved
+from actors.record.run import read_resolved
 from actors.view import record
 from actors.view.comparison import _parts
 from actors.view.outcomes import outcomes_of

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.command import Prism
 from tests.durability.crashed import undo_seals

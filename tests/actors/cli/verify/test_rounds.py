@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.core.errors import DivergedError
-from actors.runs.directory import SUMMARY
+from actors.record.manifest import SUMMARY
 from actors.runs.rounds_csv import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked

@@ -1,4 +1,4 @@
-"""A recorded run as its tables need it: its settings, and its ticks, read once up to the last whole one."""
+"""A run that is read from its directory: its manifest, its settings, its ticks and its oracle's log."""
 
 from __future__ import annotations
 
@@ -8,23 +8,50 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from actors.core.errors import DamagedError, JournalError
+from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
+from actors.factory.input_files import kept_inputs, missing_inputs
+from actors.factory.kept_inputs import note_places
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, journal_size, read_header, read_ticks
+from actors.record.manifest import CONFIG, read_manifest
 from actors.record.messages import messages_in
-from actors.runs.directory import CONFIG, RunDirectory
-from actors.runs.resume import read_resolved
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
+from prism.config import LENGTH_MAX, Config
+from prism.config.load import load_placed_config
+from prism.errors import ConfigError, together
 
+RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
+"""The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
 _MICROSECONDS = 1_000_000
 
 
 def shown_path(path: Path) -> str:
     """Return a path as a text that every format can hold: a name may have bytes that are no UTF-8."""
     return os.fsencode(path).decode(errors="replace")
+
+
+def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
+    """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
+
+    Raises:
+        ConfigError: it is missing, is not what PRISM wrote, or names an input that is not kept and does not exist.
+    """
+    try:
+        text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"cannot be read: {error}") from None
+    placed = load_placed_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    kept = kept_inputs(placed.config)
+    note_places(kept, path.parent)
+    if missing := [*missing_inputs(placed, placed.config, but=kept)]:
+        raise together(missing)
+    return placed.config
 
 
 class RecordedTick(NamedTuple):
@@ -47,12 +74,12 @@ class RecordedTick(NamedTuple):
     others: Sequence[Message]
 
 
-class RecordedRun:
-    """A run in a directory, which may be going on: what is written after this moment is not read.
+class Recorded:
+    """A run in a directory, which may be going on. Nothing of it is held or changed.
 
     Args:
         path: its directory.
-        name: the name by which its rows are known.
+        name: the name by which it is known beside others.
 
     Raises:
         RunDirectoryError: it is no run.
@@ -60,10 +87,10 @@ class RecordedRun:
         ConfigError: its configuration cannot be read.
     """
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self.name = name
-        self.manifest = RunDirectory(path).manifest()
+        self.manifest = read_manifest(path)
         self.config = read_resolved(path / CONFIG)
         self.disk = RealDisk(path)
         self.header, self._start = read_header(self.disk)
@@ -72,12 +99,12 @@ class RecordedRun:
         """Whole ticks read so far."""
         self.digest = digest_of(ORIGIN)
         self.notes: list[str] = []
-        """Sentences on what its tables lack."""
+        """Sentences on what is damaged, or lacking."""
         simulation = self.config.simulation
         self._clock = SimulatedClock(simulation.epoch, simulation.tick_seconds)
 
     @property
-    def domain(self) -> str:
+    def domain_name(self) -> str:
         """The name of its domain."""
         return self.config.simulation.domain
 
@@ -92,7 +119,7 @@ class RecordedRun:
         return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
 
     def ticks(self, on_read: Callable[[int], None] = lambda _: None) -> Iterator[RecordedTick]:
-        """Yield the whole ticks, once; what follows the last of them, as a crash leaves it, is not read.
+        """Yield the whole ticks that there were when it was opened, up to what a crash has torn.
 
         Args:
             on_read: called after each tick with the bytes read so far.

@@ -15,11 +15,10 @@ from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, scan_journal
-from actors.runs.directory import CONFIG, MANIFEST, RunDirectory, is_backtest
-from actors.runs.lock import LOCK, holder_of
-from actors.runs.manifest import Manifest
-from actors.runs.phase_file import PhaseNote, read_phase
-from actors.runs.resume import read_resolved
+from actors.record.lock import LOCK, holder_of
+from actors.record.manifest import CONFIG, MANIFEST, Manifest, is_backtest, read_manifest, read_summary
+from actors.record.phase_file import PhaseNote, read_phase
+from actors.record.run import read_resolved
 from prism.errors import ConfigError
 
 
@@ -54,11 +53,11 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     status: RunStatus
-    ticks: int
-    length: int
-    agents: int
-    digest: str
-    is_resumable: bool
+    ticks: int = 0
+    length: int = 0
+    agents: int = 0
+    digest: str = ""
+    is_resumable: bool = False
     holder: str | None = None
     phase: PhaseNote | None = None
     stopped_by: str = ""
@@ -90,32 +89,19 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
     Args:
         holder: returns the process that works on the run; None if there is none.
     """
-    return _listed(path, holder(path))
-
-
-def _listed(path: Path, holder: str | None) -> ListedRun:
-    directory = RunDirectory(path)
+    working = holder(path)
+    phase = None if working is None else _phase(path)
     try:
         length = read_resolved(path / CONFIG).simulation.length
-        manifest = directory.manifest()
+        manifest = read_manifest(path)
         agents, ticks, digest = _journal(path)
     except (ActorError, ConfigError, OSError):
-        return ListedRun(
-            path=path,
-            status=RunStatus.DAMAGED,
-            ticks=0,
-            length=0,
-            agents=0,
-            digest="",
-            is_resumable=False,
-            holder=holder,
-            phase=None if holder is None else _phase(path),
-        )
-    summary = directory.summary() or {}
+        return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
+    summary = read_summary(path) or {}
     if summary.get("ticks") != ticks:  # it is the summary of an earlier end
         summary = {}
     stopped_by = _stopped_by(manifest, summary, ticks)
-    if holder is not None:
+    if working is not None:
         status = RunStatus.RUNNING
     elif summary:
         status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
@@ -130,8 +116,8 @@ def _listed(path: Path, holder: str | None) -> ListedRun:
         agents=agents,
         digest=digest,
         is_resumable=status in {RunStatus.STOPPED, RunStatus.CRASHED},
-        holder=holder,
-        phase=None if holder is None else _phase(path),
+        holder=working,
+        phase=phase,
         stopped_by=stopped_by if status is RunStatus.STOPPED else "",
         fallbacks=_fallbacks(summary),
         parent=None if fork is None else fork.parent,

@@ -1,0 +1,159 @@
+"""The manifest of a run, and the summary of its end, as they are in its directory."""
+
+from __future__ import annotations
+
+import shlex
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import read_regular
+from actors.persistence.journal import JOURNAL
+
+CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
+RECORD_BYTES_MAX = 1 << 26
+"""The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
+
+
+class Fork(msgspec.Struct, frozen=True, kw_only=True):
+    """The branching of a run from another.
+
+    Args:
+        parent: the other run's name: that of its directory.
+        tick: ticks that the two have in common.
+        digest: the digest after those ticks.
+        config: the file with the settings that they were run with.
+        repaired: the other run's lost answers that `prism repair` asked for again; 0 for `prism fork`.
+    """
+
+    parent: str
+    tick: int
+    digest: str
+    config: str
+    repaired: int = 0
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a run before its last tick, on purpose.
+
+    Args:
+        tick: ticks committed before it.
+        reason: the name of a signal, or another of `actors.core.ends`, but not an error.
+        detail: what the server did, in a word; empty if no server is to blame.
+    """
+
+    tick: int
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifest of a run: what it was made of.
+
+    Args:
+        code: SHA-256 over the syntax trees of the code that decides everything in the journal.
+        domain_code: the same of the code of a domain of its own; empty for one that comes with PRISM.
+        inputs: `{input file: SHA-256}`.
+        oracle: the oracle in words: backend, model, server and its version, tape.
+        capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
+        forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
+        resumed: the ticks at which it was resumed.
+        accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
+        stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
+        sealed: `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations
+            from the start, the others from the end of the run.
+        checkpoints: the checkpoints that there were at the end of the run; empty while it is under way.
+        seal: the SHA-256 of the manifest with an empty seal.
+    """
+
+    python: str
+    platform: str
+    packages: dict[str, str]
+    code: str
+    domain_code: str = ""
+    seed: int
+    inputs: dict[str, str]
+    oracle: str = ""
+    capabilities: dict[str, str] = {}
+    forks: tuple[Fork, ...] = ()
+    resumed: tuple[int, ...] = ()
+    accepted: dict[str, Any] = {}
+    stopped: Stop | None = None
+    sealed: dict[str, str] = {}
+    checkpoints: tuple[str, ...] = ()
+    seal: str = ""
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return the file of a manifest, with its seal."""
+    unsealed = _encode(msgspec.structs.replace(manifest, seal=""))
+    return _encode(msgspec.structs.replace(manifest, seal=sha256(unsealed).hexdigest()))
+
+
+def is_as_written(directory: Path) -> bool:
+    """Return whether the manifest, which can be read, has the content that its seal was made of."""
+    content = read_regular(directory / MANIFEST, RECORD_BYTES_MAX)
+    if not (seal := str(msgspec.json.decode(content).get("seal", ""))):
+        return False
+    before, _, after = content.rpartition(seal.encode())
+    return sha256(before + after).hexdigest() == seal
+
+
+def _encode(manifest: Manifest) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read the manifest of a run.
+
+    Raises:
+        RunDirectoryError: this is no run's directory, or its manifest cannot be read.
+    """
+    refuse_others(directory)
+    path = directory / MANIFEST
+    try:
+        return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Manifest)
+    except FileNotFoundError:
+        if not directory.exists():
+            raise RunDirectoryError(f"{directory}: no such directory") from None
+        raise RunDirectoryError(f"{directory}: is no run's directory: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
+
+
+def read_summary(directory: Path) -> dict[str, Any] | None:
+    """Return the summary; None if the run has not ended, or did not end well."""
+    try:
+        decoded = msgspec.json.decode(read_regular(directory / SUMMARY, RECORD_BYTES_MAX))
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def is_backtest(path: Path) -> bool:
+    """Return whether `prism backtest` has written this directory: it holds no run."""
+    return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
+
+
+def refuse_others(path: Path) -> None:
+    """Raise RunDirectoryError if a directory is of a backtest, a calibration or an experiment; say what shows that."""
+    place = shlex.quote(str(path))
+    if is_backtest(path):
+        scores = "scores.csv and backtest.csv; `prism backtest CONFIG` shows them"
+        raise RunDirectoryError(f"{path}: is a backtest, not a run; its scores are in {scores}")
+    if not (path / "cells").is_dir():
+        return
+    if (path / "observed").is_dir():
+        shows = f"`prism calibrate FILE` shows it, and `prism view {place}/cells` its runs"
+        raise RunDirectoryError(f"{path}: is a calibration, not a run; its result is in calibration.md; {shows}")
+    if (path / "plans").is_dir():
+        shows = f"`prism report {place}` and `prism view {place}` show it"
+        raise RunDirectoryError(f"{path}: is an experiment, not a run; {shows}")
