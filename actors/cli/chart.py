@@ -18,9 +18,9 @@ from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.factory.no_effect import long_delays
+from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
 from actors.record.run import read_resolved
-from actors.results.chart_activity import ChartActivity, chart_activity
 from actors.results.chart_coverage import covered_rows
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
@@ -129,9 +129,9 @@ def _format(shape: str | None, out: Path | None) -> str:
     return SUFFIXES[out.suffix]
 
 
-def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> ChartActivity:
+def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
     flat = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
-    done = chart_activity(run, flat.initial.value)
+    done = read_course(run, initial=flat.initial.value)
     strange = sorted({state for step in done.steps for state in (step.before, step.after)} - set(flat.states))
     if strange:
         problem = f"its agents were in states that this chart does not have: {', '.join(strange)}"

@@ -58,7 +58,7 @@ def fork(  # noqa: PLR0913  # one for each option
     rounds.csv, the new one begins at the fork.
     """
     parent = RunDirectory(path)
-    read_manifest(parent.path)
+    read_manifest(path)
     ask_to_run_code(path, overrides)
     child = RunDirectory.create(out, f"{path.resolve().name}-at-{tick}")
     branch_and_report(

@@ -73,7 +73,7 @@ def shadow_command(path: Path, share: float, file: str | None, overrides: Sequen
     the same command goes on with them, and asks only for what has no answer. The figures are in RUN/shadow.json.
     """
     directory = RunDirectory(path)
-    read_manifest(directory.path)
+    read_manifest(path)
     ask_to_run_code(path, overrides)
     if file is not None:
         if click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT:

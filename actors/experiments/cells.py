@@ -129,11 +129,10 @@ def _executed(task: Task) -> RunResult:
 
 def _is_begun(path: Path) -> bool:
     """Return whether a run can be gone on with: it has a journal, and a manifest that can be read."""
-    directory = RunDirectory(path)
-    if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or directory.is_unstarted:
+    if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or RunDirectory(path).is_unstarted:
         return False
     try:
-        read_manifest(directory.path)
+        read_manifest(path)
     except RunDirectoryError:
         return False
     return True

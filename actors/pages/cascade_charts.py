@@ -17,8 +17,8 @@ from actors.pages.picture import LINE, TEXT, WIDTH, figure, label, log_numbers, 
 from actors.pages.series import GROUP_DASHES, color_of, group_key
 from actors.pages.words import count, plural, share
 from actors.pages.words import figure as digits
+from actors.record.course import MadePost
 from actors.results.audience import Audience
-from actors.results.course import MadePost
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.palette import BLUE, GREEN, VERMILION

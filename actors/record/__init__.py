@@ -1,1 +1,1 @@
-"""The files of runs as they are read: the only decoder of a journal's messages."""
+"""Runs as they are read from their directories: journal, oracle log, manifest, status and course."""

@@ -11,7 +11,6 @@ import msgspec
 from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.run import read_resolved
 from actors.results.measures import ROUNDS_PREFIX, RunNumbers, rounds_place
-from actors.runs.directory import RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
 from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.answers import MadeOf
@@ -65,9 +64,8 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     Args:
         with_origin: whether calibration, version and inputs are read, too.
     """
-    directory = RunDirectory(path)
     try:
-        summary = read_summary(directory.path) or {}
+        summary = read_summary(path) or {}
     except PrismError:
         summary = {}
     numbers = RunNumbers(summary, lambda: read_rounds(path / ROUNDS), path)
@@ -82,7 +80,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     if not with_origin:
         return found
     try:
-        manifest, config = read_manifest(directory.path), read_resolved(path / CONFIG)
+        manifest, config = read_manifest(path), read_resolved(path / CONFIG)
     except (PrismError, OSError, msgspec.MsgspecError):
         return found
     return found._replace(

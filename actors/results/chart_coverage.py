@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from actors.results.chart_activity import Step
+from actors.record.course import Step
 from prism.drawing import outline
 from prism.drawing.outline import inner_states
 from prism.statechart import Behaviour, RowDefinition, Statechart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,10 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.journal import JOURNAL
+from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG, read_manifest, read_summary
-from actors.record.messages import those_of, ticks_of
 from actors.record.run import read_resolved
-from actors.runs.directory import RunDirectory
 from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
@@ -54,13 +53,12 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
 
 
 def _observed_config(path: Path) -> Config:
-    directory = RunDirectory(path)
-    read_manifest(directory.path)
+    read_manifest(path)
     config = read_resolved(path / CONFIG)
     if config.simulation.domain not in (SOCIAL, ECONOMY):
         domain = config.simulation.domain
         raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
-    if read_summary(directory.path) is None:
+    if read_summary(path) is None:
         raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
     return config
 
@@ -82,51 +80,35 @@ def observed_feed(path: Path, config: Config) -> Feed:
     Raises:
         JournalError: the journal is damaged.
     """
-    posts: list[tuple[int, int, int | None]] = []
-    by_person, ticks, length = [0] * read_header(RealDisk(path))[0].agents, [], 0
-    for length, messages in enumerate(ticks_of(path), start=1):  # noqa: B007  # counts the ticks
-        for message in those_of(messages, PostEvent):
-            ticks.append(message.tick)
-            if message.kind != "like":
-                posts.append((message.post, message.tick, message.parent))
-                by_person[author_of(message.post)] += 1
+    course = read_course(path, PostEvent)
     summary = read_summary(path) or {}
-    if length != summary.get("ticks"):
-        problem = f"{length:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
+    if course.ticks != summary.get("ticks"):
+        problem = f"{course.ticks:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
         raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")
-    return feed_of(posts, by_person, ticks, length, _engagement_per_post_seen(summary), config)
+    return feed_of(course, _engagement_per_post_seen(summary), config)
 
 
-def feed_of(
-    posts: Sequence[tuple[int, int, int | None]],
-    by_person: Sequence[int],
-    ticks: Sequence[int],
-    length: int,
-    engagement_per_post_seen: float | None,
-    config: Config,
-) -> Feed:
+def feed_of(course: Course, engagement_per_post_seen: float | None, config: Config) -> Feed:
     """Return what happened in a social run; its youngest originals are left out, as in `observed_feed`.
 
     Args:
-        posts: `(id, tick, id of the parent or None)` of each, in the order in which they were made.
-        by_person: posts that each person made.
-        ticks: the tick of every post and like.
-        length: ticks of the run.
         engagement_per_post_seen: as in `Feed`.
     """
     rounds = config.feed.horizon_rounds * config.simulation.ticks_per_round
-    last = length - min(rounds, length // 2)
+    last = course.ticks - min(rounds, course.ticks // 2)
+    posts = [(post.post, post.tick, post.parent) for post in course.posts]
     trees = trees_of(posts, config.simulation.tick_seconds / SECONDS_A_MINUTE)
     made = {post: tick for post, tick, _ in posts}
     done = {root: tree for root, tree in trees.items() if made[root] < last}
+    by_person = Counter(post.author for post in course.posts)
     return Feed(
         trees=tuple(done.values()),
         authors=tuple(map(author_of, done)),
-        posts_by_person=tuple(by_person),
-        ticks=tuple(ticks),
+        posts_by_person=tuple(by_person[person] for person in range(course.header.agents)),
+        ticks=tuple(course.activity_ticks),
         epoch=config.simulation.epoch,
         tick_seconds=config.simulation.tick_seconds,
-        length=length,
+        length=course.ticks,
         engagement_per_post_seen=engagement_per_post_seen,
         left_out=len(trees) - len(done),
     )

@@ -13,11 +13,11 @@ from actors.factory.domains import chart_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import logged_in
+from actors.record.course import Course, point_ticks, read_course
 from actors.record.listing import ListedRun, RunStatus, list_run
 from actors.record.manifest import CONFIG, Manifest, read_manifest, read_summary
 from actors.record.run import read_resolved
 from actors.results.audience import Audience, audience_of
-from actors.results.course import Course, point_ticks, read_course
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
 from actors.runs.directory import RunDirectory
@@ -101,8 +101,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         RunDirectoryError: it is no run's directory, or its journal or configuration cannot be read.
         JournalError: the journal cannot be read.
     """
-    directory = RunDirectory(path)
-    manifest = read_manifest(directory.path)
+    manifest = read_manifest(path)
     config = read_resolved(path / CONFIG)
     listed = list_run(path)
     if listed.status is RunStatus.DAMAGED:
@@ -111,7 +110,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
     initial = None if chart is None else entered(chart)
     each = point_ticks(listed.ticks, config.simulation.ticks_per_round)
     course = read_course(path, initial=initial, each_ticks=each, on_tick=lambda ticks: on_tick(ticks, listed.ticks))
-    summary = read_summary(directory.path) or {}
+    summary = read_summary(path) or {}
     return RunRecord(
         label=label,
         listed=listed,
@@ -123,7 +122,7 @@ def read_run(path: Path, label: str, on_tick: Callable[[int, int], None] = lambd
         oracle=_oracle(path),
         chart=None if chart is None else outline(chart, course.activity),
         chart_problem=problem,
-        shadow=read_shadow(directory, listed.digest),
+        shadow=read_shadow(RunDirectory(path), listed.digest),
     )
 
 
@@ -149,13 +148,9 @@ def with_people(run: RunRecord, on_step: Callable[[str], None] = ignore_step) ->
 
 def feed_of_run(run: RunRecord) -> Feed:
     """Return what a scorecard needs of a social run, also of one that has not ended."""
-    posts = [(post.post, post.tick, post.parent) for post in run.course.posts]
-    by_person = [0] * run.course.header.agents
-    for post in run.course.posts:
-        by_person[post.author] += 1
     world = {} if run.summary is None else run.summary.world
     ratio = world.get("behaviour", {}).get("engagement_per_post_seen") if world.get("posts_seen") else None
-    return feed_of(posts, by_person, run.course.activity_ticks, run.course.ticks, ratio, run.config)
+    return feed_of(run.course, ratio, run.config)
 
 
 def entered(chart: Any) -> str:

@@ -40,8 +40,8 @@ COUNTED = ("questions", "oracle", "llm", "fallback", "timeout", "publish", "repl
 """The counts of a course beside its states, each from the beginning of the run."""
 
 
-class Course(NamedTuple):
-    """The course of a run.
+class Samples(NamedTuple):
+    """The course of a run, at some of its ticks.
 
     Args:
         ticks: the ticks after whose end the counts hold, ascending.
@@ -90,7 +90,7 @@ class Record:
         self._by_state = [self.agents, *[0] * (len(self.states) - 1)] if self.states else []
         self._counted = dict.fromkeys(COUNTED, 0)
         self._stride = 1
-        self._course = Course([], [], [], [])
+        self._course = Samples([], [], [], [])
         self._spacing = SPACING_BYTES
         self._key_frames = [self._copied()]
         self._cursor = self._copied()
@@ -137,7 +137,7 @@ class Record:
                 count += 1
             return count == ticks
 
-    def course(self) -> Course:
+    def course(self) -> Samples:
         """Return the course so far; its last entry is the last tick that was read."""
         with self._lock:
             ticks, states = list(self._course.ticks), list(self._course.states)
@@ -146,7 +146,7 @@ class Record:
                 ticks.append(self._at.tick - 1)
                 states.append(list(self._by_state))
                 counted.append(list(self._counted.values()))
-            return Course(ticks, [self._padded(row) for row in states], counted, interventions)
+            return Samples(ticks, [self._padded(row) for row in states], counted, interventions)
 
     def _padded(self, row: list[int]) -> list[int]:
         """Return a row with all states: before a first update tells a name, everybody is in the first of them."""
@@ -270,7 +270,7 @@ class Record:
             if len(course.ticks) == SAMPLES_MAX:
                 self._stride *= 2
                 halves = (course.ticks[1::2], course.states[1::2], course.counted[1::2])
-                self._course = Course(*halves, course.interventions)
+                self._course = Samples(*halves, course.interventions)
         if self._at.offset - self._key_frames[-1].offset >= self._spacing:
             self._key_frames.append(self._copied())
             if len(self._key_frames) > max(8, min(KEY_FRAMES_MAX, KEY_FRAMES_BYTES // max(self.agents, 1))):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from actors import read_result
-from actors.results.course import read_course
+from actors.record.course import read_course
 
 COMMUNITIES = 5
 

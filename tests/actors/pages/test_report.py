@@ -16,7 +16,7 @@ from actors.pages.document import POLICY
 from actors.pages.html import rendered
 from actors.pages.report import _glance, report
 from actors.pages.words import NO_VALUE
-from actors.results.course import point_ticks
+from actors.record.course import point_ticks
 from actors.results.odd import CONCEPTS, UNSAID, odd_of
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord, read_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.results.chart_activity import Step
+from actors.record.course import Step
 from actors.results.chart_coverage import covered_rows
 from prism.social.chart import social_behaviour
 from prism.statechart import read_chart

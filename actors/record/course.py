@@ -1,9 +1,10 @@
-"""The course of a run: one reading of its journal that gives all that a report draws."""
+"""The course of a run: one reading of its journal that gives all that is counted, drawn and judged of it."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,8 +14,7 @@ from actors.core.frames import Damage
 from actors.core.messages import Message
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import Header, journal_frames, read_header
-from actors.record.messages import messages_in
-from actors.results.chart_activity import ActivityCounter, Step
+from actors.record.messages import encoded_in, messages_in, those_of
 from prism.agents import DECIDED, FALLBACKS, MOVED, STALE, Question, Update
 from prism.drawing import Activity
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent
@@ -24,6 +24,15 @@ POINTS_MAX = 200
 ROUNDS_MIN = 12
 """The fewest rounds of a run whose points are whole rounds: within a round people come and go."""
 LIKE = "like"
+
+
+class Step(NamedTuple):
+    """A way that agents went: from one state to another, by a trigger, as a rule said or as a choice was decided."""
+
+    before: str
+    trigger: str
+    after: str
+    is_decided: bool
 
 
 class MadePost(NamedTuple):
@@ -94,14 +103,20 @@ def point_ticks(ticks: int, ticks_per_round: int) -> int:
 
 
 def read_course(
-    path: Path, *, initial: str | None, each_ticks: int, on_tick: Callable[[int], None] = lambda _: None
+    path: Path,
+    *kinds: type[Message],
+    initial: str | None = None,
+    each_ticks: int = sys.maxsize,
+    on_tick: Callable[[int], None] = lambda _: None,
 ) -> Course:
     """Return the course of the run in a directory. It reads the whole journal once, up to its last whole tick.
 
     Args:
+        path: the run's directory.
+        kinds: the kinds of messages that are counted, which saves time; all by default.
         initial: the state in which every agent starts; None if the chart cannot be read: then it is the state from
             which the first of them goes.
-        each_ticks: ticks of a point in time.
+        each_ticks: ticks of a point in time; by default the whole run is one.
         on_tick: called with the ticks that have been read.
 
     Raises:
@@ -110,18 +125,18 @@ def read_course(
     disk = RealDisk(path)
     header, offset = read_header(disk)
     reader = _Reader(header.agents, initial, each_ticks)
-    for messages in _ticks(disk, offset, reader):
+    for messages in _ticks(disk, offset, reader, kinds):
         reader.add(messages)
         on_tick(reader.ticks)
     return reader.course(header)
 
 
-def _ticks(disk: RealDisk, offset: int, reader: _Reader) -> Iterator[list[Message]]:
+def _ticks(disk: RealDisk, offset: int, reader: _Reader, kinds: Sequence[type[Message]]) -> Iterator[Iterable[Message]]:
     for _, frame in journal_frames(disk, offset):
         if isinstance(frame, Damage):
             reader.is_damaged = True
             return
-        yield messages_in(frame.payload)
+        yield those_of(encoded_in(frame.payload), *kinds) if kinds else messages_in(frame.payload)
 
 
 class _Reader:
@@ -238,3 +253,54 @@ class _Reader:
             interventions=self.interventions,
             attributes_changed=self.attributes_changed,
         )
+
+
+class ActivityCounter:
+    """Counts of what agents do on a chart, tick by tick.
+
+    Args:
+        agents: the number of agents.
+        initial: the state in which every agent starts.
+    """
+
+    def __init__(self, agents: int, initial: str) -> None:
+        self.inside = Counter({initial: agents})
+        """Agents in each state now."""
+        self.steps = Counter[Step]()
+        self._entered = [0] * agents
+        self._states = [initial] * agents
+        self._stays = Counter[str]()
+        self._stay_ticks = Counter[str]()
+
+    def count(self, tick: int, update: Update[object]) -> None:
+        """Count an update of a tick; one that has moved nobody is left out."""
+        if update.source not in MOVED:
+            return
+        agent, before, after = update.agent, update.from_state, update.to_state
+        self.steps[Step(before, update.trigger, after, update.source in DECIDED)] += 1
+        self._stays[before] += 1
+        self._stay_ticks[before] += tick - self._entered[agent]
+        self.inside[before] -= 1
+        self.inside[after] += 1
+        self._states[agent], self._entered[agent] = after, tick
+
+    def activity(self, ticks: int) -> Activity:
+        """Return the numbers that a drawing shows, after so many ticks."""
+        spent = Counter(self._stay_ticks)
+        for state, since in zip(self._states, self._entered, strict=True):
+            spent[state] += ticks - since
+        whole = max(1, len(self._states) * ticks)
+        return Activity(
+            agents=len(self._states),
+            ticks=ticks,
+            taken=_taken(self.steps),
+            dwell_ticks={state: self._stay_ticks[state] / count for state, count in self._stays.items()},
+            shares={state: time / whole for state, time in spent.items()},
+        )
+
+
+def _taken(steps: Counter[Step]) -> dict[tuple[str, str, str], int]:
+    taken = Counter[tuple[str, str, str]]()
+    for step, times in steps.items():
+        taken[step.before, step.trigger, step.after] += times
+    return dict(taken)
