@@ -1,4 +1,4 @@
-"""A run that is read from its directory: its manifest, its settings, its ticks and its oracle's log."""
+"""A run that is read from its directory: its manifest, its settings and its ticks."""
 
 from __future__ import annotations
 

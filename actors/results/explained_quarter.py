@@ -10,8 +10,8 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
-from actors.core.messages import Codec, name_of_question
-from actors.persistence.journal import answers_of
+from actors.core.messages import name_of_question
+from actors.record.messages import messages_in
 from actors.results.agent_path import name_of
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
@@ -50,7 +50,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
 
     def commit(simulation: Simulation, now: int, frame: bytes) -> None:
         if now == tick:
-            done.extend(_interventions(simulation, frame))
+            done.extend(_interventions(frame))
         states.append(_indicators(simulation))
 
     trace = Trace(None, tick, tick)
@@ -90,10 +90,8 @@ def _indicators(simulation: Simulation) -> dict[str, Any]:
     return found
 
 
-def _interventions(simulation: Simulation, frame: bytes) -> list[dict[str, Any]]:
-    codec = Codec(simulation.domain.context_type, simulation.domain.effect_type)
-    messages = codec.array(answers_of(frame[HEAD.size :]))
-    return [plain(each.content) for each in messages if isinstance(each, Intervened)]
+def _interventions(frame: bytes) -> list[dict[str, Any]]:
+    return [plain(each.content) for each in messages_in(frame[HEAD.size :]) if isinstance(each, Intervened)]
 
 
 def _proposal(

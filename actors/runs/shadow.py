@@ -21,14 +21,14 @@ from anyio import to_thread
 from actors.core.errors import RunDirectoryError, first_error
 from actors.core.files import read_regular
 from actors.core.frames import HEAD
-from actors.core.messages import Codec, name_of_question
+from actors.core.messages import name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.persistence.journal import answers_of
 from actors.record.listing import list_run
 from actors.record.manifest import CONFIG, RECORD_BYTES_MAX, read_manifest
+from actors.record.messages import messages_in
 from actors.record.run import read_resolved
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
@@ -93,7 +93,6 @@ class SettledTurns:
     def attach(self, simulation: Simulation) -> None:
         """Look at the turns of a simulation that is about to run."""
         domain, seed = simulation.domain, simulation.config.simulation.seed
-        self._codec = Codec(domain.context_type, domain.effect_type)
         self._options = domain.chart.question_kinds()
 
         def note(triggers: Sequence[Trigger[Any]]) -> None:
@@ -109,7 +108,7 @@ class SettledTurns:
         if not turns:
             return
         waiting = {agent: iter(triggers) for agent, triggers in turns.items()}
-        for answer in self._codec.array(answers_of(frame[HEAD.size :])):
+        for answer in messages_in(frame[HEAD.size :]):
             if not isinstance(answer, Update | Question) or answer.agent not in waiting:
                 continue
             trigger = next(waiting[answer.agent])  # an agent answers its triggers in their order, each once
