@@ -49,6 +49,11 @@ def statistic(values: Sequence[float] | np.ndarray[Any, Any], name: str) -> floa
     return float(np.quantile(array, share, method="inverted_cdf"))
 
 
+def effective_number(weights: np.ndarray[Any, Any]) -> float:
+    """Return as how many of equal weights these count. Source: Kish (1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
 def spread_out(counts: Mapping[int, int]) -> np.ndarray[Any, Any]:
     """Return the values of `{value: how often it occurs}`, ascending, each as often as it occurs."""
     ascending = sorted(counts)
