@@ -54,6 +54,11 @@ def statistic(values: Sequence[float] | np.ndarray[Any, Any], name: str) -> floa
     return float(np.quantile(array, share, method="inverted_cdf"))
 
 
+def effective_number(weights: np.ndarray[Any, Any]) -> float:
+    """Return as how many of equal weights these count. Source: Kish (1965)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
 def spread_out(counts: Mapping[int, int]) -> np.ndarray[Any, Any]:
     """Return the values of `{value: how often it occurs}`, ascending, each as often as it occurs."""
     ascending = sorted(counts)
@@ -99,8 +104,3 @@ def student(freedom: float) -> float:
     density = np.cos(angles) ** (limited - 1.0)
     reached = np.cumsum(density[1:] + density[:-1])
     return math.sqrt(limited) * math.tan(float(np.interp(0.95, reached / reached[-1], angles[1:])))
-
-
-def effective_number(weights: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    """Return as how many of equal weights these count. Source: Kish (1965)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.distribution import is_statistic, share_of_at_least, size_totals, spread_out, statistic, student
+from prism.distribution import (
+    effective_number,
+    is_statistic,
+    share_of_at_least,
+    size_totals,
+    spread_out,
+    statistic,
+    student,
+)
 
 SIZES = {1: 5, 2: 3, 20: 2}
 
@@ -49,3 +58,9 @@ def test_the_quantile_of_student_is_that_of_tables() -> None:
     tables = {1: 12.7062, 2: 4.3027, 4: 2.7764, 9: 2.2622, 30: 2.0423, 1e9: 1.96}
     assert [student(freedom) for freedom in tables] == pytest.approx([*tables.values()], rel=0.0005)
     assert 12.7 > student(1.5) > 4.31
+
+
+def test_equal_weights_count_in_full_and_a_large_one_makes_the_others_count_little() -> None:
+    assert effective_number(np.ones(5)) == 5.0
+    assert effective_number(np.array([1.0, 0.0, 0.0])) == 1.0
+    assert effective_number(np.array([3.0, 1.0])) == 1.6

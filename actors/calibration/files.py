@@ -82,7 +82,9 @@ def _rounded(value: Any) -> Any:
 def _configuration(plan: CalibrationPlan, config: Config, result: Result, result_hash: str) -> bytes:
     """Return the configuration of the fit, with what it was fitted to."""
     asked = plan.calibration
-    data = f"{len(asked.targets)} targets" if asked.data is None else Path(asked.data).name
+    count = len(asked.targets)
+    targets = "1 target" if count == 1 else f"{count} targets"
+    data = targets if asked.data is None else Path(asked.data).name
     content: dict[str, Any] = {}
     ours, default = msgspec.to_builtins(config), msgspec.to_builtins(Config())
     for setting in settings():

@@ -15,6 +15,7 @@ from actors.experiments.measures import measured
 from actors.experiments.plan import Cell
 from actors.results.observed import observed_feed
 from prism.calibration import SHAPES, Observed, rows_of
+from prism.calibration.parameters import Floats
 from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation
@@ -62,12 +63,15 @@ def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
     found = {
         "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
         "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
-        "feed.size_and_virality": rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")])
-        if len(rows) > 1
-        else 0.0,
+        "feed.size_and_virality": _size_and_virality(rows),
     }
     numbers |= {name: found[name] for name in places if name.startswith(FEED)}
     return Observed(numbers=numbers, cascades=tuple(tuple(map(float, row)) for row in rows))
+
+
+def _size_and_virality(rows: Floats) -> float:
+    """Return the rank correlation over cascades; (cascades, shapes). It is 0 for fewer than two."""
+    return rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")]) if len(rows) > 1 else 0.0
 
 
 def _least_size(plan: CalibrationPlan) -> float:

@@ -20,9 +20,9 @@ _MARKS = re.compile(r"[\\\\|*\[\]~`]|(?<!\w)_|_(?!\w)|^(?:[#>]|[+-](?=\s))")
 """The marks of Markdown; `_` is none within a word."""
 TRUTHS = (
     "Simulation-based calibration: runs of the design were taken for the data, one after the other, and the posterior "
-    "of each was made without it. Of right intervals 90% hold their truth, and the ranks of truths among draws are "
-    "uniform: p is how likely ranks as far from that would be. Bias: estimate minus truth; off by: its root mean "
-    "square; both as shares of the range."
+    "of each was made without it. If the intervals are right, 90% of them hold their truth, and the ranks of truths "
+    "among draws are uniform: p is how likely ranks as far from that would be. Bias: the mean of estimate minus truth; "
+    "error: its root mean square; both as shares of the range."
 )
 
 
@@ -65,7 +65,7 @@ def _fitted(result: Result) -> list[str]:
         DEVIATIONS,
         "## Ranks of known truths",
         _table(
-            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "off by", "width"),
+            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "error", "width"),
             _ranks(result),
         ),
         TRUTHS,
@@ -128,7 +128,7 @@ def _ranks(result: Result) -> Iterator[Sequence[str]]:
         covered = f"{each.coverage:.2f} +- {each.coverage_error:.2f}", f"{each.half:.2f} +- {each.half_error:.2f}"
         uniform = f"{'yes' if each.is_uniform else 'no'} ({each.likelihood:.2g})"
         bias = f"{each.bias:.3f} +- {each.bias_error:.3f}"
-        yield each.parameter, f"{each.truths}", *covered, uniform, bias, f"{each.off:.2f}", f"{each.width:.2f}"
+        yield each.parameter, f"{each.truths}", *covered, uniform, bias, f"{each.error:.2f}", f"{each.width:.2f}"
 
 
 def _screening(result: Result) -> list[str]:
@@ -145,6 +145,8 @@ def _made_of(plan: CalibrationPlan, result: Result) -> Iterator[str]:
         fitted, out, compared = result.cascades
         yield f"cascades: {fitted:,} fitted, {out:,} held out, {compared:,} of the fit compared"
         yield f"data: SHA-256 {plan.data_hash}"
+    if result.effective is not None:
+        yield f"draws of the posterior that count: {result.effective:,.0f}"
     if result.incomparable:
         yield f"{result.incomparable:,} runs of the design have too few cascades of the real sizes, and no shapes"
     for name, target in asked.compared.items():

@@ -35,7 +35,7 @@ from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output, say
 from actors.record.lock import locked
 from actors.runs.forecast import forecast
-from prism.calibration import planned_runs, reasons, short_design
+from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps
 from prism.quoting import printable
 
 OUT = Path("calibrations")
@@ -93,6 +93,8 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
     made = make_calibration_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
+    if lacks := _lacks(made):
+        say(f"{path}: no fit can be reported, whatever the runs find: {'; '.join(lacks)}")
     asking = asking_of_calibration(made)
     with (
         locked(place),
@@ -148,19 +150,19 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
         console=console,
     )
     total, done = sum(planned_runs(made.calibration).values()), 0
-    best: list[str] = ["best -"]
+    best = [""]
     task = bar.add_task("begins", total=total)
     is_live = console.is_terminal and not quiet and not output.is_json
 
     def on_runs(step: str, count: int, were_done: bool) -> None:
         nonlocal done
         done += count
-        bar.update(task, completed=done, description=f"{step}, {best[0]}")
+        bar.update(task, completed=done, description=f"{step}{best[0]}")
         if count and not were_done and not is_live and not quiet:
-            echo(f"{step}: run {done:,} of {total:,}, {best[0]}", err=True)
+            echo(f"{step}: run {done:,} of {total:,}{best[0]}", err=True)
 
     def on_best(distance: float) -> None:
-        best[0] = f"best {distance:.3g}"
+        best[0] = f", best {distance:.3g} tolerances"
 
     if is_live:
         with bar:
@@ -169,11 +171,16 @@ def _shown(made: CalibrationPlan, *, quiet: bool) -> Iterator[Told]:
         yield Told(on_runs, on_best)
 
 
+def _lacks(made: CalibrationPlan) -> list[str]:
+    """Return why no fit can be reported, as far as the file tells; empty if one can."""
+    return reasons(required_steps(made.calibration, made.real))
+
+
 def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
     asked = made.calibration
     budget, planned = asked.budget, planned_runs(asked)
     foretold = forecast(cell_of(made, "plan", middle_of(made)).config)
-    done = count_done(out)
+    done, lacks = count_done(out), _lacks(made)
     runs = sum(planned.values())
     of_budget = "" if runs == budget.runs else f" of a budget of {budget.runs:,}"
     left = max(0, runs - done)
@@ -192,7 +199,8 @@ def _print_plan(made: CalibrationPlan, out: Path, jobs: int) -> None:
             else [("cascades", f"{len(made.real.fitted):,} fitted, {len(made.real.holdout):,} held out")]
         ),
         ("runs", f"{runs:,}{of_budget}: " + ", ".join(f"{name} {count:,}" for name, count in planned.items())),
-        *([("design", few)] if (few := short_design(asked)) else []),
+        *(("no fit can be reported" if place == 0 else "", lack) for place, lack in enumerate(lacks)),
+        *([("design", few)] if (few := few_for_intervals(asked)) and not lacks else []),
         ("done", f"{done:,} in {out}"),
         ("time", f"about {duration(least_s)}, {jobs:,} at once"),
         *model.rows,

@@ -3,7 +3,15 @@
 from prism.calibration.comparison import Observed, Real, parted, rows_of
 from prism.calibration.document import SHAPES, Budget, Calibration, Target, read_calibration
 from prism.calibration.parameters import Parameter, Point, point_at
-from prism.calibration.procedure import Result, Runner, calibrated, planned_runs, reasons, short_design
+from prism.calibration.procedure import (
+    Result,
+    Runner,
+    calibrated,
+    few_for_intervals,
+    planned_runs,
+    reasons,
+    required_steps,
+)
 
 __all__ = [
     "SHAPES",
@@ -17,11 +25,12 @@ __all__ = [
     "Runner",
     "Target",
     "calibrated",
+    "few_for_intervals",
     "parted",
     "planned_runs",
     "point_at",
     "read_calibration",
     "reasons",
+    "required_steps",
     "rows_of",
-    "short_design",
 ]

@@ -29,8 +29,8 @@ RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
 DESIGN = 300
 """The runs of a design from which emulators learn well."""
-SHARES = {"design": 0.85, "confirm": 0.15}
-"""The parts of a budget that is one number; the screening has none."""
+DESIGN_PERCENT = 85
+"""The part of the design in a budget that is one number. The last step has the rest, and the screening has none."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -184,7 +184,8 @@ def read_calibration(text: str, source: str) -> Calibration:
 
 def split(runs: int) -> Budget:
     """Return a budget of so many runs."""
-    return Budget(**{name: int(runs * share) for name, share in SHARES.items()})
+    design = runs * DESIGN_PERCENT // 100
+    return Budget(design=design, confirm=runs - design)
 
 
 def _check(file: _File) -> None:

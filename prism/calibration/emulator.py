@@ -12,7 +12,7 @@ from prism.calibration.parameters import Floats
 LEARNED_FROM: Final = 300
 """The most runs from which a kernel is learned: the time grows with their cube. All runs count for the predictions."""
 DIGITS: Final = 2
-"""Digits of a kernel's logarithms: the search for them ends elsewhere on another processor, by less than these."""
+"""Kernels are rounded to these digits, because optimisers differ in later ones between processors."""
 NOISE_PENALTY: Final = 0.01
 TINY: Final = 1e-9
 
@@ -26,7 +26,7 @@ class Emulator:
     Args:
         places: of the parameters of each run; (runs, parameters), 0 to 1.
         values: of the statistic, which vary; (runs,).
-        kernel: as an emulator of the same statistic has learned it; None to learn it.
+        kernel: the kernel that another emulator learned for this statistic; None to learn one.
 
     Source: Rasmussen & Williams (2006), section 5.4.2 for the errors; Goldberg, Williams & Bishop (1997) for the noise.
     """

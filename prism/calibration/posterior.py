@@ -9,7 +9,7 @@ of them, until enough count (importance sampling with a defensive part: Owen & Z
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from prism.calibration.emulator import Emulator
 from prism.calibration.parameters import Floats, Parameter, snapped
+from prism.distribution import effective_number
 
 INTERVAL: Final = (0.05, 0.95)
 SPREAD_LOG2: Final = 12
@@ -25,11 +26,11 @@ SPREAD_LOG2: Final = 12
 DRAWS: Final = 2048
 """Draws from around the first ones."""
 ENOUGH: Final = 0.2
-"""The share of draws that must count, as draws of equal weights, so that no more are made."""
+"""Drawing stops when the effective number reaches this share of the draws."""
 ROUNDS: Final = 5
 BISECTIONS: Final = 30
 TEMPERED: Final = 40
-"""The draws that count, of those around which the next ones are made."""
+"""The effective number of draws that the tempered weights must keep."""
 CENTRES: Final = 200
 DEFENSIVE: Final = 0.1
 """The part of later draws that comes from all ranges."""
@@ -67,6 +68,11 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
     places: Floats
     weights: Floats
 
+    @property
+    def effective(self) -> float:
+        """As how many draws of equal weights they count."""
+        return effective_number(self.weights)
+
     def quantiles(self, shares: tuple[float, ...]) -> Floats:
         """Return the quantiles of each parameter; (parameters, shares)."""
         return np.array([_quantiles(column, self.weights, shares) for column in self.places.T])
@@ -97,11 +103,15 @@ class Inference:
         parameters: what is fitted.
         places: of the parameters of each run; (runs, parameters), 0 to 1.
         statistics: of each run; (runs, statistics), NaN where a run has none.
-        kernels: of emulators of the same statistics; None to learn them.
+        kernels: `{statistic: its kernel}` of emulators of the same statistics; those that it lacks are learned.
     """
 
     def __init__(
-        self, parameters: Sequence[Parameter], places: Floats, statistics: Floats, kernels: Sequence[Any] | None = None
+        self,
+        parameters: Sequence[Parameter],
+        places: Floats,
+        statistics: Floats,
+        kernels: Mapping[int, Any] | None = None,
     ) -> None:
         from scipy.stats import qmc  # noqa: PLC0415  # half a second, which other commands do without
         from sklearn.covariance import ledoit_wolf  # noqa: PLC0415
@@ -111,12 +121,8 @@ class Inference:
         self._used = [place for place, column in enumerate(statistics.T) if np.nanstd(column) > 0.0]
         """The statistics that tell something: one that is the same in all runs does not."""
         self._emulators = [
-            Emulator(
-                places[is_there[:, each]],
-                statistics[is_there[:, each], each],
-                None if kernels is None else kernels[place],
-            )
-            for place, each in enumerate(self._used)
+            Emulator(places[is_there[:, each]], statistics[is_there[:, each], each], (kernels or {}).get(each))
+            for each in self._used
         ]
         errors = np.zeros((len(places), len(self._used)))
         for place, emulator in enumerate(self._emulators):
@@ -130,7 +136,8 @@ class Inference:
 
     def without(self, runs: NDArray[np.bool_]) -> Inference:
         """Return the same, with the same kernels, that has not seen some runs; (runs,), true where left out."""
-        kernels = [each.kernel for each in self._emulators]
+        # By statistic and not by place: one that varies in the runs left out alone has no emulator in the copy.
+        kernels = {each: emulator.kernel for each, emulator in zip(self._used, self._emulators, strict=True)}
         return Inference(self._parameters, self._places[~runs], self._statistics[~runs], kernels)
 
     def posterior(self, data: Sequence[Datum], draws: int = DRAWS, seed: int = 0) -> Posterior:
@@ -145,7 +152,7 @@ class Inference:
         densities = np.zeros(len(places))
         weights = _weights(likelihoods)
         for _ in range(ROUNDS):
-            if _effective(weights) >= ENOUGH * draws:
+            if effective_number(weights) >= ENOUGH * draws:
                 break
             places, densities = _drawn_near(places, _tempered(likelihoods, densities), draws, random)
             places = snapped(self._parameters, places)
@@ -153,18 +160,18 @@ class Inference:
             weights = _weights(likelihoods - densities)
         return Posterior(places=places, weights=weights)
 
-    def _predict(self, places: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return means, variances of the means and variances between seeds; (places, statistics) each."""
-        found = np.array([each.predict(places) for each in self._emulators])
-        whole = found if len(found) else np.empty((0, 3, len(places)))
-        return whole[:, 0].T, whole[:, 1].T, whole[:, 2].T
-
     def reach(self, posterior: Posterior, data: Sequence[Datum]) -> float:
         """Return how likely data as far from the runs as these are, at the mean of their posterior (chi-squared)."""
         from scipy.stats import chi2  # noqa: PLC0415  # half a second
 
         scaled, _ = self._scaled(self._predict(posterior.mean()[None]), data)
         return float(chi2.sf((scaled**2).sum(), scaled.shape[1]))
+
+    def _predict(self, places: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return means, variances of the means and variances between seeds; (places, statistics) each."""
+        found = np.array([each.predict(places) for each in self._emulators])
+        whole = found if len(found) else np.empty((0, 3, len(places)))
+        return whole[:, 0].T, whole[:, 1].T, whole[:, 2].T
 
     def _scaled(self, predicted: tuple[Floats, Floats, Floats], data: Sequence[Datum]) -> tuple[Floats, Floats]:
         """Return how far the numbers of the data are from those predicted at each place.
@@ -206,17 +213,12 @@ def _weights(logarithms: Floats) -> Floats:
     return found
 
 
-def _effective(weights: Floats) -> float:
-    """Return as how many draws of equal weights they count (Kish 1965)."""
-    return float(1.0 / (weights**2).sum())
-
-
 def _tempered(likelihoods: Floats, densities: Floats) -> Floats:
     """Return the weights under the largest power of the likelihood, at most 1, with which enough draws count."""
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         power = (low + high) / 2.0
-        is_enough = _effective(_weights(power * likelihoods - densities)) >= TEMPERED
+        is_enough = effective_number(_weights(power * likelihoods - densities)) >= TEMPERED
         low, high = (power, high) if is_enough else (low, power)
     return _weights(low * likelihoods - densities)
 

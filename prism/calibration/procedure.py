@@ -20,7 +20,7 @@ from prism.calibration.comparison import (
     root_mean_square,
 )
 from prism.calibration.design import Effect, design_places, screened, screening_places, trajectories_of
-from prism.calibration.document import DESIGN, SHARES, Calibration, Target
+from prism.calibration.document import DESIGN, Calibration, Target, split
 from prism.calibration.parameters import Floats, Point, point_at, snapped
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
 from prism.calibration.ranks import CORRELATED, COVERED, IDENTIFIED, TruthRanks, ranked
@@ -34,11 +34,14 @@ PREDICTED_LEAST: Final = 3
 CANDIDATES: Final = 2
 """The nearest run and the mean of the posterior, of which one becomes the fit."""
 CASCADES_FEW: Final = 30
+WIDEN: Final = "widen the ranges, or the model lacks something"
 AT_BOUND: Final = 0.02
 """The part of a range, at each end, in which a parameter is at its bound."""
 MIDDLE: Final = 0.5
 OUT_OF_REACH: Final = 0.001
 """Data that are less likely than this at the mean of their posterior are not those of the model."""
+EFFECTIVE_LEAST: Final = 100
+"""Fewer draws than these have no intervals: a few draws of large weights decide."""
 PLACE_DIGITS: Final = 3
 """Digits of the mean of a posterior, whose last ones depend on the processor."""
 RUNS_LEAST: Final = 50
@@ -131,10 +134,12 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         fitted_alike: the distance of the fit from the fitted part, in the same targets.
         floor: the median distance of two runs of the fit that differ in their seeds.
         halves: the median distance of two halves of the real cascades.
-        doubts: why the fit may be wrong although all parts are there: checks that fail, a tiny holdout.
+        doubts: why the fit may be wrong although all parts are there: checks that fail, targets out of reach, too few
+            draws that count, a tiny holdout.
         runs: `{step: runs}`.
         cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
         incomparable: runs of the design without cascades of the real sizes, which tell nothing by shapes.
+        effective: as how many draws of equal weights those of the posterior count; None without one.
     """
 
     is_reported: bool
@@ -154,6 +159,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     runs: dict[str, int]
     cascades: tuple[int, int, int]
     incomparable: int
+    effective: float | None
 
 
 class _Confirmed(msgspec.Struct, kw_only=True):
@@ -196,13 +202,58 @@ def runs_needed(parameters: int) -> int:
     return max(RUNS_LEAST, RUNS_PER_PARAMETER * parameters)
 
 
-def short_design(calibration: Calibration) -> str:
-    """Return how many runs a design lacks, for its plan; empty if it has enough to learn from."""
-    had, needed = calibration.budget.design, runs_needed(len(calibration.parameters))
-    if had >= DESIGN:
-        return ""
-    said = f"no posterior, which needs {needed:,}" if had < needed else "wide intervals"
-    return f"{had:,} runs are few: {said}; give `design` in `budget` {max(DESIGN, needed):,} or more"
+def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
+    """Return the steps that a reported fit must have, with why each will be left out, before or after the runs.
+
+    Args:
+        real: the real cascades, of which a part may be held out.
+        incomparable: runs of the design that are no use for a posterior, as far as they are known.
+    """
+    budget = calibration.budget
+    has_posterior = budget.design - incomparable >= runs_needed(len(calibration.parameters))
+    few = "" if has_posterior else _short_design(calibration, incomparable)
+    candidates = CANDIDATES if has_posterior else 1
+    trials, times = _split_confirm(budget.confirm, candidates)
+    short = f"too few runs: give {_enough(calibration, 'confirm', _confirm_needed())}"
+    drawn = budget.confirm - candidates * trials - 2 * times if has_posterior else 0
+    checks = "" if drawn >= PREDICTED_LEAST else few or short
+    out = holdout_targets(calibration.targets, has_cascades=bool(real.holdout))
+    none = "no part of the data is held out: give `holdout` a share of the data, or a target a `holdout`"
+    return [
+        Step(name="noise floor", left_out="" if times >= FLOOR_RUNS else short),
+        Step(name="ranks of known truths", left_out=few),
+        Step(name="identifiability", left_out=few),
+        Step(
+            name="check on what was not fitted",
+            left_out=checks if calibration.checks else "the file has none: give `checks` a number that is not fitted",
+        ),
+        Step(name="holdout", left_out=none if not out else "" if times else short),
+    ]
+
+
+def _short_design(calibration: Calibration, incomparable: int) -> str:
+    """Return the words for a design that is too short for a posterior."""
+    needed = runs_needed(len(calibration.parameters)) + incomparable
+    lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
+    return (
+        f"{calibration.budget.design:,} runs in the design{lost}: give {_enough(calibration, 'design', needed)}, and "
+        f"{max(DESIGN, needed):,} in the design for narrow intervals"
+    )
+
+
+def _enough(calibration: Calibration, step: str, needed: int) -> str:
+    """Return the budget that gives a step the runs it needs, written as the file writes it."""
+    budget = calibration.budget
+    if budget != split(budget.runs):
+        return f"`{step}` in `budget` {needed:,} or more"
+    number = next(runs for runs in itertools.count(1) if getattr(split(runs), step) >= needed)
+    return f"`budget` {number:,} or more"
+
+
+def few_for_intervals(calibration: Calibration) -> str:
+    """Return that a larger design would give narrower intervals; empty if it is large."""
+    had = calibration.budget.design
+    return f"the design has {had:,} runs: with {DESIGN} or more, intervals are narrower" if had < DESIGN else ""
 
 
 def planned_runs(calibration: Calibration) -> dict[str, int]:
@@ -335,8 +386,9 @@ class _Procedure:
         out = holdout_targets(self._asked.targets, has_cascades=bool(self._real.holdout))
         compared = self._compared(confirmed, out)
         estimates = self._estimates(confirmed.best, posterior)
-        steps = self._steps(confirmed, posterior, out, incomparable)
+        steps = required_steps(self._asked, self._real, incomparable)
         whole = pooled(confirmed.fit)
+        effective = None if posterior is None else posterior.effective
         result = Result(
             is_reported=not any(step.left_out for step in steps),
             steps=steps,
@@ -354,7 +406,7 @@ class _Procedure:
             else None,
             effects=effects,
             ranks=ranks,
-            doubts=self._doubts(compared, ranks),
+            doubts=self._doubts(compared, ranks, effective),
             warnings=[],
             runs=self._runs,
             cascades=(
@@ -363,6 +415,7 @@ class _Procedure:
                 self._comparer.count_compared([whole]),
             ),
             incomparable=incomparable,
+            effective=effective,
         )
         return msgspec.structs.replace(result, warnings=self._warnings(result, confirmed))
 
@@ -419,37 +472,7 @@ class _Procedure:
             found.append(estimate)
         return found
 
-    def _steps(
-        self, confirmed: _Confirmed, posterior: Posterior | None, out: Mapping[str, Target], incomparable: int
-    ) -> list[Step]:
-        few = "" if posterior is not None else self._short_design(incomparable)
-        short = (
-            f"too few runs: give `confirm` in `budget` {_confirm_needed():,} or more; a budget of one number gives it "
-            f"{SHARES['confirm']:.0%}"
-        )
-        checks = "" if len(confirmed.predicted) >= PREDICTED_LEAST else few or short
-        checks = checks if self._asked.checks else "the file has none: give `checks` a number that is not fitted"
-        floor = "" if len(confirmed.fit) >= FLOOR_RUNS else short
-        none = "no part of the data is held out: give `holdout` a share of the data, or a target a `holdout`"
-        holdout = none if not out else "" if confirmed.fit else short
-        return [
-            Step(name="noise floor", left_out=floor),
-            Step(name="ranks of known truths", left_out=few),
-            Step(name="identifiability", left_out=few),
-            Step(name="check on what was not fitted", left_out=checks),
-            Step(name="holdout", left_out=holdout),
-        ]
-
-    def _short_design(self, incomparable: int) -> str:
-        """Return the words for a design that is too short for a posterior."""
-        needed, had = runs_needed(len(self._names)) + incomparable, self._runs["design"]
-        lost = f", of which {incomparable:,} have too few cascades of the real sizes" if incomparable else ""
-        return (
-            f"the design had {had:,} runs{lost}: give `design` in `budget` {needed:,} or more, better {DESIGN}; a "
-            f"budget of one number gives it {SHARES['design']:.0%}"
-        )
-
-    def _doubts(self, compared: Sequence[Compared], ranks: Sequence[TruthRanks]) -> list[str]:
+    def _doubts(self, compared: Sequence[Compared], ranks: Sequence[TruthRanks], effective: float | None) -> list[str]:
         """Return why a fit may be wrong that has all its parts."""
         held = len(self._real.holdout)
         few = (
@@ -459,18 +482,31 @@ class _Procedure:
         )
         failed = [each.target for each in compared if not each.is_fitted and each.agrees is False]
         said = [f"the check {name} fails: its real number is outside of what the posterior predicts" for name in failed]
+        said += self._out_of_reach(compared)
+        if effective is not None and effective < EFFECTIVE_LEAST:
+            said.append(
+                f"the posterior is made of {effective:.2g} draws that count, and {EFFECTIVE_LEAST} are needed: fit "
+                "fewer parameters, or give narrower ranges"
+            )
         said += [
             f"the ranks of known truths are not uniform for {each.parameter} (p {each.likelihood:.1g}): its 90% "
             f"intervals hold {each.coverage:.2g} of them"
             for each in ranks
             if not each.is_uniform
         ]
-        if self._reach < OUT_OF_REACH:
-            said.append(
-                f"no values bring all targets to the data together (p {self._reach:.1g}): intervals are those of a "
-                "model that lacks something"
-            )
         return [*said, *([few] if few else [])]
+
+    def _out_of_reach(self, compared: Sequence[Compared]) -> list[str]:
+        """Return which targets no values reach, alone or together; intervals are then those of a wrong model."""
+        found = []
+        has_others, is_too_far = len(self._asked.targets) > 1, self._reach < OUT_OF_REACH
+        if is_too_far and has_others:
+            found.append(f"all targets together (p {self._reach:.1g})")
+        for each in compared:
+            if each.is_fitted and (each.agrees is False or (is_too_far and not has_others)):
+                others = " together with the others" if has_others and each.nearest <= 1.0 else ""
+                found.append(f"the target {each.target}{others}")
+        return [f"no values in these ranges reach {what}: {WIDEN}" for what in found]
 
     def _warnings(self, result: Result, confirmed: _Confirmed) -> list[str]:
         has_shapes = any(each.shape is not None for each in self._asked.targets.values())
@@ -480,16 +516,11 @@ class _Procedure:
             if result.is_reported
             and (not AT_BOUND < place < 1 - AT_BOUND or parameter.value_at(place) in (parameter.low, parameter.high))
         ]
-        found += _unidentified(result.estimates, self._runs["design"])
+        found += _unidentified(result.estimates, few_for_intervals(self._asked))
         found += [
             f"no run comes near the target {each.target}: the nearest is {each.nearest:.3g} tolerances away"
             for each in result.compared
             if each.is_fitted and 1.0 < each.nearest < float("inf")
-        ]
-        found += [
-            f"the target {each.target} is outside of what the posterior predicts"
-            for each in result.compared
-            if each.is_fitted and each.agrees is False
         ]
         if has_shapes and result.cascades[2] < CASCADES_FEW:
             found.append(
@@ -501,14 +532,14 @@ class _Procedure:
         return found
 
 
-def _unidentified(estimates: Sequence[Estimate], design: int) -> list[str]:
+def _unidentified(estimates: Sequence[Estimate], few: str) -> list[str]:
     found = list[str]()
     for each in estimates:
         if each.width is not None and not each.is_identified:
             other = f", and goes with {each.with_other[0]}" if each.with_other and each.width <= IDENTIFIED else ""
             found.append(f"{each.parameter} cannot be identified from these targets{other}")
-    if found and design < DESIGN:
-        found.append(f"the design has {design:,} runs: with {DESIGN} or more, intervals are narrower")
+    if found and few:
+        found.append(few)
     widths = [each.width for each in estimates if each.width is not None]
     if widths and min(widths) > IDENTIFIED:
         found.append("the posterior is like the ranges: the data tell nothing of these parameters")

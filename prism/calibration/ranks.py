@@ -13,7 +13,7 @@ from prism.calibration.parameters import Floats, Parameter
 from prism.calibration.posterior import INTERVAL, Datum, Inference
 
 PARTS: Final = 10
-"""Emulators that play against a run are made of the runs of the other parts."""
+"""Emulators that are tested on a run have not learned from it: they are made of the runs of the other parts."""
 TRUTHS: Final = 300
 """The most runs that are taken for the data: more would tell little more."""
 DRAWS: Final = 512
@@ -39,7 +39,7 @@ class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):
         is_uniform: whether they can be taken for uniform, as those of right posteriors are.
         bias: the mean of estimate minus truth, as a share of the range.
         bias_error: its standard error.
-        off: the root mean square of estimate minus truth, as a share of the range.
+        error: the root mean square of estimate minus truth, as a share of the range.
         width: the mean width of the 90% intervals, as a share of that of the range alone.
     """
 
@@ -53,7 +53,7 @@ class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):
     is_uniform: bool
     bias: float
     bias_error: float
-    off: float
+    error: float
     width: float
 
 
@@ -65,7 +65,8 @@ def ranked(
     Args:
         places: of the parameters of each run; (runs, parameters), 0 to 1.
         statistics: of each run; (runs, statistics).
-        inference: from all these runs; the emulators take its kernels, and nothing else of the runs they play against.
+        inference: from all these runs. Emulators take its kernels, and learn nothing else from the runs they are
+            tested on.
         data: statistics of the data, for their limits and errors.
 
     Source: Talts, Betancourt, Simpson, Vehtari & Gelman (2018).
@@ -108,6 +109,6 @@ def _judged(name: str, found: tuple[Floats, ...], parameters: int) -> TruthRanks
         is_uniform=likelihood >= UNLIKELY / parameters,
         bias=float(errors.mean()),
         bias_error=float(errors.std() / math.sqrt(count)),
-        off=float(np.sqrt((errors**2).mean())),
+        error=float(np.sqrt((errors**2).mean())),
         width=float(widths.mean()),
     )

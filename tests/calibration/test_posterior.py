@@ -74,6 +74,33 @@ def test_runs_that_lack_a_statistic_still_teach_the_others() -> None:
     assert spread(posterior) == pytest.approx(exact(NOISE)[0], rel=0.25)
 
 
+def test_kernels_stay_with_their_statistics_where_one_varies_in_the_runs_left_out_alone() -> None:
+    places, statistics = (each[:100] for each in runs())
+    rare = np.zeros(100)
+    rare[0] = 1.0
+    left_out = np.arange(100) < 10
+    with_rare = Inference(PARAMETERS, places, np.column_stack((rare, statistics))).without(left_out)
+    without = Inference(PARAMETERS, places, statistics).without(left_out)
+    data = [Datum(value=0.5), Datum(value=0.9)]
+    found = with_rare.posterior([Datum(value=0.0), *data])
+    assert found.weights == pytest.approx(without.posterior(data).weights)
+
+
+@pytest.mark.slow
+def test_a_posterior_of_many_parameters_says_how_few_of_its_draws_count() -> None:
+    few, many = (
+        tuple(Parameter(setting=f"p{place}", low=0.0, high=1.0) for place in range(count)) for count in (2, 15)
+    )
+    effective = []
+    for parameters in (few, many):
+        places = design_places(parameters, 50, 1)
+        noise = np.random.default_rng(1).normal(0.0, 0.02, places.shape)
+        data = [Datum(value=0.4)] * len(parameters)
+        effective.append(Inference(parameters, places, places + noise).posterior(data).effective)
+    assert effective[0] > 400
+    assert effective[1] < 100
+
+
 def test_noise_that_grows_over_the_range_is_learned() -> None:
     places = design_places(PARAMETERS[:1], 300, 1)
     deviations = 0.02 * np.exp(2.0 * places[:, 0])

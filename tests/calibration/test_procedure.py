@@ -20,7 +20,10 @@ from prism.calibration import (
     calibrated,
     planned_runs,
     reasons,
+    required_steps,
 )
+from prism.calibration.document import split
+from prism.calibration.procedure import WIDEN
 
 pytest.importorskip("sklearn")
 
@@ -130,11 +133,8 @@ def test_no_fit_is_reported_without_a_step(changed: dict[str, object], step: str
 def test_the_words_of_a_refusal_name_a_budget_that_is_enough() -> None:
     short = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=10, confirm=5)))
     said = " ".join(reasons(short.steps))
-    assert (
-        "the design had 10 runs: give `design` in `budget` 50 or more, better 300; a budget of one number gives it 85%"
-        in said
-    )
-    assert "give `confirm` in `budget` 9 or more; a budget of one number gives it 15%" in said
+    assert "10 runs in the design: give `design` in `budget` 50 or more, and 300 in the design" in said
+    assert "too few runs: give `confirm` in `budget` 9 or more" in said
     enough = fitted(msgspec.structs.replace(CALIBRATION, budget=Budget(design=50, confirm=9)))
     assert enough.is_reported
     assert reasons(enough.steps) == []
@@ -184,8 +184,51 @@ def test_a_parameter_at_its_bound_and_a_target_out_of_reach_are_warned_of() -> N
     result = fitted(msgspec.structs.replace(CALIBRATION, targets=out_of_reach))
     assert "x is at a bound of its range: widen the range" in result.warnings
     assert any(each.startswith("no run comes near the target a") for each in result.warnings)
-    assert "the target a is outside of what the posterior predicts" in result.warnings
-    assert any(each.startswith("no values bring all targets to the data together (p ") for each in result.doubts)
+    assert f"no values in these ranges reach the target a: {WIDEN}" in result.doubts
+    assert any(each.startswith("no values in these ranges reach all targets together (p ") for each in result.doubts)
+
+
+@pytest.mark.parametrize("real", [4.27, 6.0])
+def test_a_single_target_out_of_reach_makes_a_fit_doubtful_even_if_by_little(real: float) -> None:
+    just_outside = {"a": target("a", real, holdout=real)}
+    result = fitted(msgspec.structs.replace(CALIBRATION, targets=just_outside))
+    assert result.doubts == [f"no values in these ranges reach the target a: {WIDEN}"]
+
+
+def test_a_posterior_of_which_few_draws_count_makes_a_fit_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fitted().doubts == []
+    monkeypatch.setattr("prism.calibration.procedure.EFFECTIVE_LEAST", 10_000)
+    result = fitted()
+    assert result.effective is not None
+    assert result.effective > 100
+    (said,) = result.doubts
+    assert said.startswith("the posterior is made of ")
+    assert said.endswith("are needed: fit fewer parameters, or give narrower ranges")
+
+
+@pytest.mark.parametrize(("runs", "is_enough"), [(58, False), (59, True)])
+def test_the_file_alone_says_which_single_number_is_enough(runs: int, is_enough: bool) -> None:
+    calibration = msgspec.structs.replace(CALIBRATION, budget=split(runs))
+    said = reasons(required_steps(calibration, Real()))
+    assert (said == []) == is_enough
+    assert all("give `budget` 59 or more" in each for each in said)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"checks": {}, "budget": FEW},
+        {"targets": {"a": target("a", 3.0)}, "budget": FEW},
+        {"budget": Budget(design=10, confirm=14)},
+        {"budget": Budget(design=10, confirm=5)},
+        {"budget": Budget(design=50, confirm=7)},
+        {"budget": Budget(design=50, confirm=0)},
+    ],
+)
+def test_the_file_alone_says_what_the_end_says(changed: dict[str, object]) -> None:
+    calibration = msgspec.structs.replace(CALIBRATION, **changed)
+    assert required_steps(calibration, Real()) == (result := fitted(calibration)).steps
+    assert not result.is_reported
 
 
 def test_a_whole_number_at_its_bound_is_warned_of() -> None:

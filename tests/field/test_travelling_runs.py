@@ -243,11 +243,10 @@ targets:
   posts: {measure: rounds.posts, value: 40, tolerance: 30, source: made up, holdout: 42}
 checks:
   reshares: {measure: reshares, value: 60, tolerance: 30, source: made up}
-budget: {screening: 0, design: 20, search: 3, confirm: 11}
+budget: {design: 50, confirm: 11}
 """
 
 
-@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(

@@ -116,3 +116,12 @@ def test_long_names_are_wrapped_on_the_terminal_and_not_cut(tmp_path: Path) -> N
     whole = "".join(line.split(" ", 2)[1].strip() for line in shown.splitlines() if line.startswith(" "))
     assert "population.engagement_threshold" in whole
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_fit_to_a_single_target_is_called_so(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    text = "".join(line for line in CALIBRATION.splitlines(keepends=True) if "rounds.posts" not in line)
+    path = write_calibration(tmp_path, text)
+    write_result(make_calibration_plan(path), out, result_of(path))
+    assert (out / CONFIGURATION).read_text().startswith("# Calibrated on 1 target by ")
