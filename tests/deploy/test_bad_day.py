@@ -192,6 +192,7 @@ def check(lines: Sequence[Line], run_id: str) -> None:
         assert event in EXPECTED, line
 
 
+@pytest.mark.full
 def test_every_event_of_a_bad_day_is_in_the_log_in_order(tmp_path: Path) -> None:
     day = Day(tmp_path)
     with ExitStack() as stack:

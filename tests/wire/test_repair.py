@@ -152,6 +152,7 @@ def test_a_repair_that_is_stopped_by_an_outage_and_resumed_is_one_that_never_was
         assert command("replay", "repaired", "-q").out == undisturbed
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_decisions_that_came_too_late_in_real_time_are_lost_answers_and_in_time_in_a_repair(
     prism: Prism, command: Command

@@ -54,6 +54,7 @@ def test_a_misspelt_limit_is_named(tmp_path: Path) -> None:
         make_calibration_plan(written(tmp_path, "http://127.0.0.1:9", "{max_cals: 7}"))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.network

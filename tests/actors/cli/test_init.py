@@ -63,6 +63,7 @@ def test_init_writes_the_dozen_settings_that_a_first_study_changes(prism: Prism)
     assert "docs/configuration.md" in text
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_what_init_writes_gives_the_digest_of_the_readme(prism: Prism) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
