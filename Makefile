@@ -84,7 +84,7 @@ coverage: $(READY) ## the tests of `make quick`, and the share of the code that 
 test-slow: $(READY) ## soaks, kills, a real Prometheus, a real browser
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow and not full"
 
-test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (40 minutes)
+test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (most of an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
 test-cluster: $(READY) ## experiments on real Ray clusters of two nodes, with kills (not part of CI)

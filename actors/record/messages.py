@@ -57,7 +57,7 @@ def decoded(message: bytes) -> Message:
     """Return a message.
 
     Raises:
-        JournalError: it is none of a journal.
+        JournalError: it is no message of a journal.
     """
     try:
         return _decode(message)

@@ -551,8 +551,6 @@ def _predicted(target: Target, deviations: Sequence[float]) -> tuple[float | Non
     if len(deviations) < PREDICTED_LEAST:
         return None, None, None
     low, middle, high = (float(each) for each in np.quantile(deviations, (INTERVAL[0], MIDDLE, INTERVAL[1])))
-    if target.shape is not None:
-        return low * target.unit, high * target.unit, middle <= 1.0
-    if target.value is None:
+    if target.value is None:  # a limit, or a shape
         return low * target.unit, high * target.unit, middle <= 1.0
     return target.value + low * target.unit, target.value + high * target.unit, low <= 0.0 <= high or abs(middle) <= 1.0
