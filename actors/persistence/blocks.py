@@ -296,7 +296,7 @@ def _widths_of(tick: int, payload: bytes) -> list[int]:
         raise UnusualError from None
     if not payload.startswith(tick_payload(tick, (), len(messages))) or recorded != tick:
         raise UnusualError
-    return list(map(len, map(bytes, messages)))
+    return [len(bytes(message)) for message in messages]
 
 
 def _symbols(number: int, form: Form, blocks: Mapping[str, bytes]) -> int:
