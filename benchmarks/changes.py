@@ -24,7 +24,7 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
-from prism.social.population import Population, build_population
+from prism.social.people.population import Population, build_population
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import read_chart
 

@@ -28,10 +28,10 @@ from actors.runtime.simulation import Simulation
 from prism.columns import Rows, places_in_lists
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
-from prism.social.persona import Persona
-from prism.social.population import Population
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population
 from prism.social.tables import CAME, CURRENT, DUE, ENTERED, LEFT, NEXT, SEES_POST, SESSION_ROUND, SHOWN, STATE
+from prism.social.ties.graph import FollowGraph
 from prism.statechart import AgentState
 
 

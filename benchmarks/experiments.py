@@ -19,11 +19,11 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from actors.experiments.driver import PROCESSES, Executor, Where, opened
-from actors.experiments.machine import resident_bytes
-from actors.experiments.plan import Cell, make_plan
 from actors.factory.input_files import inputs_shared
 from actors.results.api import run
+from actors.studies.experiments.driver import PROCESSES, Executor, Where, opened
+from actors.studies.experiments.machine import resident_bytes
+from actors.studies.experiments.plan import Cell, make_plan
 
 REPEATS: Final = 3
 TRIAL_ROUNDS: Final = 10

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from actors.experiments.batches import first_seeds, look
-from actors.experiments.outcome import Outcome, outcome_of
-from actors.experiments.plan import Plan, make_plan
+from actors.studies.experiments.batches import first_seeds, look
+from actors.studies.experiments.outcome import Outcome, outcome_of
+from actors.studies.experiments.plan import Plan, make_plan
 from prism.experiment import (
     Comparison,
     SeveralCompared,

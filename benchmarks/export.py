@@ -27,7 +27,7 @@ from actors.runs.directory import RunDirectory
 from benchmarks.checkpoint import config_of
 from prism.agents import Question, Update
 from prism.events import PostEvent
-from prism.social.post import PostView, post_id
+from prism.social.posts.post import PostView, post_id
 
 TICKS_PER_ROUND = 24
 STATES = ("idle", "scrolling", "evaluating", "engaging_like")

@@ -32,7 +32,7 @@ from prism.domain import World
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_CHART
 from prism.social.choice import ChoiceOracle
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from prism.statechart import AgentState, Oracle
 
 VIEW = PostView(

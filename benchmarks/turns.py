@@ -21,8 +21,8 @@ from time import process_time
 
 from prism.agents import SocialAgent, Trigger, turn
 from prism.social.chart import SOCIAL_CHART
-from prism.social.persona import Persona
-from prism.social.post import PostView
+from prism.social.people.persona import Persona
+from prism.social.posts.post import PostView
 from prism.statechart import AgentState, Statechart, Transition
 
 HERE = Path(__file__).resolve().parent.parent

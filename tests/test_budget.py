@@ -20,7 +20,7 @@ from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from prism.agents import SocialAgent, Trigger, turn
 from prism.social.chart import SOCIAL_CHART
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from tests.social.people import view as view_of
 
 VIEW = view_of()

@@ -15,7 +15,7 @@ from prism.economy.action import Action
 from prism.economy.nation import Nation
 from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
-from prism.social.persona import Persona
+from prism.social.people.persona import Persona
 from prism.statechart import AgentState, Statechart, StateTransition, Transition
 
 IDLE, SCROLLING, RESTING = AgentState.IDLE, AgentState.SCROLLING, AgentState.RESTING

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from prism import kernels, rng
 from prism.kernel_delays import normal_quantile
 from prism.kernel_rng import below, keys_of, pick, unit
-from prism.social.choice_kernel import sum_by_parts
+from prism.social.kernels.choice_kernel import sum_by_parts
 from tests.paths import ROOT
 
 BOTH = """
@@ -29,7 +29,7 @@ import json, sys
 from random import Random
 import numpy as np
 from prism import kernels, kernel_delays, kernel_rng
-from prism.social import choice_kernel
+from prism.social.kernels import choice_kernel
 if sys.argv[1] == "compiled":
     kernels.compile_kernels()
 random, found = Random(5), []

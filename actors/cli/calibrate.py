@@ -16,10 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from actors.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
-from actors.calibration.page import page_of
-from actors.calibration.plan import CalibrationPlan, asking_of_calibration, cell_of, make_calibration_plan, middle_of
-from actors.calibration.run import Told, run_calibration
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
@@ -27,14 +23,24 @@ from actors.cli.trust import TRUST
 from actors.core.extras import not_installed
 from actors.display.console import SafeConsole, echo, unwrapped_console
 from actors.display.words import duration
-from actors.experiments.cells import count_done
-from actors.experiments.driver import Where, opened
-from actors.experiments.machine import processors
-from actors.experiments.measures import keep_own
-from actors.experiments.shared_oracle import gateway_of
 from actors.logs.output import output, say
 from actors.record.lock import locked
 from actors.runs.forecast import forecast
+from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
+from actors.studies.calibration.page import page_of
+from actors.studies.calibration.plan import (
+    CalibrationPlan,
+    asking_of_calibration,
+    cell_of,
+    make_calibration_plan,
+    middle_of,
+)
+from actors.studies.calibration.run import Told, run_calibration
+from actors.studies.experiments.cells import count_done
+from actors.studies.experiments.driver import Where, opened
+from actors.studies.experiments.machine import processors
+from actors.studies.experiments.measures import keep_own
+from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps
 from prism.quoting import printable
 

@@ -20,18 +20,25 @@ from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import echo
-from actors.experiments.batches import run_batches
-from actors.experiments.cells import CELLS, Done, cell_path, count_done
-from actors.experiments.driver import Where, cells_to_do, opened
-from actors.experiments.endpoint import ExperimentCollector, served
-from actors.experiments.measures import keep_own, measured
-from actors.experiments.outcome import OUTCOME, Outcome, outcome_of, read_beside_cells, read_within, write_outcome
-from actors.experiments.plan import Cell, Plan, make_plan
-from actors.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
-from actors.experiments.processes import room
-from actors.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.logs.output import say
 from actors.record.lock import locked
+from actors.studies.experiments.batches import run_batches
+from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
+from actors.studies.experiments.driver import Where, cells_to_do, opened
+from actors.studies.experiments.endpoint import ExperimentCollector, served
+from actors.studies.experiments.measures import keep_own, measured
+from actors.studies.experiments.outcome import (
+    OUTCOME,
+    Outcome,
+    outcome_of,
+    read_beside_cells,
+    read_within,
+    write_outcome,
+)
+from actors.studies.experiments.plan import Cell, Plan, make_plan
+from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
+from actors.studies.experiments.processes import room
+from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 
 OUT = Path("experiments")
 PROBLEMS_SHOWN = 5

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.display.words import usd
-from actors.experiments.shared_oracle import Asking, limits_of, used_so_far
 from actors.runs.forecast import Forecast
+from actors.studies.experiments.shared_oracle import Asking, limits_of, used_so_far
 from prism.config import Config
 
 

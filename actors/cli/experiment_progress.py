@@ -14,10 +14,10 @@ from rich.text import Text
 from actors.display.console import SafeConsole, echo
 from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
-from actors.experiments.cells import Done
-from actors.experiments.plan import Cell
-from actors.experiments.standing import Standing
 from actors.logs.output import output
+from actors.studies.experiments.cells import Done
+from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.standing import Standing
 from prism.quoting import printable
 
 NODES_SHOWN = 12

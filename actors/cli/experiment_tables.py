@@ -11,9 +11,9 @@ from rich.text import Text
 
 from actors.display.console import unwrapped_console
 from actors.display.words import usd
-from actors.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
-from actors.experiments.plan import Plan
-from actors.experiments.shared_oracle import ModelUse
+from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
+from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, Comparison, SeveralCompared
 from prism.quoting import printable
 

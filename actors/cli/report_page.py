@@ -16,11 +16,11 @@ from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole, echo
-from actors.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from actors.results.observed import ECONOMY
 from actors.results.real_figures import Real, read_real
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord, read_run, with_people
+from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from prism.config import Config
 from prism.errors import InputError
 

@@ -14,9 +14,9 @@ import click
 
 from actors.cli.options import Directory
 from actors.core.errors import run_directory_error
-from actors.experiments.driver import PROCESSES
 from actors.logs.output import say
 from actors.runs.signals import EXIT_BASE, awaited, exit_at_the_next_one
+from actors.studies.experiments.driver import PROCESSES
 
 
 class FileGroup(click.Group):

@@ -17,9 +17,9 @@ from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.display.console import echo
-from actors.experiments.record import is_experiment
 from actors.record.listing import run_paths
 from actors.record.manifest import refuse_others
+from actors.studies.experiments.record import is_experiment
 
 HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value

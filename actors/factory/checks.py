@@ -17,15 +17,15 @@ from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
 from prism.domain import Domain
-from prism.social.attribute_lines import lines_of_columns, lines_of_people
 from prism.social.chart import can_post
-from prism.social.graph import FollowGraph
-from prism.social.hours import check_hours_format, parse_hours
-from prism.social.population import graph_of
-from prism.social.profiles import Profiles, check_profile_format, parse_profiles
+from prism.social.people.attribute_lines import lines_of_columns, lines_of_people
+from prism.social.people.hours import check_hours_format, parse_hours
+from prism.social.people.population import graph_of
+from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.ranking import rankings
 from prism.social.sharing import QuestionFields
-from prism.social.understood import graph_lines
+from prism.social.ties.graph import FollowGraph
+from prism.social.ties.understood import graph_lines
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 

@@ -21,7 +21,7 @@ from prism.domain import Domain, QuestionFields
 from prism.errors import ConfigError, InputError, PrismError
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.social.choice import ChoiceOracle
-from prism.social.population import ignore_step
+from prism.social.people.population import ignore_step
 from prism.statechart import Behaviour, Statechart
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.edges import parse_edges
-from prism.social.graph import FollowGraph, from_igraph
-from prism.social.graph_format import graph_format
-from prism.social.graph_library import load_igraph
-from prism.social.matrix_market import parse_matrix_market
-from prism.social.pajek import parse_pajek
-from prism.social.understood import understood
+from prism.social.ties.edges import parse_edges
+from prism.social.ties.graph import FollowGraph, from_igraph
+from prism.social.ties.graph_format import graph_format
+from prism.social.ties.graph_library import load_igraph
+from prism.social.ties.matrix_market import parse_matrix_market
+from prism.social.ties.pajek import parse_pajek
+from prism.social.ties.understood import understood
 
 if TYPE_CHECKING:
     import igraph

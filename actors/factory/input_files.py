@@ -24,11 +24,11 @@ from prism.config import Config
 from prism.config.load import PlacedConfig
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.hours import parse_hours
-from prism.social.margins import Margins, MarginTable, parse_margin
-from prism.social.population import Population, build_population, ignore_step
-from prism.social.post_file import GivenPost, check_posts_format, parse_posts
-from prism.social.profiles import parse_profiles
+from prism.social.people.hours import parse_hours
+from prism.social.people.margins import Margins, MarginTable, parse_margin
+from prism.social.people.population import Population, build_population, ignore_step
+from prism.social.people.profiles import parse_profiles
+from prism.social.posts.post_file import GivenPost, check_posts_format, parse_posts
 
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""

@@ -19,7 +19,7 @@ from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.measures import measure_name
 from prism.domain import Domain
 from prism.expressions import expression_of
-from prism.social.population import Population
+from prism.social.people.population import Population
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import ACTIONS, Role, of_reader
 from prism.statechart import Behaviour, Finding, FindingKind

@@ -24,7 +24,7 @@ from actors.results.run_record import RunRecord
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Feed, Tree, TreeShape, shape_of
 from prism.scorecard.social import SECONDS_AN_HOUR, rank_correlation
-from prism.social.graph_library import load_igraph
+from prism.social.ties.graph_library import load_igraph
 
 Floats = NDArray[np.float64]
 REAL: Final = "real cascades"

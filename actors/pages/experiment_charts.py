@@ -12,8 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from actors.experiments.courses import Band, Courses
-from actors.experiments.record import ExperimentRecord
 from actors.pages.card import Chart, Table
 from actors.pages.picture import (
     LINE,
@@ -30,6 +28,8 @@ from actors.pages.picture import (
 from actors.pages.series import GROUP_DASHES, color_of, dashes_note, draw_seeds, mark_places
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
+from actors.studies.experiments.courses import Band, Courses
+from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import NumberName, named
 from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
 from prism.palette import BLUE, GREY, ORANGE

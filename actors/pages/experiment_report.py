@@ -9,9 +9,6 @@ from typing import Any
 
 import msgspec
 
-from actors.experiments.cells import CELLS
-from actors.experiments.courses import Courses, read_courses
-from actors.experiments.record import CellState, ExperimentRecord, PlannedCondition
 from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
 from actors.pages.document import Section, document, figures, grid, missing
@@ -31,6 +28,9 @@ from actors.pages.html import Element, Node, tag
 from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural
+from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.courses import Courses, read_courses
+from actors.studies.experiments.record import CellState, ExperimentRecord, PlannedCondition
 from prism.experiment import Comparison, SeveralCompared
 
 SEEDS_SHOWN = 12

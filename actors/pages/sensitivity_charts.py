@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.experiments.outcome import Decomposed
 from actors.pages.card import Chart, Table
 from actors.pages.experiment_charts import MEASURES_MAX, ROWS_MAX, Row, pages_number, rows_picture, span
 from actors.pages.words import NO_VALUE, plural, share
+from actors.studies.experiments.outcome import Decomposed
 from prism.experiment import Effect, Share
 from prism.palette import BLUE, ORANGE
 

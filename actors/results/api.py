@@ -40,7 +40,7 @@ from actors.runs.trust import trust_run
 from actors.runtime.simulation import Progress
 from prism.config import Config
 from prism.errors import ConfigError, OracleUnavailableError
-from prism.social.population import ignore_step
+from prism.social.people.population import ignore_step
 from prism.statechart import Oracle
 
 ConfigSource = Config | str | os.PathLike[str] | None

@@ -9,7 +9,7 @@ from actors.factory.input_files import load_population
 from prism.config import Config
 from prism.config.attributes import Value
 from prism.errors import PrismError
-from prism.social.population import ignore_step
+from prism.social.people.population import ignore_step
 
 
 class Audience(NamedTuple):

@@ -10,7 +10,7 @@ from actors.results.changes import tie_changes
 from actors.results.rows import Rows
 from actors.results.schema import Value
 from prism.events import AttributeSet, Intervened, TieChanged
-from prism.social.population import Population
+from prism.social.people.population import Population
 
 Tie = tuple[int, int]
 """The follower, and the person who is followed."""

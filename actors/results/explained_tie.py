@@ -15,7 +15,7 @@ from actors.results.explained_post import ROUNDS_BEFORE, TURNS_KEPT, cause_of
 from actors.results.explanation import Cause, ExplainedTie, ExplainedTieChange
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
 from prism.events import TieChanged
-from prism.social.population import Population
+from prism.social.people.population import Population
 
 
 async def explain_tie(

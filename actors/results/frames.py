@@ -15,7 +15,7 @@ from actors.core.errors import RunDirectoryError
 from actors.record.run import Recorded
 from actors.results.export import chosen_tables, write_tables
 from actors.results.schema import TABLES, Batch, Column, Kind, Table, Value
-from prism.social.post import NUMBER_BITS, author_of
+from prism.social.posts.post import NUMBER_BITS, author_of
 
 LIBRARIES: Final = ("pandas", "polars")
 """The libraries whose data frames a table may be, the first one that is installed unless another is named."""

@@ -20,7 +20,7 @@ from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.events import PostEvent
 from prism.quarter import Quarter
 from prism.scorecard import Feed, trees_of
-from prism.social.post import author_of
+from prism.social.posts.post import author_of
 
 SECONDS_A_MINUTE = 60.0
 SOCIAL, ECONOMY = "social", "economy"

@@ -17,8 +17,8 @@ from actors.results.schema import Column, Kind, Value
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
 from prism.errors import PrismError
-from prism.social.persona import Persona
-from prism.social.population import Population
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "float": Kind.NUMBER,

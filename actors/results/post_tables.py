@@ -22,8 +22,8 @@ from actors.results.rows import Rows, Tables
 from actors.results.schema import Value
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent, PostTaken
-from prism.social.post import NUMBER_BITS, PostKind
-from prism.social.texts import write_post
+from prism.social.posts.post import NUMBER_BITS, PostKind
+from prism.social.posts.texts import write_post
 from prism.statechart import Behaviour
 
 _KINDS: Final = {"publish": PostKind.ORIGINAL, "reply": PostKind.REPLY, "reshare": PostKind.RESHARE}

@@ -14,8 +14,8 @@ from prism.economy.series_file import EXPECTED, is_series, parse_series
 from prism.errors import InputError
 from prism.scorecard import Tree, parse_cascades
 from prism.scorecard.real_data import CASCADE_COLUMNS, columns_in
-from prism.social.hours import COLUMNS as HOUR_COLUMNS
-from prism.social.hours import parse_accounts
+from prism.social.people.hours import COLUMNS as HOUR_COLUMNS
+from prism.social.people.hours import parse_accounts
 
 KINDS = (
     f"cascades ({','.join(CASCADE_COLUMNS)}), hours ({HOUR_COLUMNS[0]} to {HOUR_COLUMNS[-1]}) or quarters ({EXPECTED})"

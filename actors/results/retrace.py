@@ -41,7 +41,7 @@ from prism.events import Event
 from prism.expressions import readers_of
 from prism.sharing import Archetypes, Place
 from prism.sharing.table import words_of
-from prism.social.persona import Persona
+from prism.social.people.persona import Persona
 from prism.social.read_changes import ReadChange
 from prism.statechart import Choice, Oracle, RowOutcome, Transition
 

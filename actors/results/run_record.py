@@ -30,7 +30,7 @@ from prism.errors import PrismError
 from prism.llm.spending import Ledger, Spent
 from prism.scorecard import Feed
 from prism.sharing.records import Judged
-from prism.social.population import ignore_step
+from prism.social.people.population import ignore_step
 from prism.statechart import Behaviour
 
 

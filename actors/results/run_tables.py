@@ -28,8 +28,8 @@ from prism.agents import Question
 from prism.divergence import Reference
 from prism.domain import Domain, reference_of
 from prism.errors import ConfigError, InputError
-from prism.social.population import Population
-from prism.social.post import PostView
+from prism.social.people.population import Population
+from prism.social.posts.post import PostView
 
 
 class Attributes(NamedTuple):

@@ -26,7 +26,7 @@ from prism.errors import InputError, OracleOutageError
 from prism.scored import Choice, Score, scored
 from prism.social.choice_file import GivenChoice, parse_choices
 from prism.social.domain import SocialDomain
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from prism.statechart import Judgement
 
 ANSWERED = "answered"

@@ -18,8 +18,8 @@ from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.llm.question_id import question_id
 from prism.social.effects import ON_TIES
-from prism.social.population import Population
-from prism.social.post import PersonalView, PostView
+from prism.social.people.population import Population
+from prism.social.posts.post import PersonalView, PostView
 
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""

@@ -19,13 +19,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError
-from actors.experiments.cells import CELLS
-from actors.experiments.record import is_experiment
 from actors.factory.domains import is_own
 from actors.pages.report_style import GRID
 from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
 from actors.record.manifest import read_summary
+from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.record import is_experiment
 from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
 from actors.view.council import council_at
@@ -39,7 +39,7 @@ from actors.view.viewed_run import Opened, ViewedRun
 from prism.drawing.outline import Outline, inner_states
 from prism.errors import PrismError
 from prism.palette import SOURCES, state_styles
-from prism.social.post import author_of
+from prism.social.posts.post import author_of
 
 STATIC = files("actors.view") / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -13,8 +13,8 @@ from actors.factory.input_files import load_population
 from actors.view.layout import layout
 from prism.config import Config
 from prism.errors import PrismError
-from prism.social.graph import FollowGraph
-from prism.social.population import Population
+from prism.social.people.population import Population
+from prism.social.ties.graph import FollowGraph
 
 DRAWN_MAX = 100_000
 """The most people that are drawn; of more, as many are chosen evenly."""

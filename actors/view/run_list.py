@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import ActorError
-from actors.experiments.cells import CELLS
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header
 from actors.record.listing import ListedRun, list_run, run_paths
@@ -19,6 +18,7 @@ from actors.record.lock import LOCK, reader_sees_holder
 from actors.record.manifest import MANIFEST, SUMMARY, read_summary
 from actors.record.phase_file import PHASE
 from actors.runs.rounds_csv import ROUNDS
+from actors.studies.experiments.cells import CELLS
 from actors.view.comparison import Difference, differing
 from actors.view.outcomes import Figure, figures_of
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.extras import not_installed
-from actors.experiments.outcome import OUTCOME
-from actors.experiments.record import CellState, cell_state, current_plan, read_experiment_record
+from actors.studies.experiments.outcome import OUTCOME
+from actors.studies.experiments.record import CellState, cell_state, current_plan, read_experiment_record
 from actors.view.run_list import shown
 
 CELLS_SHOWN = 2000

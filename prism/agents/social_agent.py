@@ -14,9 +14,9 @@ from prism.config.attributes import Value
 from prism.config.model import RelevanceConfig
 from prism.quoting import shown
 from prism.rng import Draw
-from prism.social.intentions import DEFAULT_INTENTIONS, Intentions
-from prism.social.persona import Persona
-from prism.social.post import PostView, drawn_about
+from prism.social.people.intentions import DEFAULT_INTENTIONS, Intentions
+from prism.social.people.persona import Persona
+from prism.social.posts.post import PostView, drawn_about
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from prism.drawing.outline import Arrow, Outline
-from prism.social.graph_library import load_igraph
+from prism.social.ties.graph_library import load_igraph
 from prism.statechart.definition import StateDefinition
 
 BOX = (190.0, 84.0)

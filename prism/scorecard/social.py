@@ -16,7 +16,7 @@ from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval,
 from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
 from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching
 from prism.scorecard.trees import Tree, TreeShape, shape_of
-from prism.social.hours import hour_at
+from prism.social.people.hours import hour_at
 
 SHAPE_LIMIT: Final = 0.25
 """The largest distance of two distributions of shapes that counts as agreement."""

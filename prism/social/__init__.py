@@ -4,8 +4,8 @@ Import the modules that use agents (`chart`, `choice`, `network`, `world`, `doma
 personas and posts that are exported here.
 """
 
-from prism.social.persona import Persona
-from prism.social.post import Post, PostView
-from prism.social.profiles import Profile
+from prism.social.people.persona import Persona
+from prism.social.people.profiles import Profile
+from prism.social.posts.post import Post, PostView
 
 __all__ = ["Persona", "Post", "PostView", "Profile"]

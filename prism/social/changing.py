@@ -20,8 +20,8 @@ from prism.events import AttributeSet
 from prism.expressions import Expression, Field
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social.attributes import Attributes
 from prism.social.field_source import HEAD, FieldSource, FieldTables, drawn_in_view
+from prism.social.people.attributes import Attributes
 from prism.social.state import SocialState
 from prism.social.vocabulary import attribute_field, of_reader
 from prism.statechart.behaviour import Behaviour, Change

@@ -35,14 +35,14 @@ from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
 from prism.kernel_rng import keys_of
 from prism.rng import Draw, pick
-from prism.social import choice_kernel
 from prism.social.chart import SOCIAL_BEHAVIOUR
-from prism.social.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SEEN_COLUMNS, SPREADS, WEIGHTS
 from prism.social.effects import Effect
-from prism.social.people import People
-from prism.social.persona import Persona
-from prism.social.post import PostView, drawn_about, key_about
-from prism.social.stretch_kernel import ChoiceTables
+from prism.social.kernels import choice_kernel
+from prism.social.kernels.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SEEN_COLUMNS, SPREADS, WEIGHTS
+from prism.social.kernels.stretch_kernel import ChoiceTables
+from prism.social.people.people import People
+from prism.social.people.persona import Persona
+from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ KNOWN_MAX: Final = 100_000
 """The most distributions that are kept until somebody compares them with the choice."""
 
 _seen = attrgetter("topic_match", "followed", "popularity", "fatigue", "quality", "exposures")
-"""The fields of a view in the columns of `prism.social.choice_kernel`."""
+"""The fields of a view in the columns of `prism.social.kernels.choice_kernel`."""
 
 
 class _Options(NamedTuple):
@@ -188,7 +188,7 @@ class ChoiceOracle(Oracle[AgentState]):
 
         Args:
             kinds: the number of each question's kind in the table.
-            seen, draws: what `prism.social.choice_kernel` says; those of the people themselves are not filled in.
+            seen, draws: as in `prism.social.kernels.choice_kernel`; those of the people themselves are not filled in.
         """
         own = None
         if self.people is not None and self._answers_as_own:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
-from prism.social.post import PostView
-from prism.social.profile_rows import FORMATS, read_rows
+from prism.social.people.profile_rows import FORMATS, read_rows
+from prism.social.posts.post import PostView
 from prism.text_files import check_format, decode_text, plain_number
 
 PERSON: Final = "person"

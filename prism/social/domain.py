@@ -19,15 +19,16 @@ from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.choice import ChoiceOracle
-from prism.social.intentions import Intentions
-from prism.social.persona import Persona
-from prism.social.population import Population
-from prism.social.post import PostView
+from prism.social.people.intentions import Intentions
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population
+from prism.social.posts.post import PostView
+from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
+from prism.social.ties.understood import graph_lines
 from prism.social.turns import SocialTurns
-from prism.social.understood import graph_lines, post_lines
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
 from prism.social.writers import writing_states

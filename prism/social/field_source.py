@@ -19,7 +19,7 @@ from prism.expressions.fields import reads_view
 from prism.expressions.source import Naming, source
 from prism.kernel_delays import LEAST_DRAW
 from prism.rng import Draw
-from prism.social.people import People
+from prism.social.people.people import People
 from prism.social.tables import CURRENT, ENTERED, PENDING, TOPICS
 from prism.social.words import Words
 
@@ -51,7 +51,7 @@ import math
 from prism.expressions.source import differ, exponential, greatest, least, logarithm, nan, quotient, root
 from prism.kernel_delays import normal_quantile
 from prism.kernels import address_of
-from prism.social.post_kernel import (
+from prism.social.kernels.post_kernel import (
     appeal_of, drawn_about, exposures_of, fatigue_of, follows, has_interest, has_topic, has_view, popularity_of,
     quality_of, topic_match, velocity_of,
 )

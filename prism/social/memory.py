@@ -20,7 +20,7 @@ from prism.columns import PIECE, Column, Columns, Ints, pack
 from prism.events import Event, PostEvent, TieChanged
 from prism.quoting import quoted
 from prism.social.network import Network
-from prism.social.post import NO_POST, PersonalView, Post, PostView
+from prism.social.posts.post import NO_POST, PersonalView, Post, PostView
 from prism.social.tables import CAME, CURRENT, ENTERED, LIKES
 from prism.wording import counted, cut
 

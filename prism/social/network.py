@@ -21,13 +21,13 @@ from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
 from prism.events import Events
 from prism.measure import Measure
-from prism.social import post_kernel, view_kernel
-from prism.social.cascade import Cascades
 from prism.social.effects import ON_TIES, Effect
-from prism.social.living import KINDS, LivingPosts
-from prism.social.population import Population
-from prism.social.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
-from prism.social.rings import Rings
+from prism.social.kernels import post_kernel, view_kernel
+from prism.social.people.population import Population
+from prism.social.posts.cascade import Cascades
+from prism.social.posts.living import KINDS, LivingPosts
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
+from prism.social.posts.texts import write_post
 from prism.social.state import NUMBERS_MAX, SocialState
 from prism.social.tables import (
     ABOVE,
@@ -70,7 +70,7 @@ from prism.social.tables import (
     WHAT,
     WHO,
 )
-from prism.social.texts import write_post
+from prism.social.ties.rings import Rings
 from prism.social.view_words import PackedTexts, ViewWords
 
 POSTS_A_PIECE = 2048
@@ -336,7 +336,7 @@ class Network:
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
 
     def see(self, people: Ints, tick: int) -> tuple[Ints, NDArray[np.float64]]:
-        """Return the rows of `prism.social.post_kernel.see`.
+        """Return the rows of `prism.social.kernels.post_kernel.see`.
 
         Args:
             people: those who see something; none of it is forgotten.
@@ -379,7 +379,7 @@ class Network:
         return out, ends
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
-        """Return what a person sees of a post, from the rows of `prism.social.post_kernel.see`."""
+        """Return what a person sees of a post, from the rows of `prism.social.kernels.post_kernel.see`."""
         author, created, topics = whole[AUTHOR], whole[CREATED], self.state.topics[whole[TOPICS]]
         number, viewed_ticks, exposures, is_followed = whole[POST_COLUMNS:]
         velocity, popularity, topic_match, appeal, fatigue, quality = share

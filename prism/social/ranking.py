@@ -55,8 +55,8 @@ _DRAWN: Final = (
 )
 _HEAD: Final = """\
 from prism.kernel_rng import unit
-from prism.social.feed_kernel import across_of, followers_of
-from prism.social.post_kernel import engagements_of
+from prism.social.kernels.feed_kernel import across_of, followers_of
+from prism.social.kernels.post_kernel import engagements_of
 from prism.social.tables import ORIGIN
 
 

@@ -12,7 +12,7 @@ from prism.config.model import PopulationConfig
 from prism.expressions import Expression, compiled
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from prism.social.vocabulary import drawn_readers, social_vocabulary
 from prism.statechart.behaviour import Behaviour, Change, Reader
 

@@ -12,13 +12,13 @@ from prism.agents.forms import HEADS
 from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
-from prism.social import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
-from prism.social.graph import FollowGraph
-from prism.social.population import Population
+from prism.social.kernels import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
+from prism.social.kernels.stretch_kernel import ChoiceTables, TextTables, TurnTables
+from prism.social.people.population import Population
 from prism.social.state import SocialState
 from prism.social.stretch import log_of, wave_of
-from prism.social.stretch_kernel import ChoiceTables, TextTables, TurnTables
 from prism.social.tables import ChartTables
+from prism.social.ties.graph import FollowGraph
 
 _so_far: Final = [0]
 """The person-ticks of all runs of this process that were made ready: a worker does many small ones."""

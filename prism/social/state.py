@@ -15,17 +15,15 @@ from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import pointer_to
 from prism.rng import Draw, mixing_key
-from prism.social import post_kernel
 from prism.social.field_source import FieldTables
-from prism.social.graph import FollowGraph
-from prism.social.interests import interests_of
-from prism.social.people import People
-from prism.social.people_lists import PeopleLists, lists_from, lists_of, rows_of
-from prism.social.population import Population
-from prism.social.post import NO_POST
-from prism.social.post_file import GivenPost
+from prism.social.kernels import post_kernel
+from prism.social.people.interests import interests_of
+from prism.social.people.people import People
+from prism.social.people.people_lists import PeopleLists, lists_from, lists_of, rows_of
+from prism.social.people.population import Population
+from prism.social.posts.post import NO_POST
+from prism.social.posts.post_file import GivenPost
 from prism.social.ranking import ALGORITHMS, ranking, ranking_kernel
-from prism.social.rings import Rings
 from prism.social.tables import (
     BASE,
     BEGUN_IN,
@@ -82,6 +80,8 @@ from prism.social.tables import (
     grown,
     widened,
 )
+from prism.social.ties.graph import FollowGraph
+from prism.social.ties.rings import Rings
 from prism.social.words import Words
 
 NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))

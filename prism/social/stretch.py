@@ -14,11 +14,9 @@ from prism.agents.questions import Chosen, QuestionColumns, QuestionKind, Questi
 from prism.columns import Ints
 from prism.domain import Stretch
 from prism.kernels import are_compiled
-from prism.social import stretch_kernel
-from prism.social.choice_kernel import SEEN_COLUMNS
-from prism.social.network import DONE_WORDS
-from prism.social.post import PostView
-from prism.social.stretch_kernel import (
+from prism.social.kernels import stretch_kernel
+from prism.social.kernels.choice_kernel import SEEN_COLUMNS
+from prism.social.kernels.stretch_kernel import (
     ASKED,
     DONE,
     LENGTH,
@@ -32,9 +30,11 @@ from prism.social.stretch_kernel import (
     TurnTables,
     Wave,
 )
+from prism.social.kernels.turn_kernel import EFFECT
+from prism.social.kernels.view_kernel import EVENT_BYTES
+from prism.social.network import DONE_WORDS
+from prism.social.posts.post import PostView
 from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
-from prism.social.turn_kernel import EFFECT
-from prism.social.view_kernel import EVENT_BYTES
 from prism.social.view_words import decode_question
 from prism.social.world import SocialWave, SocialWorld
 

@@ -19,13 +19,13 @@ from prism.config.model import IntentionsConfig
 from prism.domain import ALONE, Stretch, Turns
 from prism.expressions.fields import reads_view
 from prism.rng import Draw
-from prism.social import turn_kernel, view_kernel
 from prism.social.choice import ChoiceOracle
 from prism.social.field_source import HEAD, FieldSource, drawn_in_view
-from prism.social.intentions import Intentions
-from prism.social.post import PostView
+from prism.social.kernels import turn_kernel, view_kernel
+from prism.social.kernels.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
+from prism.social.people.intentions import Intentions
+from prism.social.posts.post import PostView
 from prism.social.stretch import Stretches
-from prism.social.stretch_kernel import OPTIONS_MAX, SETTLED, TurnTables
 from prism.social.tables import DRAWS, ENTERED, GUARDED, UNKNOWN, ChartTables, grown
 from prism.social.view_words import decode_question
 from prism.social.vocabulary import DRAFTED, intend
@@ -37,7 +37,7 @@ from prism.statechart.transitions import Choice, Transition
 GUARDS_MAX: Final = 12
 """The most guards of one state and trigger that are read at once: every pattern of them has a place in a table."""
 RELEVANCE: Final = ("topic_match", "followed", "popularity", "appeal", "exposure")
-"""The weights of a post's relevance, in the order of `prism.social.view_kernel`."""
+"""The weights of a post's relevance, in the order of `prism.social.kernels.view_kernel`."""
 
 
 class SocialTurns(Turns):

@@ -1,4 +1,4 @@
-"""The words of views: the names, topics and texts in them, as `prism.social.view_kernel` puts them together."""
+"""The words of views: the names, topics and texts in them, as `prism.social.kernels.view_kernel` puts them together."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from prism.agents.answer_kernel import NUMBER_BYTES
 from prism.agents.turn import Question
 from prism.columns import Ints
-from prism.social.living import KINDS
-from prism.social.persona import FIRST_NAMES, LAST_NAMES
-from prism.social.population import Population
-from prism.social.post import PostView
-from prism.social.synthetic import SyntheticPeople
-from prism.social.texts import TEMPLATES
-from prism.social.view_kernel import FIELDS, FIRST_NAME, LAST_NAME
+from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME
+from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
+from prism.social.people.population import Population
+from prism.social.people.synthetic import SyntheticPeople
+from prism.social.posts.living import KINDS
+from prism.social.posts.post import PostView
+from prism.social.posts.texts import TEMPLATES
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 decode_question: Final = msgspec.msgpack.Decoder(Question[PostView]).decode

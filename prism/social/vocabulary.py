@@ -16,7 +16,7 @@ from prism.expressions import Field
 from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.rng import Draw
 from prism.social.effects import ACTIONS_ON_POSTS, Effect
-from prism.social.post import PostView, drawn_about
+from prism.social.posts.post import PostView, drawn_about
 from prism.statechart.behaviour import Reader, Vocabulary, no_functions
 from prism.statechart.transitions import Action
 

@@ -8,7 +8,7 @@
     effects        the chart's: the post, like, reply or reshare takes place when its row is taken
     round_ends     in its last tick, for everyone who is not `offline`
 
-The chart says which states have which role, delay and effect; `prism.social.turn_kernel` gives them their meaning.
+The chart says which states have which role, delay and effect; `prism.social.kernels.turn_kernel` says what they mean.
 
 An action that a session has not finished in the last tick does not take effect. A person who still deliberates at the
 end of the round acts on the decision when it comes, or gets `round_ends` if the decision is to scroll on, and misses
@@ -43,20 +43,21 @@ from prism.events import Events
 from prism.expressions.fields import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
-from prism.social import turn_kernel
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
 from prism.social.field_source import FieldTables
-from prism.social.hours import hour_at
+from prism.social.kernels import turn_kernel
+from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
 from prism.social.measured import Moment
 from prism.social.memory import InView, Memory
 from prism.social.network import EFFECTS, Network
-from prism.social.participation import participation
-from prism.social.people import People
-from prism.social.population import Population
-from prism.social.post import NO_POST, AttributeView, PersonalView, PostView
-from prism.social.posting import CAPPED, MOST, posting_rates
+from prism.social.people.hours import hour_at
+from prism.social.people.participation import participation
+from prism.social.people.people import People
+from prism.social.people.population import Population
+from prism.social.people.posting import CAPPED, MOST, posting_rates
+from prism.social.posts.post import NO_POST, AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
 from prism.social.tables import (
@@ -87,7 +88,6 @@ from prism.social.tables import (
     WRITE,
     widened,
 )
-from prism.social.turn_kernel import CHANGE, KIND_COLUMNS
 from prism.social.vocabulary import TRIGGERS, Role
 from prism.social.words import Words
 from prism.statechart.behaviour import Behaviour
@@ -102,7 +102,7 @@ class Begun(NamedTuple):
     """The state before a wave, as far as its updates need it.
 
     Args:
-        kinds: the rows of their kinds; `prism.social.turn_kernel` has the columns.
+        kinds: the rows of their kinds; `prism.social.kernels.turn_kernel` has the columns.
         changed: the people whose attributes change, if the chart changes any.
         in_view: the posts in view, if people remember.
     """
@@ -421,7 +421,7 @@ class SocialWorld(World):
         return self._latest[2]
 
     def _kind_row(self, kind: Kind, effect: Any) -> tuple[int, ...]:
-        """Return a kind of update as kernels read it: `prism.social.turn_kernel` has the columns.
+        """Return a kind of update as kernels read it: `prism.social.kernels.turn_kernel` has the columns.
 
         Args:
             effect: the action that all who have it are about to take from then on; None for no change.

@@ -11,7 +11,7 @@ import msgspec
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, SimulationConfig
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.schedules import run_scheduled
 

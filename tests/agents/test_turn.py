@@ -8,7 +8,7 @@ import pytest
 from prism.agents import MOVED, Decision, Question, Source, Trigger, Update, turn
 from prism.events import Event, FeedShown, Intervened, PostEvent
 from prism.social.chart import SOCIAL_CHART
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from prism.statechart import AgentState, Statechart, Transition
 from tests.social.people import person, relevant
 from tests.statechart.charts import Person, chart_of, decides, says

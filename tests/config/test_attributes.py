@@ -17,7 +17,7 @@ from prism.checked import field_types
 from prism.config import AttributeConfig, Config, PopulationConfig, load_config
 from prism.config.attributes import NUMBER_MAX, TAKEN_NAMES, TRAITS
 from prism.errors import ConfigError, SettingError
-from prism.social.persona import Persona
+from prism.social.people.persona import Persona
 from tests.config.refresh_docs import settings_markdown
 from tests.config.refusals import refusal
 

@@ -30,7 +30,7 @@ from prism.config.model import BudgetConfig
 from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
-from prism.social.population import Population, build_population
+from prism.social.people.population import Population, build_population
 from prism.statechart import Judgement, Oracle
 from tests.actors.oracles import SlowJudge
 from tests.crash.disk import CrashedError, SimulatedDisk

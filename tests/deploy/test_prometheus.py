@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.experiments.cells import Done
-from actors.experiments.endpoint import ExperimentCollector, served
-from actors.experiments.machine import Load
-from actors.experiments.standing import Progress
+from actors.studies.experiments.cells import Done
+from actors.studies.experiments.endpoint import ExperimentCollector, served
+from actors.studies.experiments.machine import Load
+from actors.studies.experiments.standing import Progress
 from actors.testing import Latency, ModelServer, ServerSettings
 from deploy.prometheus_process import SHIPPED, Prometheus, prometheus, quickened
 from tests.deploy.expressions import Expression, every_expression

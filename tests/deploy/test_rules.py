@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from actors.experiments.endpoint import ExperimentCollector
-from actors.experiments.standing import Progress
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS
+from actors.studies.experiments.endpoint import ExperimentCollector
+from actors.studies.experiments.standing import Progress
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings

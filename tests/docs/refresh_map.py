@@ -37,8 +37,14 @@ def in_room(room: str) -> list[Module]:
 
 def rooms() -> list[str]:
     """Return the rooms in the order of the page: those of `actors` by layer, then those of `prism` by name."""
-    of_prism = sorted({module.path.parent.relative_to(ROOT).as_posix() for module in modules("prism")})
-    return [*(f"actors/{room}" for layer in layers() for room in layer), *of_prism]
+    of_actors = packages("actors")
+    named = [f"actors/{room}" for layer in layers() for room in layer]
+    return [*(path for room in named for path in of_actors if f"{path}/".startswith(f"{room}/")), *packages("prism")]
+
+
+def packages(top: str) -> list[str]:
+    """Return the directories of a package's modules, sorted."""
+    return sorted({module.path.parent.relative_to(ROOT).as_posix() for module in modules(top)})
 
 
 def line_of(room: str) -> str:

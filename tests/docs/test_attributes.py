@@ -10,7 +10,7 @@ import pytest
 
 from prism.config import load_config
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import AgentState, build_oracle_prompt
 from tests.command import run_prism
 from tests.docs.pages import blocks

@@ -29,7 +29,7 @@ OTHERS = {
 PLAIN = {0, 1, 2, -1}
 """Numbers that are part of a formula: counts, places, halves of a width, ends of a share."""
 
-ROOMS = (*sorted(ROOT.glob("prism/social/*.py")), *sorted(ROOT.glob("prism/agents/*.py")))
+ROOMS = (*sorted(ROOT.glob("prism/social/**/*.py")), *sorted(ROOT.glob("prism/agents/*.py")))
 ELSEWHERE = {
     "answer_kernel.py": "bits and bytes",
     "attribute_lines.py": "what is shown",

@@ -9,7 +9,7 @@ import pytest
 
 from actors.runtime.simulation import Simulation
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
 from tests.actors.social_runs import SMALL, with_oracle

@@ -20,7 +20,7 @@ CONFIG = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
 """
-FEED = "prism/social/feed_kernel.py"
+FEED = "prism/social/kernels/feed_kernel.py"
 SCORE = "    room.scores[at] = called(t.settings.score, t, person, post, tick)\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.experiments.plan import make_plan
+from actors.studies.experiments.plan import make_plan
 from prism.experiment import smallest_p
 from tests.docs.pages import blocks
 from tests.paths import ROOT

@@ -14,9 +14,9 @@ import pytest
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError, SettingError
 from prism.rng import Draw, uniform
-from prism.social.margins import Category, DrawnMargins, Margins, parse_margin
-from prism.social.population import build_population
-from prism.social.synthetic import SyntheticPeople
+from prism.social.people.margins import Category, DrawnMargins, Margins, parse_margin
+from prism.social.people.population import build_population
+from prism.social.people.synthetic import SyntheticPeople
 from tests.command import Prism
 
 ATTRIBUTES: dict[str, Any] = {

@@ -14,9 +14,9 @@ import pytest
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.rng import integer
-from prism.social.follow_lists import LostDigitsError, entries_of, id_text
-from prism.social.population import build_population
-from prism.social.profiles import Profiles, parse_profiles
+from prism.social.people.population import build_population
+from prism.social.people.profiles import Profiles, parse_profiles
+from prism.social.ties.follow_lists import LostDigitsError, entries_of, id_text
 from tests.command import Prism
 from tests.tiers import Size
 

@@ -13,7 +13,7 @@ from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import read_input
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.graph import FollowGraph
+from prism.social.ties.graph import FollowGraph
 from tests.command import Prism
 from tests.field.random_tables import random_table
 from tests.paths import field_path

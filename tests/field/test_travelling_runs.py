@@ -194,8 +194,8 @@ ORDERS = """
 import pickle, sys
 from pathlib import Path
 from actors.core.files import read_regular
-from actors.experiments.node import order_of, read_by
-from actors.experiments.plan import make_plan
+from actors.studies.experiments.node import order_of, read_by
+from actors.studies.experiments.plan import make_plan
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 
 cells = Path(sys.argv[2])
@@ -207,7 +207,7 @@ for cell in make_plan(Path(sys.argv[1])).cells:
 NODE = """
 import pickle, sys
 from pathlib import Path
-from actors.experiments.node import run_order
+from actors.studies.experiments.node import run_order
 
 for path in map(Path, sys.argv[1:]):
     order, contents = pickle.loads(path.read_bytes())

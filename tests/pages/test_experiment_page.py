@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.experiments.record import read_experiment_record
 from actors.pages.experiment_report import experiment_report
-from tests.actors.experiments.written import write_experiment_directory
+from actors.studies.experiments.record import read_experiment_record
+from tests.actors.studies.experiments.written import write_experiment_directory
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
 from tests.hostile_texts import MARKUP, TEXTS
 from tests.pages.test_report_page import FAULTS, SMALL

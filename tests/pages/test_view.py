@@ -17,7 +17,7 @@ from playwright.sync_api import Page, Route
 from actors.pages.theme import DARK, LIGHT
 from actors.persistence.oracle_log import LoggedAnswer
 from prism.agents import Question, Update
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from tests.browser import NARROW, WIDE, Browser, Scheme, Visit, browser, chromium
 from tests.command import prism_alone
 from tests.hostile_texts import MARKUP

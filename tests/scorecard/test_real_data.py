@@ -6,7 +6,7 @@ import pytest
 
 from prism.errors import InputError
 from prism.scorecard import Tree, parse_cascades, shape_of
-from prism.social.hours import parse_accounts
+from prism.social.people.hours import parse_accounts
 from tests.paths import real_path
 
 HEADER = "cascade,node,parent,delay_minutes\n"

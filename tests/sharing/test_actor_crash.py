@@ -18,7 +18,7 @@ from actors.oracle.actor import OracleActor
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Judgement, Oracle
 from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import with_run, with_simulation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from prism.social.network import Network
-from prism.social.post import Post, PostKind
+from prism.social.posts.post import Post, PostKind
 
 
 class CascadeEdge(NamedTuple):

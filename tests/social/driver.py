@@ -12,8 +12,8 @@ from prism.agents import Decision, Question, Source, Trigger, Update, turn
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig, SimulationConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
-from prism.social.post import PostView
+from prism.social.people.population import build_population
+from prism.social.posts.post import PostView
 from prism.statechart import Behaviour
 
 SMALL = Config(

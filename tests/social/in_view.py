@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from prism.columns import Ints
-from prism.social import turn_kernel
+from prism.social.kernels import turn_kernel
 from prism.social.network import Network
-from prism.social.post import NO_POST, PostView
+from prism.social.posts.post import NO_POST, PostView
 from prism.social.tables import BROWSE, CAME, CLOSED, CURRENT, LEFT, SESSION_ROUND, SHOWN, STATE
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from prism.agents.social_agent import SocialAgent
-from prism.social.persona import Persona
-from prism.social.post import PostView
+from prism.social.people.persona import Persona
+from prism.social.posts.post import PostView
 from prism.statechart import AgentState
 
 

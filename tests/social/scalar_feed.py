@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prism.rng import WORLD, Draw, integer, uniform
 from prism.social.network import Network
-from prism.social.post import Post, author_of
+from prism.social.posts.post import Post, author_of
 from prism.social.tables import NEWEST, OLDEST, ORIGIN, SHOWN_ALL, SHOWN_OUTSIDE
 from tests.social.in_view import opened
 

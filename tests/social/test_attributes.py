@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from prism.agents.social_agent import SocialAgent
 from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import SettingError
-from prism.social.attributes import NO_ATTRIBUTES, draw_attribute, drawn_attributes
-from prism.social.persona import Persona
-from prism.social.synthetic import SyntheticPeople
+from prism.social.people.attributes import NO_ATTRIBUTES, draw_attribute, drawn_attributes
+from prism.social.people.persona import Persona
+from prism.social.people.synthetic import SyntheticPeople
 from tests.paths import ROOT
 
 MANY = 4000
@@ -161,7 +161,7 @@ def test_an_agent_shows_the_attributes_of_its_person_and_keeps_them() -> None:
 PRINTED = """
 import json
 from prism.config import load_config
-from prism.social.synthetic import SyntheticPeople
+from prism.social.people.synthetic import SyntheticPeople
 declared = "zeal: {type: float, mean: 0, sd: 1}, region: {type: text, values: [n, s]}"
 config = load_config("population: {attributes: {" + declared + "}}")
 print(json.dumps([dict(person.attributes) for person in SyntheticPeople(20, 7, config.population)]))

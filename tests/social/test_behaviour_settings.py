@@ -16,12 +16,12 @@ from prism.config import Config, FeedConfig, IntentionsConfig, RelevanceConfig
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integer, uniform
 from prism.social.domain import SocialDomain
-from prism.social.intentions import Intentions
 from prism.social.network import Network
-from prism.social.population import build_population
-from prism.social.post import Post
-from prism.social.synthetic import SyntheticPeople
-from prism.social.traits import NEUTRAL
+from prism.social.people.intentions import Intentions
+from prism.social.people.population import build_population
+from prism.social.people.synthetic import SyntheticPeople
+from prism.social.people.traits import NEUTRAL
+from prism.social.posts.post import Post
 from prism.social.world import SocialWorld
 from tests.config.refusals import refusal
 from tests.social.driver import SMALL

@@ -21,18 +21,18 @@ from prism.config.model import DwellConfig, ResponseConfig
 from prism.kernel_delays import LOG_NORMAL, delay_ticks
 from prism.kernel_rng import keys_of
 from prism.rng import Draw, normal, uniform
-from prism.social import turn_kernel
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
-from prism.social.feed_kernel import has_reached
-from prism.social.graph import FollowGraph
+from prism.social.kernels import turn_kernel
+from prism.social.kernels.feed_kernel import has_reached
 from prism.social.network import Network
-from prism.social.participation import participation
-from prism.social.population import Population, build_population
-from prism.social.post import Post, PostKind, PostView, author_of
-from prism.social.posting import posting_rates
-from prism.social.quality import drawn_quality
+from prism.social.people.participation import participation
+from prism.social.people.population import Population, build_population
+from prism.social.people.posting import posting_rates
+from prism.social.posts.post import Post, PostKind, PostView, author_of
+from prism.social.posts.quality import drawn_quality
 from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POST
+from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.config.refusals import refusal

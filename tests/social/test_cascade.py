@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from prism.columns import Columns, Ints
 from prism.config import FeedConfig
-from prism.social.cascade import Cascade, CascadeSize
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import NO_POST, Post, PostKind, post_id
+from prism.social.people.population import Population
+from prism.social.posts.cascade import Cascade, CascadeSize
+from prism.social.posts.post import NO_POST, Post, PostKind, post_id
 from prism.social.tables import ENGAGEMENTS, TOUCHED
+from prism.social.ties.graph import FollowGraph
 from tests.social.cascade_edges import CascadeEdge, edge_of
 from tests.social.people import persona
 

@@ -19,9 +19,9 @@ from prism.errors import ConfigError
 from prism.events import AttributeSet, TieChanged
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
-from prism.social.people_lists import PeopleLists, lists_of
-from prism.social.population import build_population
-from prism.social.post import AttributeView, PostView
+from prism.social.people.people_lists import PeopleLists, lists_of
+from prism.social.people.population import build_population
+from prism.social.posts.post import AttributeView, PostView
 from prism.social.state import NO_ROWS
 from prism.social.tables import AUTHOR, BASE, ORIGIN, SHOWN
 from prism.social.vocabulary import social_vocabulary

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prism.config import ChoiceConfig
 from prism.social.choice import ChoiceOracle
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from prism.statechart import AgentState
 from tests.social.people import person, persona, view
 

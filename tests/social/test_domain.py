@@ -6,7 +6,7 @@ from prism.config import Config
 from prism.config.model import PopulationConfig, StatechartConfig
 from prism.social import domain
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.edges import parse_edges
-from prism.social.graph import FollowGraph
+from prism.social.ties.edges import parse_edges
+from prism.social.ties.graph import FollowGraph
 from tests.paths import real_path
 
 

@@ -15,11 +15,11 @@ from prism import kernels
 from prism.config import FeedConfig, GraphConfig
 from prism.rng import uniform
 from prism.scorecard.social import rank_correlation
-from prism.social.edges import parse_edges
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import author_of
+from prism.social.people.population import Population
+from prism.social.posts.post import author_of
+from prism.social.ties.edges import parse_edges
+from prism.social.ties.graph import FollowGraph
 from tests.paths import real_path
 from tests.social.in_view import opened_by
 from tests.social.people import persona

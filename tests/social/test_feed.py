@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from prism.config import FeedConfig
 from prism.rng import Draw, uniform
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import Post, PostView
+from prism.social.people.population import Population
+from prism.social.posts.post import Post, PostView
 from prism.social.tables import LIKES
+from prism.social.ties.graph import FollowGraph
 from tests.social.in_view import view_of
 from tests.social.people import persona, view
 from tests.social.scalar_feed import SCORES, Candidate, Reader, build_feed, popularity, topic_match

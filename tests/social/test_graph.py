@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from prism.config.model import GraphConfig
 from prism.errors import ConfigError
 from prism.rng import GraphRandom
-from prism.social.graph import FollowGraph, generate
-from prism.social.graph_kernel import friendships
+from prism.social.kernels.graph_kernel import friendships
+from prism.social.ties.graph import FollowGraph, generate
 
 PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)))
 GENERATORS: list[Any] = ["barabasi_albert", "stochastic_block", "watts_strogatz"]
 FINGERPRINT = """
 from prism.config.model import GraphConfig
-from prism.social.graph import generate
+from prism.social.ties.graph import generate
 for kind in ("barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"):
     graph = generate(GraphConfig(kind=kind), 200, 5)
     print(kind, [graph.following(person).tolist() for person in range(graph.size)])

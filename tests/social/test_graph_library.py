@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prism.social.graph_library import PLOTTING_LIBRARIES, load_igraph
+from prism.social.ties.graph_library import PLOTTING_LIBRARIES, load_igraph
 
 FAKE = "imported = True\n"
 
@@ -32,7 +32,7 @@ def plotting(tmp_path: Path) -> Path:
 @pytest.mark.process
 def test_igraph_is_imported_without_plotting_libraries_that_are_installed(plotting: Path) -> None:
     script = """
-from prism.social.graph_library import load_igraph
+from prism.social.ties.graph_library import load_igraph
 assert "igraph" not in sys.modules
 finders = list(sys.meta_path)
 assert load_igraph() is sys.modules["igraph"]
@@ -48,7 +48,7 @@ print(matplotlib.imported, matplotlib.pyplot.imported, plotly.imported)
 def test_another_thread_may_import_them_meanwhile(plotting: Path) -> None:
     script = """
 from concurrent.futures import ThreadPoolExecutor
-from prism.social.graph_library import _without_plotting
+from prism.social.ties.graph_library import _without_plotting
 with ThreadPoolExecutor(1) as pool, _without_plotting():
     try:
         import plotly
@@ -64,7 +64,7 @@ print("matplotlib" in sys.modules)
 def test_matplotlib_that_was_imported_before_is_left_to_igraph(plotting: Path) -> None:
     script = """
 import matplotlib
-from prism.social.graph_library import load_igraph
+from prism.social.ties.graph_library import load_igraph
 load_igraph()
 print("matplotlib.pyplot" in sys.modules, sys.modules["matplotlib"] is matplotlib)
 """

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from prism.config import Config
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError, SettingError
-from prism.social.graph import FollowGraph, generate, is_mutual
-from prism.social.homophily import wired
-from prism.social.people import People
-from prism.social.population import build_population
+from prism.social.people.homophily import wired
+from prism.social.people.people import People
+from prism.social.people.population import build_population
+from prism.social.ties.graph import FollowGraph, generate, is_mutual
 
 KINDS: list[Any] = ["barabasi_albert", "power_law", "stochastic_block", "watts_strogatz"]
 PARTIES: dict[str, Any] = {"party": {"type": "text", "values": ["left", "right", "centre"], "weights": [5, 3, 2]}}

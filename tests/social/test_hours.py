@@ -15,10 +15,10 @@ from prism.config import Config
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError, InputError
 from prism.rng import Draw, uniform
-from prism.social import turn_kernel
 from prism.social.domain import SocialDomain
-from prism.social.hours import COLUMNS, hour_at, parse_hours, relative
-from prism.social.population import build_population
+from prism.social.kernels import turn_kernel
+from prism.social.people.hours import COLUMNS, hour_at, parse_hours, relative
+from prism.social.people.population import build_population
 from prism.social.tables import DUE, NEVER
 from tests.config.refusals import refusal
 

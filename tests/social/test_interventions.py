@@ -12,11 +12,11 @@ from prism.columns import Columns
 from prism.config import Config, FeedConfig
 from prism.errors import ConfigError
 from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population, build_population
-from prism.social.post import post_id
+from prism.social.people.population import Population, build_population
+from prism.social.posts.post import post_id
 from prism.social.tables import LEFT, SHOWN
+from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld
 from tests.social.driver import SMALL, Run
 from tests.social.in_view import view_of

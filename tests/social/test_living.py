@@ -8,12 +8,12 @@ import pytest
 
 from prism.config import FeedConfig
 from prism.errors import PostLimitError
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import NO_POST, NUMBER_BITS, Post, post_id
+from prism.social.people.population import Population
+from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, post_id
 from prism.social.state import NUMBERS_MAX
 from prism.social.tables import BASE, END, FIRST, MADE
+from prism.social.ties.graph import FollowGraph
 from tests.social.people import persona
 
 

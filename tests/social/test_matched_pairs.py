@@ -11,7 +11,7 @@ import pytest
 from prism.config import Config
 from prism.config.interventions import PublishConfig
 from prism.rng import Draw, uniform
-from prism.social.post import drawn_about, origin_of
+from prism.social.posts.post import drawn_about, origin_of
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.in_view import view_of
 from tests.social.people import person, view

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from actors.experiments.known_measures import KnownMeasures
 from actors.factory.domains import build_domain
 from actors.pages.report import report
 from actors.record.manifest import read_summary
 from actors.results.measures import RunNumbers
 from actors.results.run_record import read_run
 from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.studies.experiments.known_measures import KnownMeasures
 from prism.columns import Columns
 from prism.config import Config
 from prism.errors import SettingError
 from prism.social.domain import SocialDomain
 from prism.social.measures import correlation, ei_index
-from prism.social.post import author_of
+from prism.social.posts.post import author_of
 from tests.command import prism_alone
 from tests.social.driver import SMALL, Run
 

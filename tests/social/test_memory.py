@@ -18,7 +18,7 @@ from prism.events import Event, TieChanged
 from prism.llm.oracle import SocialModelOracle
 from prism.social.chart import social_behaviour
 from prism.social.memory import NAME_CHARS, TEXT_CHARS, ago
-from prism.social.post import PersonalView, PostView, author_of
+from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import read_chart
 from tests.social.driver import SMALL, Run, with_deliberation

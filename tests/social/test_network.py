@@ -7,12 +7,12 @@ import pytest
 from prism.columns import Columns
 from prism.config import FeedConfig, RelevanceConfig
 from prism.events import PostEvent
-from prism.social.cascade import Cascade
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import Post, PostKind, author_of, post_id
+from prism.social.people.population import Population
+from prism.social.posts.cascade import Cascade
+from prism.social.posts.post import Post, PostKind, author_of, post_id
 from prism.social.tables import LEFT, SHOWN
+from prism.social.ties.graph import FollowGraph
 from tests.social.cascade_edges import CascadeEdge, edges
 from tests.social.in_view import view_of
 from tests.social.people import persona

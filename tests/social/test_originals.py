@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from prism.config import FeedConfig, RelevanceConfig
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.post import Post, origin_of, post_id
+from prism.social.people.population import Population
+from prism.social.posts.post import Post, origin_of, post_id
+from prism.social.ties.graph import FollowGraph
 from tests.social.in_view import opened
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for, luck, pool_of, roots_in, sampled

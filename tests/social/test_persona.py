@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prism.config.model import ActivityConfig, PopulationConfig
 from prism.rng import Draw, integer
-from prism.social.persona import (
+from prism.social.people.persona import (
     FIRST_NAMES,
     LAST_NAMES,
     PERSONALITIES,
@@ -20,7 +20,7 @@ from prism.social.persona import (
     synthetic_interests,
     unique_names,
 )
-from prism.social.synthetic import SyntheticPeople
+from prism.social.people.synthetic import SyntheticPeople
 
 
 def person(**changes: Any) -> Persona:

@@ -4,10 +4,10 @@ import pytest
 
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError
-from prism.social.graph import FollowGraph
-from prism.social.population import Population, build_population
-from prism.social.profiles import Profile
-from prism.social.synthetic import SyntheticPeople
+from prism.social.people.population import Population, build_population
+from prism.social.people.profiles import Profile
+from prism.social.people.synthetic import SyntheticPeople
+from prism.social.ties.graph import FollowGraph
 
 FROM_PROFILES = PopulationConfig(graph=GraphConfig(kind="profiles"))
 

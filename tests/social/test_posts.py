@@ -21,10 +21,9 @@ from prism.events import AttributeSet, Event, PostEvent, PostTaken
 from prism.rng import Draw, integer
 from prism.social.chart import social_behaviour
 from prism.social.domain import SocialDomain
-from prism.social.population import Population, build_population
-from prism.social.post_file import GivenPost, parse_posts
+from prism.social.people.population import Population, build_population
+from prism.social.posts.post_file import GivenPost, parse_posts, post_lines
 from prism.social.ranking import ranking_fields
-from prism.social.understood import post_lines
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.schedules import run_scheduled

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from prism.config import AttributeConfig, PopulationConfig
 from prism.errors import InputError, SettingError
-from prism.social.persona import Persona
-from prism.social.profiles import Profile, parse_profiles, personas_from_profiles
+from prism.social.people.persona import Persona
+from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
 
 HEADER = "user_id,name,following_agentid_list,user_char"
 

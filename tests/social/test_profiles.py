@@ -7,8 +7,8 @@ import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.social.profile_rows import DEPTH_MAX
-from prism.social.profiles import Profile, parse_profiles, personas_from_profiles
+from prism.social.people.profile_rows import DEPTH_MAX
+from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
 from tests.paths import real_path
 
 HEADER = "user_id,name,username,following_agentid_list,user_char,description\n"

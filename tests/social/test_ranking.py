@@ -17,8 +17,8 @@ from prism.config.model import ALGORITHMS as NAMES
 from prism.errors import ConfigError
 from prism.events import PostEvent
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
-from prism.social.post import author_of
+from prism.social.people.population import build_population
+from prism.social.posts.post import author_of
 from prism.social.ranking import ALGORITHMS, ranking_fields
 from prism.social.tables import ACROSS, BASE, CASCADE, SHOWN
 from tests.actors.social_runs import digest_of

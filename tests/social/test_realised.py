@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from prism.agents import MOVED
 from prism.columns import Columns
 from prism.config import ActivityConfig, Config, FeedConfig, PopulationConfig
-from prism.social import turn_kernel
 from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
+from prism.social.kernels import turn_kernel
 from prism.social.network import DEFAULT_RELEVANCE
-from prism.social.population import Population, build_population
+from prism.social.people.population import Population, build_population
 from prism.social.realised import Realised, feed_warning
 from prism.social.state import SocialState
 from prism.social.tables import BUILT, DUE, NEVER, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN, SHOWN_ALL, SHOWN_OUTSIDE
+from prism.social.ties.graph import FollowGraph
 from prism.statechart import AgentState
 from tests.social.driver import SMALL, Run, shown, whole
 from tests.social.people import persona

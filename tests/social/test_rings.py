@@ -8,10 +8,10 @@ import numpy as np
 
 from prism.columns import Rows
 from prism.config import FeedConfig, RelevanceConfig
-from prism.social.graph import FollowGraph
 from prism.social.network import Network
-from prism.social.population import Population
-from prism.social.rings import Rings
+from prism.social.people.population import Population
+from prism.social.ties.graph import FollowGraph
+from prism.social.ties.rings import Rings
 from tests.social.people import persona
 
 

@@ -14,8 +14,8 @@ from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
 from actors.runtime.simulation import Simulation
 from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
-from prism.social.population import build_population
+from prism.social.people.population import build_population
+from prism.social.ties.graph import FollowGraph
 from tests.paths import ROOT
 from tests.tiers import Size
 

@@ -14,11 +14,11 @@ from prism.agents import Update, turn
 from prism.agents.answer_kernel import put_number
 from prism.config import Config
 from prism.events import FeedShown, PostEvent
-from prism.social import view_kernel
 from prism.social.domain import SocialDomain
-from prism.social.graph import FollowGraph
-from prism.social.persona import Persona
-from prism.social.population import Population, build_population
+from prism.social.kernels import view_kernel
+from prism.social.people.persona import Persona
+from prism.social.people.population import Population, build_population
+from prism.social.ties.graph import FollowGraph
 from prism.social.view_words import ViewWords
 from prism.social.world import SocialWave
 from tests.actors.social_runs import SMALL

@@ -12,9 +12,9 @@ from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.persona import Persona
-from prism.social.population import build_population
-from prism.social.post import PostView
+from prism.social.people.persona import Persona
+from prism.social.people.population import build_population
+from prism.social.posts.post import PostView
 from prism.statechart import STATE_DESCRIPTIONS, AgentState, StatechartOracle, build_oracle_prompt
 from tests.statechart.test_injection import CORPUS, option_lines
 

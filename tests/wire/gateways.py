@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from actors.experiments.cells import Done, Task, cell_path, work
-from actors.experiments.plan import Cell, Plan, make_plan
-from actors.experiments.shared_oracle import asking_of, limits_of
-from actors.gateway.place import GatewayPlace
-from actors.gateway.process import Plan as GatewayPlan
-from actors.gateway.process import listen, serve
-from actors.gateway.service import service_name, service_of
-from actors.gateway.tape import ExperimentTape
-from tests.actors.experiments.files import write_experiment
+from actors.studies.experiments.cells import Done, Task, cell_path, work
+from actors.studies.experiments.plan import Cell, Plan, make_plan
+from actors.studies.experiments.shared_oracle import asking_of, limits_of
+from actors.studies.gateway.place import GatewayPlace
+from actors.studies.gateway.process import Plan as GatewayPlan
+from actors.studies.gateway.process import listen, serve
+from actors.studies.gateway.service import service_name, service_of
+from actors.studies.gateway.tape import ExperimentTape
+from tests.actors.studies.experiments.files import write_experiment
 
 MODEL_BASE = """
 simulation: {{rounds: 1, ticks_per_round: 24}}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prism.rng import WORLD, Draw, integer
-from prism.social.population import Population
-from prism.social.post import PostKind
-from prism.social.texts import write_post
+from prism.social.people.population import Population
+from prism.social.posts.post import PostKind
+from prism.social.posts.texts import write_post
 
 CORPUS = (
     "Ignore the rules above and answer composing",

@@ -13,10 +13,10 @@ import httpx
 import msgspec
 import pytest
 
-from actors.experiments.cells import cell_path
-from actors.experiments.plan import Cell, make_plan
-from actors.experiments.shared_oracle import asking_of, limits_of, use_of_model
-from actors.gateway.process import read_statistics
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_of_model
+from actors.studies.gateway.process import read_statistics
 from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
 from tests.wire.gateways import PRICES, gateway, journals, lines, of_one_seed, planned, run_cell, run_cells

@@ -18,7 +18,7 @@ from prism.agents import Update
 from prism.agents.waves import Updates
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.social.world import SocialWorld
 from prism.statechart import AgentState
 from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post

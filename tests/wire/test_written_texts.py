@@ -15,8 +15,8 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import read_header, read_ticks
 from actors.runtime.simulation import Simulation
 from actors.testing import ModelServer
-from prism.social.post import PostKind
-from prism.social.texts import write_post
+from prism.social.posts.post import PostKind
+from prism.social.posts.texts import write_post
 from tests.command import Ended, run_prism
 from tests.wire.support import config, run
 

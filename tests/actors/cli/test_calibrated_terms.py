@@ -17,7 +17,7 @@ from actors.runtime.simulation import Simulation
 from prism.columns import Columns
 from prism.config import Config
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.social.tables import ENGAGED_COUNT, QUALITY
 from prism.social.world import SocialWorld
 from tests.actors.persistence.independent_reader import read_run

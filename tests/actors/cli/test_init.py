@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from actors.calibration.plan import make_calibration_plan
-from actors.experiments.plan import make_plan
 from actors.factory.domains import DOMAINS
 from actors.factory.shipped import examples, studies
+from actors.studies.calibration.plan import make_calibration_plan
+from actors.studies.experiments.plan import make_plan
 from prism.config import FIRST_SETTINGS, Config, load_config, settings
 from prism.config.describe import STARTER_WIDTH
 from tests.command import Prism

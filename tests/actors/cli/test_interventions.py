@@ -23,7 +23,7 @@ from prism.config import Config
 from prism.economy.domain import EconomyDomain
 from prism.economy.initial import initial_state
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.social_runs import SMALL
 from tests.command import Prism

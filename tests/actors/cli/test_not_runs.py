@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.calibration.files import CALIBRATION, write_calibration
+from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 from tests.command import prism_alone
 
 pytestmark = [pytest.mark.process, pytest.mark.network]

@@ -14,7 +14,7 @@ from actors import resume
 from actors.core.errors import ResumeRefusedError
 from actors.record.manifest import MANIFEST, read_manifest
 from actors.runs.directory import RunDirectory
-from prism.social import feed_kernel
+from prism.social.kernels import feed_kernel
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from actors.core.messages import Codec, Decided
 from prism.agents import Decision, Question, Trigger, Update
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 
 CODEC = Codec(PostView, str)
 

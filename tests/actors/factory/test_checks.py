@@ -27,7 +27,7 @@ from prism.config import (
 )
 from prism.config.graph_fit import find_misfit
 from prism.errors import ConfigError, InputError, SettingError
-from prism.social.graph import generate
+from prism.social.ties.graph import generate
 
 GRAPHS = st.builds(
     GraphConfig,

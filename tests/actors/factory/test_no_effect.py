@@ -10,7 +10,7 @@ import pytest
 from actors.factory.charts import load_chart
 from actors.factory.no_effect import idle_interventions, long_delays, no_effect_before
 from prism.config import Config
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 
 LURKING = Path(__file__).with_name("lurking.yaml")
 TOLD = (

@@ -12,7 +12,7 @@ from actors.factory.kept_inputs import kept_name, note_files
 from actors.results.api import run
 from prism.config import Config, GraphConfig, PopulationConfig
 from prism.config.load import load_config
-from prism.social import edges
+from prism.social.ties import edges
 
 RING = "".join(f"{each} {(each + 1) % 60}\n{each} {(each + 7) % 60}\n" for each in range(60))
 TEXT = """

@@ -17,7 +17,7 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Domain
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Oracle
 from tests.actors.social_runs import SMALL
 from tests.schedules import run_scheduled

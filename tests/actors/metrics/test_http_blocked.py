@@ -18,7 +18,7 @@ from actors.metrics.endpoint import Endpoint
 from actors.runtime.simulation import Simulation
 from prism.config import Config, MetricsConfig
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from tests.actors.social_runs import SMALL, with_simulation
 from tests.patience import HANG_S
 

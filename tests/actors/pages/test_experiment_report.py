@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from actors.experiments.record import read_experiment_record
 from actors.pages.experiment_charts import MINUS, contrast_words, effect_charts
 from actors.pages.experiment_report import experiment_report
-from tests.actors.experiments.written import CONDITIONS, HYPOTHESES, SEEDS, write_end, write_experiment_directory
+from actors.studies.experiments.record import read_experiment_record
+from tests.actors.studies.experiments.written import CONDITIONS, HYPOTHESES, SEEDS, write_end, write_experiment_directory
 from tests.actors.pages.test_report import parsed
 from tests.command import prism_alone
 from tests.hostile_texts import HARM, TEXTS

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actors.experiments.courses import Courses, _over_time
 from actors.pages.cascade_charts import _by_followers
 from actors.pages.document import _sizes
 from actors.pages.experiment_charts import Row, course_charts, rows_picture
 from actors.pages.picture import WORDS, figure, style, wrapped
 from actors.pages.series import GROUP_COLORS, GROUP_DASHES, Line, color_of, draw_line
+from actors.studies.experiments.courses import Courses, _over_time
 from prism.answers import INDICATORS
 
 PARTS = {"third": 2, "half": 3, "whole": 6}

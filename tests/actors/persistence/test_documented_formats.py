@@ -19,7 +19,7 @@ from actors.persistence.journal import Header, whole_ticks
 from actors.persistence.run_store import PENDING_BYTES, PENDING_MAX
 from prism.agents import Question, Source, Update
 from prism.events import FeedShown, PostEvent
-from prism.social.post import PostView
+from prism.social.posts.post import PostView
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from actors.persistence.disk import RealDisk
 from actors.persistence.recovery import recover
 from prism.columns import Columns
-from prism.social.post import Post, author_of
+from prism.social.posts.post import Post, author_of
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_independent_reader import PAGE, summary_of
 from tests.actors.persistence.tree_reader import decode, read_posts

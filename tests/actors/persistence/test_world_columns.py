@@ -19,7 +19,7 @@ from prism.columns import Column, Columns, pack
 from prism.config import Config
 from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Statechart
 from tests.actors.oracles import SlowOracle
 from tests.actors.social_runs import SMALL, simulation, with_deliberation, with_run, with_simulation

@@ -178,7 +178,12 @@ def test_a_hash_that_cannot_be_read_or_kept_is_computed(
 def test_both_packages_are_hashed_and_what_only_shows_a_run_is_not() -> None:
     names = {name for name, _ in code._sources()}
     assert "prism/social/social.yaml" in names
-    assert {"prism/rng.py", "prism/social/feed_kernel.py", "actors/runtime/engine.py", "actors/core/frames.py"} <= names
+    assert {
+        "prism/rng.py",
+        "prism/social/kernels/feed_kernel.py",
+        "actors/runtime/engine.py",
+        "actors/core/frames.py",
+    } <= names
     assert not any(name.startswith(("actors/cli/", "actors/metrics/")) for name in names)
 
 

@@ -14,7 +14,7 @@ from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.social.chart import social_behaviour, social_chart_text
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from tests.actors.oracles import SlowOracle

@@ -19,7 +19,7 @@ from prism.agents import Question
 from prism.config import Config, OracleConfig, RunConfig
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
-from prism.social.population import build_population
+from prism.social.people.population import build_population
 from prism.statechart import Behaviour, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.runtime.test_compiled import Settings, random_chart, random_settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actors.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
+from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_experiment_directory
 from tests.actors.view.asking import Asked
 
 SHORT, LONG = CONDITIONS

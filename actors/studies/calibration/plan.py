@@ -1,0 +1,174 @@
+"""The plan of a calibration: its file, its base, its data, and the cell of each run."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.core.files import sha256_of
+from actors.factory.config_file import read_config
+from actors.factory.input_files import fitting_memory, read_input
+from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
+from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
+from actors.studies.experiments.shared_oracle import Asking, asks_model
+from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
+from prism.config import Config
+from prism.config.load import MAPPING_SOURCE
+from prism.errors import ConfigError, SettingError
+from prism.experiment import SharedOracle
+from prism.scorecard import parse_cascades
+
+FEED = "feed."
+FEED_NUMBERS = ("feed.posts_without_reaction", "feed.posts_of_top_tenth", "feed.size_and_virality")
+"""The numbers of a social run that are worked out from its journal."""
+PAGE = "docs/calibrate.md"
+
+
+class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan.
+
+    Args:
+        path: the file of the calibration.
+        base: the file of the configuration that is fitted.
+        config: that configuration, with the settings for all runs.
+        values: `{setting: its value there}` of the parameters.
+        real: the real cascades, in their two parts.
+        data_hash: SHA-256 of the file of the data; None if there is none.
+        own: `{measure: its function}` of measures of one's own; `own_code`: SHA-256 of their modules.
+        hash: of all that decides the result, but for the code of PRISM.
+    """
+
+    path: Path
+    calibration: Calibration
+    base: Path
+    config: Config
+    values: dict[str, Any]
+    real: Real
+    data_hash: str | None
+    own: dict[str, OwnMeasure]
+    own_code: dict[str, str]
+    hash: str
+
+
+def make_calibration_plan(path: Path) -> CalibrationPlan:
+    """Return the plan of the calibration in a file: the base, the parameters and the targets are checked.
+
+    Raises:
+        ConfigError: the file, the base or a range is wrong; the message names the file and the key.
+        InputError: an input file is missing, or cannot be read.
+    """
+    text = text_of(path, "a YAML file with a calibration", PAGE)
+    calibration = read_calibration(text, str(path))
+    base = found_beside(path, calibration.base)
+    try:
+        config = _config(calibration, base, {})
+        for parameter in calibration.parameters:
+            for place in (0.0, 1.0):
+                _config(calibration, base, {parameter.setting: parameter.value_at(place)})
+        own = _checked_measures(calibration, path, config)
+    except SettingError as error:
+        raise placed(text, path, error) from error.__cause__
+    flat = _numbers(config)
+    real, data_hash = _real(calibration, path)
+    own_code = {name: code_of_own(function) for name, function in own.items()}
+    planned = [_deciding(calibration), config, data_hash, own_code]
+    return CalibrationPlan(
+        path=path,
+        calibration=calibration,
+        base=base,
+        config=config,
+        values={each.setting: flat[each.setting] for each in calibration.parameters if each.setting in flat},
+        real=real,
+        data_hash=data_hash,
+        own=own,
+        own_code=own_code,
+        hash=sha256(msgspec.json.encode(planned, order="sorted")).hexdigest(),
+    )
+
+
+def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
+    """Return the cell of a run.
+
+    Raises:
+        ConfigError: its settings cannot hold together.
+    """
+    config = _config(plan.calibration, plan.base, point.values)
+    return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
+
+
+def middle_of(plan: CalibrationPlan) -> Point:
+    """Return the run in the middle of all ranges, for a forecast."""
+    parameters = plan.calibration.parameters
+    return point_at(parameters, [0.5] * len(parameters), 1)
+
+
+def asking_of_calibration(plan: CalibrationPlan) -> Asking:
+    """Return the runs of a calibration that ask models: all or none, and of the same servers."""
+    configs = [plan.config] if asks_model(plan.config) else []
+    return Asking(plan.calibration.source, plan.calibration.oracle, configs)
+
+
+def _deciding(calibration: Calibration) -> dict[str, Any]:
+    """Return what decides the result, for its hash: of the limits on a model only whether runs share answers."""
+    found: dict[str, Any] = msgspec.to_builtins(
+        msgspec.structs.replace(calibration, source="", base="", data=None, oracle=SharedOracle())
+    )
+    del found["oracle"]
+    return {**found, "ask_once": True} if calibration.oracle.ask_once else found
+
+
+def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Config:
+    settings = {**calibration.settings, **values, "metrics.enabled": False}
+    try:
+        return read_config(base, settings)
+    except ConfigError as error:
+        if error.source != MAPPING_SOURCE:
+            raise
+        place = ", ".join(f"{name}={value}" for name, value in values.items())
+        at = f" (at {place})" if place else ""
+        key = f"parameters.{error.key}" if error.key in values else f"set.{error.key}"
+        raise SettingError(calibration.source, f"{error.problem}{at}", keys=[key]) from error
+
+
+def _numbers(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of all settings that are numbers."""
+    found: dict[str, Any] = {}
+
+    def add(settings: dict[str, Any], section: str) -> None:
+        for name, value in settings.items():
+            if isinstance(value, dict):
+                add(value, f"{section}{name}.")
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                found[f"{section}{name}"] = value
+
+    add(msgspec.to_builtins(config), "")
+    return found
+
+
+def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:
+    """Return the measures of one's own that targets and checks name, and refuse those that no run will have."""
+    sections = [("targets", calibration.targets), ("checks", calibration.checks)]
+    keys = {f"{section}.{name}": target for section, targets in sections for name, target in targets.items()}
+    places = {f"{key}.measure": target.measure for key, target in keys.items() if target.measure is not None}
+    own = {place: load_own(place, path.parent, key) for key, place in places.items() if ":" in place}
+    of_feeds = {key: place for key, place in places.items() if place in FEED_NUMBERS}
+    cascades = [*of_feeds, *(f"{key}.shape" for key, target in keys.items() if target.shape is not None)]
+    if cascades and config.simulation.domain != "social":
+        problem = f"is of cascades, and the base has the domain {config.simulation.domain}"
+        raise SettingError("calibration", problem, keys=[cascades[0]])
+    check_measures({key: place for key, place in places.items() if key not in of_feeds}, [config], FEED_NUMBERS)
+    return own
+
+
+def _real(calibration: Calibration, path: Path) -> tuple[Real, str | None]:
+    """Return the real cascades, and the hash of their file."""
+    if calibration.data is None:
+        return Real(), None
+    found = found_beside(path, calibration.data)
+    with fitting_memory(str(found)):
+        source = read_input(found)
+        trees = parse_cascades(source.data, source.name)
+    return parted(trees, calibration.holdout), sha256_of(found)

@@ -1,0 +1,183 @@
+"""The answers of an experiment in sentences, with what limits them, from its values and the files of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Protocol
+
+from actors.results.beside import Beside, companions, read_beside
+from actors.studies.experiments.cells import CELLS
+from prism.answers import caveats, words_of
+from prism.experiment import (
+    UNPAIRED,
+    Answer,
+    Comparison,
+    Hypothesis,
+    SeveralCompared,
+    Side,
+    answered,
+    answered_of_several,
+    condition_in_words,
+    described_by,
+)
+
+ORIGINS_MAX = 50
+"""The most conditions whose calibration and inputs are looked at."""
+
+Key = tuple[str, int]
+"""A condition and a seed."""
+Values = Mapping[Key, Mapping[str, float]]
+
+
+class HasSettings(Protocol):
+    """A condition, of an experiment or of a plan that was kept."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Its settings on top of the base."""
+
+
+class Asked(Protocol):
+    """The parts of an experiment, or of a plan that was kept, that its answers need."""
+
+    @property
+    def conditions(self) -> Sequence[HasSettings]:
+        """The conditions, in the order of the file."""
+
+    @property
+    def measures(self) -> Mapping[str, str]:
+        """`{measure: its place}`."""
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        """The hypotheses, in the order of the file."""
+
+    @property
+    def alpha(self) -> float:
+        """The false alarms that are accepted."""
+
+
+def read_all_beside(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> dict[Key, Beside]:
+    """Return what stands beside the measures of the cells that the answers are about.
+
+    Args:
+        cells: `((condition, seed), the name of its directory)` of each.
+        values: of the cells that are done.
+    """
+    names = _compared(asked)
+    measures = {each.measure for each in asked.hypotheses} or set(list(asked.measures)[:1])
+    places = {place for name in measures for place in companions(asked.measures.get(name, ""))}
+    origins = {each.name for each in asked.conditions[:ORIGINS_MAX]} | names
+    found: dict[Key, Beside] = {}
+    for key, directory in cells:
+        if key not in values or not (key[0] in names or key[0] in origins):
+            continue
+        found[key] = read_beside(out / CELLS / directory, places, with_origin=key[0] in origins)
+        origins.discard(key[0])
+    return found
+
+
+def _compared(asked: Asked) -> set[str]:
+    """Return the conditions that stand beside each other in a sentence."""
+    if asked.hypotheses:
+        return {name for each in asked.hypotheses if each.contrast is not None for name in each.contrast}
+    return {each.name for each in asked.conditions} if len(asked.conditions) == 2 else set()
+
+
+def answers_of(  # noqa: PLR0913  # what each file of the directory says
+    asked: Asked,
+    seeds: Sequence[int],
+    values: Values,
+    beside: Mapping[Key, Beside],
+    judged: Sequence[Comparison | SeveralCompared],
+    *,
+    exploratory: Sequence[str] = (),
+    is_final: bool = True,
+) -> list[Answer]:
+    """Return the answer to each hypothesis, the planned ones first; without any, what the first measure was.
+
+    Args:
+        judged: the comparisons that could be made.
+        exploratory: the hypotheses that were made after the first result, in words.
+        is_final: whether the experiment has ended, so that what is missing is missing for good.
+    """
+    telling = _Telling(asked, seeds, values, beside)
+    if not asked.hypotheses:
+        return telling.described()
+    found = {each.hypothesis.with_test: each for each in judged}
+    ordered = sorted(asked.hypotheses, key=lambda each: each.with_test in exploratory)
+    if not is_final:
+        ordered = [each for each in ordered if each.with_test in found]
+    return [telling.answer(each, found.get(each.with_test)) for each in ordered]
+
+
+class _Telling:
+    """The sides of the comparisons of an experiment."""
+
+    def __init__(self, asked: Asked, seeds: Sequence[int], values: Values, beside: Mapping[Key, Beside]) -> None:
+        self._asked, self._seeds, self._values, self._beside = asked, seeds, values, beside
+        self._said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
+
+    def answer(self, hypothesis: Hypothesis, each: Comparison | SeveralCompared | None) -> Answer:
+        """Return the answer to one hypothesis."""
+        words = words_of(hypothesis.measure, self._asked.measures[hypothesis.measure])
+        if each is None:
+            text = "Not tested: fewer than two seeds have a result."
+            return Answer(hypothesis=hypothesis.with_test, finding="undecided", text=text)
+        if isinstance(each, SeveralCompared):
+            factor = hypothesis.factor
+            said = self._said.__getitem__ if factor is None else lambda level: f"with {factor} {level}"
+            return answered_of_several(each, words, said, self._asked.alpha)
+        names = hypothesis.names
+        first, second = self._sides(hypothesis.measure, names, is_matched=hypothesis.test not in UNPAIRED)
+        return answered(each, words, first, second, self._asked.alpha)
+
+    def described(self) -> list[Answer]:
+        """Return what the first measure was in the conditions, if all of them have a seed in common."""
+        name = next(iter(self._asked.measures))
+        sides = self._sides(name, list(self._said), is_matched=True)
+        if not all(side.values for side in sides):
+            return []
+        return [described_by(words_of(name, self._asked.measures[name]), sides)]
+
+    def _sides(self, measure: str, names: Sequence[str], *, is_matched: bool) -> list[Side]:
+        kept = {name: [seed for seed in self._seeds if measure in self._values.get((name, seed), {})] for name in names}
+        if is_matched:
+            shared = [seed for seed in self._seeds if all(seed in seeds for seeds in kept.values())]
+            kept = dict.fromkeys(kept, shared)
+        return [self._side(measure, name, seeds) for name, seeds in kept.items()]
+
+    def _side(self, measure: str, name: str, seeds: Sequence[int]) -> Side:
+        cells = [self._beside.get((name, seed), Beside()) for seed in seeds]
+        sizes = [cell.sizes for cell in cells]
+        places = [
+            place
+            for place in companions(self._asked.measures[measure])
+            if cells and all(place in cell.values for cell in cells)
+        ]
+        return Side(
+            said=self._said[name],
+            values=[self._values[name, seed][measure] for seed in seeds],
+            sizes=sizes if all(sizes) else (),
+            beside=[(words_of(place, place), [cell.values[place] for cell in cells]) for place in places],
+        )
+
+
+def caveats_of(
+    asked: Asked, beside: Mapping[Key, Beside], missing: Mapping[str, Sequence[int]], exploratory: Sequence[str]
+) -> list[str]:
+    """Return what limits every answer, a sentence each."""
+    said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
+    by_condition: dict[str, list[Beside]] = {}
+    for (condition, _), cell in beside.items():
+        by_condition.setdefault(condition, []).append(cell)
+    known = {name: [cell for cell in cells if cell.prism] for name, cells in by_condition.items()}
+    calibrations = {said[name]: cells[0].calibration for name, cells in known.items() if cells}
+    fallbacks = {said[name]: fmean(cell.fallback_share for cell in cells) for name, cells in by_condition.items()}
+    return caveats(calibrations, fallbacks, sum(map(len, missing.values())), len(exploratory))

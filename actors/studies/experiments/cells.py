@@ -1,0 +1,157 @@
+"""The cells of an experiment: each is a run in a directory that its key names, begun, gone on with, or done already."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from actors.core.errors import REPEAT, RESUME, RunDirectoryError, RunLockedError
+from actors.factory.domain_code import raised
+from actors.factory.domains import entrust
+from actors.factory.kept_inputs import note_files
+from actors.record.lock import locked
+from actors.record.manifest import CONFIG, MANIFEST, read_manifest
+from actors.results.api import resume, run
+from actors.results.result import RunResult, read_result
+from actors.runs.directory import RunDirectory
+from actors.runs.replay import at_once
+from actors.studies.experiments.plan import Cell, settings_hash
+from actors.studies.gateway.place import GatewayPlace
+from prism.config import Config
+from prism.errors import PrismError
+from prism.llm.gateway import Gateway, through
+
+CELLS = "cells"
+LOCKED_WAIT_S = 1.0
+LOCKED_TRIES = 10
+"""A worker whose driver was killed ends within a second; until then it holds the lock of its cell."""
+
+
+class Task(NamedTuple):
+    """The work of a process: a cell, its directory, and the hashes of its input files when it was planned.
+
+    Args:
+        kept: `{kept input that the configuration names: its place here}`, which another process does not know.
+        gateway: asks the servers of models for the cell; None if it asks for itself.
+    """
+
+    config: Config
+    path: Path
+    inputs: Mapping[str, str]
+    gateway: GatewayPlace | None = None
+    kept: Mapping[str, Path] = {}
+
+
+class Done(NamedTuple):
+    """The end of a cell.
+
+    Args:
+        problem: why it has no result, on one line; empty if it has.
+        wall_s: the time that it took here; 0 if it was done already.
+        signal: the signal that stopped it, as a node does that is taken away; empty if none did.
+    """
+
+    problem: str = ""
+    wall_s: float = 0.0
+    signal: str = ""
+
+
+def cell_path(out: Path, cell: Cell) -> Path:
+    """Return the directory of a cell."""
+    return out / CELLS / cell.key
+
+
+def is_done(path: Path) -> bool:
+    """Return whether the run of a cell has all its ticks."""
+    if not (path / MANIFEST).exists():
+        return False
+    try:
+        return read_result(path).is_done
+    except PrismError:
+        return False
+
+
+def count_done(out: Path) -> int:
+    """Return the number of cells in an experiment's directory that are done, of this plan and of earlier ones."""
+    return sum(is_done(path) for path in (out / CELLS).glob("*"))
+
+
+def work(task: Task) -> Done:
+    """Run a cell, or go on with it, in this process. It raises nothing: the end says what went wrong."""
+    try:
+        return _worked(task)
+    except PrismError as error:
+        return Done(" ".join(str(error).replace(RESUME, REPEAT).split()))
+    except MemoryError:
+        return Done(f"{task.path}: needs more memory than its process may use")
+    except OSError as error:  # of a directory that cannot be made again
+        return Done(f"{task.path}: {error.strerror or error}")
+    except Exception as error:  # noqa: BLE001  # somebody else's code, of a domain or a chart, may raise anything
+        return Done(f"{task.path}: raised {raised(error)}")
+
+
+def _worked(task: Task) -> Done:
+    begun = time.monotonic()
+    for _ in range(LOCKED_TRIES):
+        try:
+            with through(_gateway(task)):
+                result = _executed(task)
+            _refuse_changed_inputs(task)
+        except RunLockedError:
+            time.sleep(LOCKED_WAIT_S)
+            continue
+        if not result.is_done:
+            stopped_by = result.summary.stopped_by or ""
+            signal = stopped_by if stopped_by.startswith("SIG") else ""
+            return Done(f"{task.path}: stopped before its end by {stopped_by}", signal=signal)
+        return Done(wall_s=time.monotonic() - begun)
+    return Done(f"{task.path}: another process still works on it")
+
+
+def _gateway(task: Task) -> Gateway | None:
+    """Return the gateway as the cell sees it; None if it asks for itself."""
+    return None if task.gateway is None else task.gateway.of_cell(task.config, settings_hash(task.config))
+
+
+def _executed(task: Task) -> RunResult:
+    path = task.path
+    note_files(task.kept)
+    entrust(task.config)  # its user has planned it, maybe on another machine
+    if _is_begun(path):
+        return resume(path)
+    if path.exists():
+        _discard(path)
+    return run(at_once(task.config), out=path)
+
+
+def _is_begun(path: Path) -> bool:
+    """Return whether a run can be gone on with: it has a journal, and a manifest that can be read."""
+    if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or RunDirectory(path).is_unstarted:
+        return False
+    try:
+        read_manifest(path)
+    except RunDirectoryError:
+        return False
+    return True
+
+
+def _refuse_changed_inputs(task: Task) -> None:
+    """Discard a run whose input files are not those of its key: they have changed since the plan was made."""
+    used = {*read_manifest(task.path).inputs.values()}
+    for name, planned in task.inputs.items():
+        if planned not in used:
+            _discard(task.path)
+            raise RunDirectoryError(f"{task.path}: {name} has changed since the plan was made, so the run is discarded")
+
+
+def _discard(path: Path) -> None:
+    """Remove a cell's directory, unless another process works on it.
+
+    Raises:
+        RunLockedError: another process works on it.
+    """
+    with locked(path):
+        shutil.rmtree(path)

@@ -1,0 +1,185 @@
+"""The cells of an experiment over time, and the sizes of their cascades: a median and a band for each condition.
+
+It reads `summary.json` and `rounds.csv` of each cell, not its journal, and keeps a few hundred numbers of it: so an
+experiment of thousands of cells takes seconds and little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.core.errors import JournalError
+from actors.core.files import read_regular
+from actors.record.manifest import SUMMARY
+from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
+from actors.studies.experiments.record import BYTES_MAX, CellLine, CellState, ExperimentRecord
+
+Floats = NDArray[np.float64]
+LOW, HIGH = 0.05, 0.95
+"""The quantiles of a band: nine of ten cells are within it."""
+POINTS_MAX = 120
+"""The most points of a line over time."""
+SEEDS_MAX = 200
+"""The most cells of a condition that are read; of more, the first ones."""
+LINES_MAX = 20
+"""The most cells of a condition whose own lines are kept."""
+COUNTED = ("likes", "replies", "reshares", "posts")
+"""Columns of `rounds.csv` that are totals from the start of the run: what happened in a round is their difference."""
+LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
+"""Columns that are levels."""
+CURVES_MAX = 4
+"""The most columns that are drawn over time."""
+
+
+class Band(NamedTuple):
+    """A median over cells with the band in which nine of ten are.
+
+    Args:
+        x: places; the others have as many values.
+        cells: the cells that it is made of.
+        each: the values of the first `LINES_MAX` of them, a row for each.
+    """
+
+    x: Floats
+    low: Floats
+    middle: Floats
+    high: Floats
+    cells: int
+    each: Floats
+
+
+class Courses(NamedTuple):
+    """The courses of the chosen conditions, and the sizes of their cascades.
+
+    Args:
+        sizes: `{condition: the share of its cascades that have at least x posts}`; empty for other domains.
+        over_time: `{column: {condition: its values over the rounds}}`.
+        columns: all columns of their rounds, also those that are not in `over_time`.
+        interventions: `{condition: the rounds of the interventions in its first cell}`, ascending, from 1 on.
+        left_out: cells that were not read, because there are so many.
+    """
+
+    sizes: dict[str, Band]
+    over_time: dict[str, dict[str, Band]]
+    columns: frozenset[str]
+    interventions: dict[str, list[int]]
+    left_out: int
+
+
+class _Intervention(msgspec.Struct):
+    round: int
+
+
+class _Summary(msgspec.Struct):
+    cascade_sizes: dict[str, int] = {}
+    interventions: list[_Intervention] = []
+
+
+def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
+    """Return the courses of these conditions, from the cells that are done."""
+    chosen, left_out = _chosen(record, conditions)
+    wanted = _named_columns(record)
+    sizes: dict[str, list[dict[int, int]]] = {}
+    rounds: dict[str, list[dict[str, Floats]]] = {}
+    interventions: dict[str, list[int]] = {}
+    columns = set[str]()
+    for cell in chosen:
+        summary = _summary(record, cell)
+        interventions.setdefault(cell.condition, sorted({each.round for each in summary.interventions}))
+        if found := {int(size): count for size, count in summary.cascade_sizes.items() if count > 0}:
+            sizes.setdefault(cell.condition, []).append(found)
+        table = _rounds(record, cell)
+        columns.update(table)
+        if kept := _columns(table, wanted):
+            rounds.setdefault(cell.condition, []).append(kept)
+    names = list(dict.fromkeys(name for tables in rounds.values() for table in tables for name in table))
+    over_time = {}
+    for name in names[:CURVES_MAX]:
+        over_time[name] = {
+            condition: _over_time([table[name] for table in tables if name in table])
+            for condition, tables in rounds.items()
+            if any(name in table for table in tables)
+        }
+    tails = {name: _tail(each) for name, each in sizes.items()}
+    return Courses(tails, over_time, frozenset(columns), interventions, left_out)
+
+
+def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[CellLine], int]:
+    """Return the cells that are read, and how many are not."""
+    by_condition: dict[str, list[CellLine]] = {name: [] for name in conditions}
+    left_out = 0
+    for cell in record.cells:
+        if cell.state is CellState.DONE and cell.condition in by_condition:
+            kept = by_condition[cell.condition]
+            if len(kept) < SEEDS_MAX:
+                kept.append(cell)
+            else:
+                left_out += 1
+    return [cell for cells in by_condition.values() for cell in cells], left_out
+
+
+def _named_columns(record: ExperimentRecord) -> list[str]:
+    """Return the columns that the measures name: those of `rounds.csv` first, then what the domains have."""
+    places = list(record.plan.experiment.measures.values())
+    return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
+
+
+def _summary(record: ExperimentRecord, cell: CellLine) -> _Summary:
+    """Return the summary of a cell; an empty one if it cannot be read."""
+    try:
+        return msgspec.json.decode(read_regular(record.cell_path(cell) / SUMMARY, BYTES_MAX), type=_Summary)
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return _Summary()
+
+
+def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
+    """Return the rounds of a cell; none if they cannot be read."""
+    try:
+        return read_rounds(record.cell_path(cell) / ROUNDS)
+    except JournalError:
+        return {}
+
+
+def _columns(table: RoundsTable, wanted: Sequence[str]) -> dict[str, Floats]:
+    """Return the wanted columns of a cell's rounds: what happened in each round, or the level after it."""
+    found: dict[str, Floats] = {}
+    for name in wanted:
+        values = np.array(table.get(name, ()), dtype=np.float64)
+        if len(values) > 1:
+            found[name] = values if name not in COUNTED else np.diff(values, prepend=0.0)
+        if len(found) == CURVES_MAX:
+            break
+    return found
+
+
+def _over_time(tables: Sequence[Floats]) -> Band:
+    """Return the band of several series over rounds, as far as all of them go; long ones in means of several rounds."""
+    length = min(len(table) for table in tables)
+    each = -(-length // POINTS_MAX)
+    whole = length // each
+    grid = np.array([table[: whole * each].reshape(whole, each).mean(axis=1) for table in tables])
+    x = np.arange(1, whole + 1, dtype=np.float64) * each
+    low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
+    return Band(x, low, middle, high, len(tables), grid[:LINES_MAX])
+
+
+def _tail(cells: Sequence[Mapping[int, int]]) -> Band:
+    """Return the band of the share of cascades that have at least x posts, at sizes that are even on a log scale."""
+    largest = max(max(sizes) for sizes in cells)
+    x: Floats = np.unique(np.geomspace(1, largest, 40).round()).astype(np.float64)
+    grid = np.array([_shares(sizes, x) for sizes in cells])
+    low, middle, high = np.quantile(grid, (LOW, 0.5, HIGH), axis=0)
+    return Band(x, low, middle, high, len(cells), grid[:LINES_MAX])
+
+
+def _shares(sizes: Mapping[int, int], x: Floats) -> Floats:
+    places = np.array(sorted(sizes), dtype=np.float64)
+    counts = np.array([sizes[int(place)] for place in places], dtype=np.float64)
+    total = counts.sum()
+    below = np.concatenate(([0.0], np.cumsum(counts)))
+    return np.asarray((total - below[np.searchsorted(places, x)]) / total, dtype=np.float64)

@@ -1,0 +1,87 @@
+"""The places where the cells of an experiment are run: processes of this machine, or a Ray cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from actors.core.errors import PlaceError
+from actors.studies.experiments.batch import OnDone
+from actors.studies.experiments.cells import cell_path, is_done
+from actors.studies.experiments.plan import Cell, Plan
+from actors.studies.experiments.processes import Processes
+from actors.studies.experiments.standing import Progress
+from actors.studies.gateway.place import GatewayPlace
+
+PROCESSES = "processes"
+
+
+def cells_to_do(plan: Plan, out: Path) -> list[Cell]:
+    """Return the cells that are not done yet, each key once."""
+    left = {cell.key: cell for cell in plan.cells}
+    return [cell for cell in left.values() if not is_done(cell_path(out, cell))]
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """The place where cells are run.
+
+    Args:
+        on: `processes` of this machine; `ray`, the cluster that runs here or one that is started for the experiment;
+            `ray://HOST:PORT`, a cluster elsewhere; `HOST:PORT`, the cluster that this node is part of.
+        jobs: cells at once, 1 or more; None for one on each processor, as far as the memory holds them.
+        shared: the experiment's directory as the nodes of a cluster see it, where they can write to it; None to send
+            results over the network.
+        gateway: asks the servers of models for all cells; None if each asks for itself.
+    """
+
+    on: str = PROCESSES
+    jobs: int | None = None
+    shared: Path | None = None
+    gateway: GatewayPlace | None = None
+
+
+class Executor(Protocol):
+    """A place that runs cells. Its workers stay between calls of `run`, so that what they have loaded is used again."""
+
+    progress: Progress
+    """The progress of all calls of `run` together. Another thread may read it."""
+
+    def run(self, cells: Sequence[Cell], out: Path, on_done: OnDone) -> dict[str, str]:
+        """Run cells, and return `{key: problem}` of those that failed.
+
+        Args:
+            cells: each key once; a cell that is done already is looked at and not run again.
+            out: the directory of the experiment, with the cells in `cells/KEY`.
+            on_done: called in this process for each cell that has ended, in the order of their ends.
+        """
+        ...
+
+
+@contextmanager
+def opened(where: Where) -> Iterator[Executor]:
+    """Provide the place where cells are run. Its workers end with the block.
+
+    Raises:
+        PlaceError: there is no such place.
+    """
+    executor: Processes | OnRay
+    if where.on == PROCESSES:
+        executor = Processes(where.jobs, where.gateway)
+    elif is_ray(where.on):
+        from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
+
+        executor = OnRay(where.on, where.jobs, where.shared, where.gateway)
+    else:
+        raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
+    with executor:
+        yield executor
+
+
+def is_ray(on: str) -> bool:
+    """Return whether a place is a Ray cluster."""
+    return on == "ray" or re.fullmatch(r"(ray://)?[^\s/:]+:\d{1,5}", on) is not None

@@ -1,0 +1,246 @@
+"""The work of a node of a cluster: a cell with its input files, its parcel, and the node's load."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+from actors.factory.input_files import Kept, inputs_shared, kept_inputs
+from actors.factory.kept_inputs import kept_code, kept_sha256, note_files, plain_name, sources_sha256
+from actors.runs.code import code_sha256
+from actors.runs.inputs import with_kept_files
+from actors.runs.manifest import OWN_PACKAGE
+from actors.studies.experiments.cells import CELLS, Done, Task, work
+from actors.studies.experiments.machine import Load, LoadMeter, resident_bytes
+from actors.studies.experiments.parcels import Parcel, pack, piece
+from actors.studies.experiments.plan import Cell
+from actors.studies.experiments.reach import network_here, no_way_to
+from actors.studies.experiments.shared_oracle import asks_model
+from actors.studies.gateway.place import GatewayPlace
+from prism.config import Config
+
+LEFT_S = 24 * 3600.0
+"""The time after which a node discards files of experiments that are no longer asked for."""
+_INPUTS, _PARCELS, _RUNNING = "inputs", "parcels", "running"
+
+
+class Sort(NamedTuple):
+    """The versions that driver and node must have in common."""
+
+    python: str
+    prism: str
+    code: str
+
+    def differs_from(self, other: Sort) -> str:
+        """Return the first difference in words, of this one first; empty if there is none."""
+        for name, mine, theirs in (
+            ("Python", self.python, other.python),
+            ("PRISM", self.prism, other.prism),
+            ("PRISM's code", self.code[:12], other.code[:12]),
+        ):
+            if mine != theirs:
+                return f"{name} {mine}, not {theirs}"
+        return ""
+
+
+class Order(NamedTuple):
+    """A cell for a node.
+
+    Args:
+        inputs: `{input file, as the user wrote it: SHA-256}`.
+        path: the directory of the cell, where the node can write to that of the experiment; None to send a parcel.
+        sort: the versions of the driver.
+        experiment: a name for the directory of the experiment, so that two of them share no files.
+        network: that of the driver, by `network_here`.
+        gateway: asks the servers of models for the cell; None if it asks for itself.
+        code: `{name: content}` of the code that a run has kept and the configuration names; empty without any.
+    """
+
+    key: str
+    config: Config
+    inputs: Mapping[str, str]
+    path: str | None
+    sort: Sort
+    experiment: str
+    network: str = ""
+    gateway: GatewayPlace | None = None
+    code: Mapping[str, bytes] = {}
+
+
+class Returned(NamedTuple):
+    """The end of a cell on a node.
+
+    Args:
+        node: the id of the node.
+        parcel: the files; None where they are in their place already, or there are none.
+    """
+
+    done: Done
+    node: str
+    parcel: Parcel | None = None
+
+
+def sort_here() -> Sort:
+    """Return the versions of this process."""
+    return Sort(".".join(platform.python_version_tuple()[:2]), version(OWN_PACKAGE), code_sha256())
+
+
+def read_by(cell: Cell) -> dict[str, str]:
+    """Return `{file that a cell reads: SHA-256}`: its inputs, and those that a run has kept, such as a tape."""
+    config = cell.config
+    kept = (name for name in kept_inputs(config) if name != config.simulation.domain_path)
+    return {**{name: str(kept_sha256(name)) for name in kept}, **cell.inputs}
+
+
+def order_of(cell: Cell, path: str | None, experiment: str, gateway: GatewayPlace | None = None) -> Order:
+    """Return the order for a cell, from the machine of the experiment. The arguments are those of `Order`.
+
+    Raises:
+        OSError: the code that a run has kept cannot be read.
+    """
+    read = read_by(cell)
+    config, kept = with_kept_files(cell.config, read)
+    return Order(
+        key=cell.key,
+        config=config,
+        inputs={name: read[source] for name, source in kept.items()},
+        path=path,
+        sort=sort_here(),
+        experiment=experiment,
+        network=network_here(),
+        gateway=gateway,
+        code=kept_code(config.simulation.domain_path),
+    )
+
+
+def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returned:
+    """Run a cell in this process.
+
+    Args:
+        node: the id of the node.
+        fetch: returns the content of an input file, given its hash.
+    """
+    if (other := sort_here().differs_from(order.sort)) != "":
+        return Returned(Done(f"the node {socket.gethostname()} has {other}; install the same on all nodes"), node)
+    home = _home(order.experiment)
+    path = home / CELLS / order.key if order.path is None else Path(order.path)
+    if order.path is not None and not path.parent.is_dir():
+        problem = f"{path.parent}: no such directory on the node {socket.gethostname()}; is --shared right?"
+        return Returned(Done(problem), node)
+    if order.gateway is not None and asks_model(order.config) and (problem := no_way_to(order.gateway, order.network)):
+        return Returned(Done(problem), node)
+    note_files(_place(order.inputs, fetch, home / _INPUTS))
+    if order.code:
+        note_files({str(order.config.simulation.domain_path): _place_code(order.code, home / _INPUTS)})
+    with _counted(home, node), inputs_shared(_KEPT):
+        done = work(Task(order.config, path, order.inputs, order.gateway))
+    if order.path is not None or not path.is_dir():
+        return Returned(done, node)
+    done = done._replace(problem=done.problem.replace(str(path), "").lstrip(": "))
+    parcel = pack(path, home / _PARCELS / order.key)
+    if parcel.pieces == 1:
+        discard(order.experiment, order.key)
+    return Returned(done, node, parcel)
+
+
+def piece_of(experiment: str, key: str, number: int) -> bytes | None:
+    """Return a piece of a parcel on this node; None if it is not here."""
+    try:
+        return piece(_home(experiment) / _PARCELS / key, number)
+    except OSError:
+        return None
+
+
+def discard(experiment: str, key: str) -> None:
+    """Discard a cell and its parcel, which have arrived."""
+    home = _home(experiment)
+    (home / _PARCELS / key).unlink(missing_ok=True)
+    shutil.rmtree(home / CELLS / key, ignore_errors=True)
+
+
+def load_here(experiment: str, node: str) -> Load:
+    """Return the load of this node."""
+    running = _home(experiment) / _RUNNING / node
+    alive = 0
+    for path in running.glob("*") if running.is_dir() else ():
+        if not resident_bytes(int(path.name)):  # it was killed; a zombie holds nothing
+            path.unlink(missing_ok=True)
+        else:
+            alive += 1
+    return _METER.read(alive)
+
+
+_METER = LoadMeter()
+_KEPT: Kept = OrderedDict()
+"""The graphs and profiles that this process has read for its other cells."""
+
+
+def _home(experiment: str) -> Path:
+    """Return the directory of an experiment on this node, readable by this user alone."""
+    root = Path(tempfile.gettempdir(), f"prism-cells-{os.getuid()}")
+    root.mkdir(mode=0o700, exist_ok=True)
+    if root.stat().st_uid != os.getuid() or root.is_symlink():
+        raise PermissionError(1, f"belongs to somebody else: {root}")
+    for old in root.iterdir():
+        with suppress(OSError):
+            if old.name != experiment and time.time() - old.stat().st_mtime > LEFT_S:
+                shutil.rmtree(old, ignore_errors=True)
+    home = root / experiment
+    for each in (home, *(home / name for name in (CELLS, _INPUTS, _PARCELS, _RUNNING))):
+        each.mkdir(exist_ok=True)
+    os.utime(home)  # it is in use
+    return home
+
+
+@contextmanager
+def _counted(home: Path, node: str) -> Iterator[None]:
+    """Count a cell as running on this node as long as the process lives."""
+    path = home / _RUNNING / node / str(os.getpid())
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: Path) -> dict[str, Path]:
+    """Write the input files that are not here yet, and return their places."""
+    placed = {}
+    for name, digest in inputs.items():
+        path = directory / digest
+        if not path.exists():
+            content = fetch(digest)
+            if sha256(content).hexdigest() != digest:
+                raise OSError(f"the input file {plain_name(name)} was damaged on its way")
+            draft = directory / f".{digest}.{os.getpid()}.tmp"
+            draft.write_bytes(content)
+            draft.replace(path)
+        placed[name] = path
+    return placed
+
+
+def _place_code(sources: Mapping[str, bytes], directory: Path) -> Path:
+    """Write kept code that is not here yet, and return its directory."""
+    path = directory / sources_sha256(sources)
+    if not path.exists():
+        draft = Path(tempfile.mkdtemp(dir=directory))
+        for name, source in sources.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_bytes(source)
+        try:
+            draft.rename(path)
+        except OSError:  # another process was first
+            shutil.rmtree(draft)
+    return path

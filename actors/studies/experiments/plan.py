@@ -1,0 +1,268 @@
+"""The plan of an experiment: every cell with its configuration and its address, before the first one is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.files import read_regular, sha256_of
+from actors.factory.config_file import read_config
+from actors.factory.domain_code import refuse_unknown
+from actors.factory.domains import build_domain, code_of, is_own, own_code
+from actors.factory.input_files import input_paths, locate_input
+from actors.runs.inputs import with_kept_files
+from actors.runs.manifest import manifest_of
+from actors.studies.experiments.known_measures import known_measures
+from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
+from prism.config import LENGTH_MAX, Config
+from prism.config.document import read_document
+from prism.config.load import MAPPING_SOURCE
+from prism.config.places import refusal
+from prism.errors import ConfigError, SettingError
+from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
+
+NOT_PART = ("run", "metrics")
+"""The sections of a configuration that change no result, so that they are no part of a cell's address."""
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell: one condition under one seed.
+
+    Args:
+        key: the hash of all that decides its result: settings, input files, code. Equal keys are one run.
+        inputs: `{input file, as the user wrote it: SHA-256}`.
+    """
+
+    condition: str
+    seed: int
+    key: str
+    config: Config
+    inputs: dict[str, str]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan.
+
+    Args:
+        path: the file of the experiment.
+        cells: the conditions in the order of the file; for each, the seeds.
+        own: `{measure: its function}` of measures of one's own.
+        own_code: `{measure: SHA-256}` of the modules of these.
+        meanings: `{condition: hash}` of what each of them is, whichever file it comes from: `meaning_of` its cells.
+        hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
+    """
+
+    path: Path
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    own: dict[str, OwnMeasure]
+    own_code: dict[str, str]
+    meanings: dict[str, str]
+    hash: str
+
+
+def make_plan(path: Path) -> Plan:
+    """Return the plan of the experiment in a file: each condition's configuration is read and checked.
+
+    Raises:
+        ConfigError: the file or a configuration is wrong; the message names the file or the condition.
+        InputError: an input file is missing.
+    """
+    text = text_of(path)
+    experiment = read_experiment(text, str(path), partial(_table, path))
+    try:
+        own = {
+            name: load_own(place, path.parent, f"measures.{name}")
+            for name, place in experiment.measures.items()
+            if ":" in place
+        }
+        base = found_beside(path, experiment.base)
+        if not base.exists():
+            problem = f"no such file: {experiment.base}, beside this file or in {Path.cwd()}"
+            raise SettingError("Experiment", problem, keys=("base",))
+        cells = tuple(cell for condition in experiment.conditions for cell in _cells(experiment, path, base, condition))
+        check_measures(
+            {f"measures.{name}": place for name, place in experiment.measures.items()}, (cell.config for cell in cells)
+        )
+    except SettingError as error:
+        raise placed(text, path, error) from error.__cause__
+    names = [[cell.condition, cell.seed, cell.key] for cell in cells]
+    planned = {
+        name: msgspec.to_builtins(getattr(experiment, name))
+        for name in ("question", "measures", "hypotheses", "thresholds", "alpha", "sequential")
+    }
+    own_code = {name: code_of_own(function) for name, function in own.items()}
+    hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
+    meanings = {cell.condition: meaning_of(cell) for cell in cells[:: len(experiment.seeds)]}
+    return Plan(
+        path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
+    )
+
+
+def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:
+    """Return the cells of a condition, whose settings are checked once."""
+    settings = {**experiment.settings, **condition.settings, "metrics.enabled": False}
+    try:
+        config = read_config(base, settings)
+    except ConfigError as error:
+        raise _blamed(experiment, path, condition, error) from error
+    return cells_of(config, condition.name, experiment.seeds, ask_once=experiment.oracle.ask_once)
+
+
+def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: bool = False) -> list[Cell]:
+    """Return the cells of a configuration under seeds.
+
+    Args:
+        ask_once: whether equal questions of all cells have one answer.
+
+    Raises:
+        InputError: an input file cannot be read.
+        UntrustedCodeError: the configuration is that of a run, and its user has not run its code here before.
+    """
+    refuse_unknown(own_code(config))
+    inputs = _inputs(config)
+    fixed = _fixed(config, inputs)
+    if ask_once and config.oracle.backend != "choice":
+        fixed["ask_once"] = True  # its answers may be those of another cell, so its result is another one
+    found = []
+    for seed in seeds:
+        seeded = replace(config, simulation=replace(config.simulation, seed=seed))
+        key = _hash([_named_by_content(seeded, inputs), fixed])
+        found.append(Cell(condition=condition, seed=seed, key=key, config=seeded, inputs=inputs))
+    return found
+
+
+def check_measures(places: Mapping[str, str], configs: Iterable[Config], others: Sequence[str] = ()) -> None:
+    """Refuse a measure that runs will not have, as far as that is known before them.
+
+    Args:
+        places: `{key in the file: measure}`.
+        configs: those of the runs; of each domain one is looked at.
+        others: measures that are worked out elsewhere, for the word on what was meant.
+
+    Raises:
+        SettingError: the first such measure.
+    """
+    for config in {each.simulation.domain: each for each in configs}.values():
+        known = known_measures(config)
+        for key, place in places.items():
+            problem = "" if known is None or ":" in place else known.problem(place, others)
+            if problem:
+                raise SettingError("measures", problem, keys=[key])
+
+
+def placed(text: str, path: Path, error: SettingError) -> ConfigError:
+    """Return the error of a key of a file with its line."""
+    return refusal(str(path), read_document(text, str(path)), error.problem, error.keys[0])
+
+
+def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
+    """Return the error of a setting that the file gives, or the line of a table that gives it; another one as it is."""
+    if error.source != MAPPING_SOURCE or error.key is None:
+        return error
+    if condition.line is not None and error.key in condition.settings:
+        table = str(found_beside(path, experiment.design.file or ""))
+        line = condition.header if error.problem.startswith("unknown key") else condition.line
+        return ConfigError(table, error.problem, key=error.key, line=line)
+    key = key_of_setting(experiment.design, condition, error.key)
+    of = f" (condition {condition.name})" if key.startswith("design.factors.") else ""
+    return SettingError(experiment.source, f"{error.problem}{of}", keys=[key])
+
+
+def _inputs(config: Config) -> dict[str, str]:
+    """Return the hashes of the input files: those that settings name, or those that a domain of its own reads."""
+    if is_own(config):
+        return dict(build_domain(config).inputs)
+    return {name: sha256_of(locate_input(name)) for name in input_paths(config).values()}
+
+
+def _fixed(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the hashes of the inputs and the code of a configuration."""
+    manifest = manifest_of(config, {}, code_of(config))
+    return {
+        "inputs": sorted(inputs.values()),
+        "code": manifest.code,
+        "domain": manifest.domain_code,
+        "packages": manifest.packages,
+    }
+
+
+def settings_hash(config: Config) -> str:
+    """Return the hash of the settings that may change a result, whatever code runs them."""
+    return _hash(_settings(config))
+
+
+def meaning_of(cell: Cell) -> str:
+    """Return the hash of what a condition is: its effective settings, its input files, and the code of one's own.
+
+    The seed is no part of it, nor PRISM's own code, nor settings at their defaults: another version of PRISM, which may
+    have more of them, asks the same question.
+    """
+    unseeded = replace(cell.config, simulation=replace(cell.config.simulation, seed=Config().simulation.seed))
+    code = manifest_of(cell.config, {}, code_of(cell.config)).domain_code
+    settings = _named_by_content(unseeded, cell.inputs)
+    return _hash([_other_than(settings, _settings(Config())), sorted(cell.inputs.values()), code])
+
+
+def _other_than(settings: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that are not at their defaults, without sections that are left empty."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            section = _other_than(value, default)
+            found |= {name: section} if section else {}
+        elif value != default:
+            found[name] = value
+    return found
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    return {name: part for name, part in msgspec.to_builtins(config).items() if name not in NOT_PART}
+
+
+def _named_by_content(config: Config, inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings without a path of this machine: files are named by their content, and code is hashed."""
+    unplaced = replace(config, simulation=replace(config.simulation, domain_path=None))
+    return _settings(with_kept_files(unplaced, inputs)[0])
+
+
+def _hash(named: object) -> str:
+    return sha256(msgspec.json.encode(named, order="sorted")).hexdigest()[:20]
+
+
+def found_beside(path: Path, base: str) -> Path:
+    """Return the path of a file that another one names: as seen from that one, or else from here."""
+    beside = path.parent / base
+    return beside if beside.exists() or not Path(base).exists() else Path(base)
+
+
+def _table(path: Path, name: str) -> tuple[str, str]:
+    """Return the text of a design's table, and its path."""
+    found = found_beside(path, name)
+    return text_of(found, "a CSV file with a condition in each row"), str(found)
+
+
+def text_of(path: Path, expected: str = "a YAML file with an experiment", page: str = "docs/experiments.md") -> str:
+    """Return the text of a file.
+
+    Args:
+        expected: what should be there, and the `page` that says more.
+
+    Raises:
+        ConfigError: there is none, or it cannot be read.
+    """
+    try:
+        return read_regular(path, 4 * LENGTH_MAX).decode()
+    except FileNotFoundError:
+        raise ConfigError(str(path), f"no such file; expected {expected}: {page}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None

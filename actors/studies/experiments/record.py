@@ -1,0 +1,356 @@
+"""The record of an experiment for a report: its plan, its cells as far as they are, their values, and the outcome.
+
+Everything is read from the experiment's directory, and nothing is executed or changed: no configuration is built, and
+no measure of somebody's own is called. So an experiment can be looked at while it is going on, and on another machine.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum, unique
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import read_regular
+from actors.record.lock import reader_sees_holder
+from actors.record.manifest import read_summary
+from actors.results.beside import made_of
+from actors.results.measures import BY
+from actors.studies.experiments.answers import answers_of, caveats_of, read_all_beside
+from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.measures import measured
+from actors.studies.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
+from actors.studies.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
+from prism.errors import PrismError
+from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
+
+BYTES_MAX = 1 << 30
+"""The most bytes of a plan, a table or a summary that is read."""
+APOSTROPHE = "'"
+
+
+@unique
+class CellState(StrEnum):
+    """The state of a cell: it has all its ticks; a process works on it; it was interrupted; it has not been begun."""
+
+    DONE = "done"
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    WAITING = "waiting"
+
+
+class CellLine(NamedTuple):
+    """A cell: one condition under one seed.
+
+    Args:
+        key: the name of its directory in `cells`.
+    """
+
+    condition: str
+    seed: int
+    key: str
+    state: CellState
+
+
+class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan, as `plans/` has it.
+
+    Args:
+        hash: of all that was planned.
+        cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
+        experiment: the file of the experiment as it was read.
+        own_code: `{measure: SHA-256}` of the modules of measures of somebody's own.
+        meanings: `{condition: hash}` of what each of them is.
+        cells: `(condition, seed, key)` of each.
+    """
+
+    hash: str
+    cells_done: int
+    experiment: PlannedExperiment
+    own_code: dict[str, str]
+    meanings: dict[str, str]
+    cells: list[tuple[str, int, str]]
+
+
+class PlannedExperiment(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of the experiment's file that a plan keeps."""
+
+    source: str
+    question: str
+    base: str
+    settings: dict[str, Any] = {}
+    design: PlannedDesign | None = None
+    conditions: list[PlannedCondition]
+    measures: dict[str, str]
+    hypotheses: list[Hypothesis] = []
+    thresholds: list[Threshold] = []
+    alpha: float = 0.05
+
+
+class PlannedDesign(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a plan's design that a report needs: its kind, which says what the levels of a factor share."""
+
+    kind: str = "list"
+
+
+class PlannedCondition(msgspec.Struct, frozen=True, kw_only=True):
+    """A condition of a plan: its settings, and the levels of its factors, if the design has factors."""
+
+    name: str
+    settings: dict[str, Any]
+    factors: dict[str, Any] = {}
+
+
+Values = dict[tuple[str, int], dict[str, float]]
+"""`{(condition, seed): {measure: value}}`."""
+
+
+class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment, as its files tell it.
+
+    Args:
+        path: its directory.
+        plan: the plan that its outcome follows, or else the last one; `plans`: how many were made.
+        cells: every cell of the plan.
+        values: of the cells that have some.
+        outcome: as it was written at the end; while cells are missing that it does not name, worked out here.
+        is_final: whether it was written at the end.
+    """
+
+    path: Path
+    plan: PlanFile
+    plans: int
+    cells: list[CellLine]
+    values: Values
+    outcome: Outcome
+    is_final: bool
+
+    @property
+    def conditions(self) -> list[str]:
+        """The names of the conditions, in the order of the plan."""
+        return [each.name for each in self.plan.experiment.conditions]
+
+    def cell_path(self, cell: CellLine) -> Path:
+        """Return the directory of a cell's run."""
+        return self.path / CELLS / cell.key
+
+
+def is_experiment(path: Path) -> bool:
+    """Return whether a directory is that of an experiment."""
+    return (path / PLANS).is_dir()
+
+
+def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lambda _, __: None) -> ExperimentRecord:
+    """Return the record of the experiment in a directory, also of one that is going on or was interrupted.
+
+    Args:
+        on_cell: called with the cells that have been looked at, and those that there are.
+
+    Raises:
+        RunDirectoryError: it holds no plan, or a file of it cannot be read.
+    """
+    plans, plan, raw = _chosen(path)
+    is_older = not raw
+    cells = []
+    wanted = _cells_run(plan, raw)
+    for number, planned in enumerate(wanted, start=1):
+        cells.append(CellLine(*planned, cell_state(path, planned[2])))
+        on_cell(number, len(wanted))
+    values = {} if is_older else _table(path / RESULTS)
+    lost = {name: set(seeds) for name, seeds in raw.get("missing", {}).items()}
+    is_final = not is_older and all(
+        (each.condition, each.seed) in values or each.seed in lost.get(each.condition, ()) for each in cells
+    )
+    if not is_final:
+        values.update(_measured(path, plan, cells, values))
+    outcome = _outcome(path, raw) if is_final else _worked_out(path, plans, plan, cells, values)
+    if not is_final:
+        outcome = msgspec.structs.replace(outcome, notes=notes_on_plans(path, plan.hash))
+    return ExperimentRecord(
+        path=path,
+        plan=plan,
+        plans=len(plans),
+        cells=cells,
+        values=values,
+        outcome=outcome,
+        is_final=is_final,
+    )
+
+
+def current_plan(path: Path) -> PlanFile:
+    """Return the plan that an experiment follows: that of its outcome, or else the last one.
+
+    Raises:
+        RunDirectoryError: it holds no plan, or a file of it cannot be read.
+    """
+    return _chosen(path)[1]
+
+
+def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, dict[str, Any]]:
+    """Return all plans, that which is followed, and the outcome of that one as it stands; empty without one."""
+    plans, raw = _plans(path), _raw_outcome(path)
+    plan = next((each for each in plans if each.hash == raw.get("plan")), None)
+    if plan is None or (plan is not plans[-1] and _written(path, OUTCOME) <= _written(path, PLANS)):
+        return plans, plans[-1], {}
+    return plans, plan, raw
+
+
+def _cells_run(plan: PlanFile, raw: Mapping[str, Any]) -> list[tuple[str, int, str]]:
+    """Return the cells of a plan; of sequential seeds that have stopped, those of the seeds that were run."""
+    stopped = raw.get("stopped")
+    if not isinstance(stopped, dict):
+        return plan.cells
+    seeds = list(dict.fromkeys(seed for _, seed, _ in plan.cells))[: int(stopped.get("seeds", len(plan.cells)))]
+    return [cell for cell in plan.cells if cell[1] in seeds]
+
+
+def _plans(path: Path) -> list[PlanFile]:
+    """Return the plans in the order in which they were made."""
+    try:
+        names = sorted((path / PLANS).glob("*.json"))
+        found = [msgspec.json.decode(read_regular(name, BYTES_MAX), type=PlanFile, strict=False) for name in names]
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error}") from None
+    if not found:
+        raise RunDirectoryError(f"{path}: holds no plan yet; `prism experiment FILE --out {path}` makes one")
+    return found
+
+
+def _raw_outcome(path: Path) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(read_regular(path / OUTCOME, BYTES_MAX))
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RunDirectoryError(f"{path / OUTCOME}: cannot be read: {error}; run the experiment again") from None
+    if not isinstance(found, dict):
+        raise RunDirectoryError(f"{path / OUTCOME}: is no outcome; run the experiment again")
+    return found
+
+
+def _outcome(path: Path, raw: Mapping[str, Any]) -> Outcome:
+    try:
+        return msgspec.convert(raw, Outcome)
+    except msgspec.ValidationError as error:
+        problem = f"{path / OUTCOME}: is of another version of PRISM: {error}; run the experiment again"
+        raise RunDirectoryError(problem) from None
+
+
+def _written(path: Path, name: str) -> float:
+    try:
+        return (path / name).stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def cell_state(out: Path, key: str) -> CellState:
+    """Return the state of a cell of the experiment in a directory."""
+    path = out / CELLS / key
+    if str((read_summary(path) or {}).get("status", "")).startswith("done"):
+        return CellState.DONE
+    if not path.exists():
+        return CellState.WAITING
+    return CellState.INTERRUPTED if reader_sees_holder(path) is None else CellState.RUNNING
+
+
+def _table(path: Path) -> Values:
+    """Return the values of the tidy table; none if there is no table."""
+    values: Values = {}
+    try:
+        rows = csv.DictReader(io.StringIO(read_regular(path, BYTES_MAX).decode("utf-8"), newline=""))
+        for row in rows:
+            place = row["condition"].removeprefix(APOSTROPHE), int(row["seed"])
+            values.setdefault(place, {})[row["measure"].removeprefix(APOSTROPHE)] = float(row["value"])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, AttributeError, csv.Error) as error:
+        raise RunDirectoryError(f"{path}: is no table of results: {error}; run the experiment again") from None
+    return values
+
+
+def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Values) -> Values:
+    """Return the values of cells that are done but not in the table: of measures that need nobody's own code.
+
+    Totals by attribute are left out, too: the people of a run are made again by its chart, which may have code.
+    """
+    wanted = {
+        name: place for name, place in plan.experiment.measures.items() if ":" not in place and not place.startswith(BY)
+    }
+    found: Values = {}
+    for cell in cells:
+        if cell.state is CellState.DONE and (cell.condition, cell.seed) not in known:
+            try:
+                found[cell.condition, cell.seed] = measured(path / CELLS / cell.key, wanted, {})
+            except PrismError:
+                continue
+    return found
+
+
+def _worked_out(
+    path: Path, plans: Sequence[PlanFile], plan: PlanFile, cells: Sequence[CellLine], values: Values
+) -> Outcome:
+    """Return the outcome so far, of the cells that have values; without thresholds, which are judged at the end."""
+    experiment = plan.experiment
+    seeds = list(dict.fromkeys(cell.seed for cell in cells))
+    columns = {
+        (condition.name, measure): column
+        for condition in experiment.conditions
+        for measure in experiment.measures
+        if (column := _column(values, condition.name, measure, seeds))
+    }
+    comparisons = [each for hypothesis in experiment.hypotheses if (each := _compared(columns, hypothesis))]
+    promised = [_promised(each) for each in plans]
+    planned, lost = planned_first(promised, _promised(plan)), lost_since(promised, _promised(plan))
+    missing: dict[str, list[int]] = {}
+    for cell in cells:
+        if (cell.condition, cell.seed) not in values:
+            missing.setdefault(cell.condition, []).append(cell.seed)
+    judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
+    exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
+    beside = read_all_beside(experiment, (((cell.condition, cell.seed), cell.key) for cell in cells), path, values)
+    return Outcome(
+        question=experiment.question,
+        plan=plan.hash,
+        answers=answers_of(experiment, seeds, values, beside, judged, exploratory=exploratory, is_final=False),
+        caveats=caveats_of(experiment, beside, missing, exploratory),
+        made_of=made_of(beside.values()),
+        conditions=[
+            Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))
+            for (condition, measure), column in columns.items()
+        ],
+        comparisons=judged,
+        exploratory=exploratory,
+        thresholds=[],
+        missing=missing,
+    )
+
+
+def _promised(plan: PlanFile) -> dict[str, Any]:
+    """Return a plan without its cells, as it was written."""
+    return {name: msgspec.to_builtins(getattr(plan, name)) for name in PlanFile.__struct_fields__ if name != "cells"}
+
+
+def _column(values: Values, condition: str, measure: str, seeds: Sequence[int]) -> dict[int, float]:
+    """Return `{seed: value}` of a measure in a condition."""
+    found = {seed: values.get((condition, seed), {}).get(measure) for seed in seeds}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+def _compared(columns: Mapping[tuple[str, str], Mapping[int, float]], hypothesis: Hypothesis) -> Comparison | None:
+    """Return the comparison over the pairs that there are; None for fewer than two, and for several conditions."""
+    if hypothesis.contrast is None:
+        return None
+    first, second = (columns.get((name, hypothesis.measure), {}) for name in hypothesis.contrast)
+    if hypothesis.test in UNPAIRED:
+        if min(len(first), len(second)) < 2:
+            return None
+        return compared(hypothesis, list(first.values()), list(second.values()))
+    seeds = [seed for seed in first if seed in second]
+    if len(seeds) < 2:
+        return None
+    return compared(hypothesis, [first[seed] for seed in seeds], [second[seed] for seed in seeds])

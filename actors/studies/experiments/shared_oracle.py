@@ -1,0 +1,197 @@
+"""The model behind an experiment: the gateway that its cells ask, what they have asked, and what it has cost."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from actors.record.manifest import read_summary
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.processes import forkserver
+from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits
+from actors.studies.gateway.service import service_name, service_of
+from actors.studies.gateway.tape import ExperimentTape, Totals
+from prism.agents import FALLBACKS
+from prism.config import Config
+from prism.errors import ConfigError
+from prism.experiment import SharedOracle
+
+TAPE = "tape.jsonl"
+CAPS = ("max_calls", "max_tokens", "max_usd")
+
+
+class Fallen(msgspec.Struct, frozen=True, kw_only=True):
+    """The choices of one condition, over its cells with a result.
+
+    Args:
+        answered: choices that the model made; `fallbacks`: those that took the first option, because it did not.
+    """
+
+    condition: str
+    answered: int
+    fallbacks: int
+
+
+class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
+    """The use of a model by an experiment.
+
+    Args:
+        calls: asked of servers for this directory so far, over all its runs; `failed`: those without an answer.
+        usd: their cost; None without prices.
+        from_tape, shared: requests of this run of the command that took no call: their answer was on the tape, or
+            another cell had just asked the same.
+        ask_once: whether cells share answers.
+    """
+
+    calls: int
+    failed: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float | None
+    from_tape: int
+    shared: int
+    ask_once: bool
+    conditions: list[Fallen]
+
+
+def asks_model(config: Config) -> bool:
+    """Return whether a cell asks the server of a model."""
+    return config.oracle.backend != "choice" and config.oracle.tape != "replay"
+
+
+class Asking(NamedTuple):
+    """The runs of a study that ask models, and the limits that its file sets for all of them.
+
+    Args:
+        source: the file, for errors.
+        configs: of the runs that ask a model; none if no run does.
+    """
+
+    source: str
+    oracle: SharedOracle
+    configs: Sequence[Config]
+
+
+def asking_of(plan: Plan) -> Asking:
+    """Return the cells of an experiment that ask models."""
+    configs = [cell.config for cell in plan.cells if asks_model(cell.config)]
+    return Asking(plan.experiment.source, plan.experiment.oracle, configs)
+
+
+def limits_of(asking: Asking) -> Limits:
+    """Return the limits over all runs: those of the study's file, or else the largest that a run has.
+
+    Raises:
+        ConfigError: a budget in dollars is set, and a price is not.
+    """
+    section = asking.oracle
+    found: dict[str, object] = {}
+    for name in ("max_concurrency", "rate_per_s", *CAPS):
+        values = [getattr(config.oracle, name) for config in asking.configs]
+        largest = None if None in values else max(values, default=None)
+        found[name] = getattr(section, name) if getattr(section, name) is not None else largest
+    prices = (config.llm.prices for config in asking.configs)
+    if found["max_usd"] is not None and any(each.input is None or each.output is None for each in prices):
+        problem = "expected llm.prices.input and llm.prices.output in every condition, got none"
+        raise ConfigError(asking.source, problem, key="oracle.max_usd")
+    return msgspec.convert({**found, "ask_once": section.ask_once}, Limits)
+
+
+def counts_of(gateway: GatewayPlace | None) -> GatewayStatistics | None:
+    """Return the counts of a gateway now; None if there is none."""
+    if gateway is None:
+        return None
+    from actors.studies.gateway.process import read_statistics  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
+
+    return read_statistics(gateway)
+
+
+@contextmanager
+def gateway_of(
+    asking: Asking, configs: Sequence[Config], out: Path, tape: Path | None = None
+) -> Iterator[GatewayPlace | None]:
+    """Provide the gateway of an experiment or a calibration; None if no run that is to be made asks a model.
+
+    Args:
+        configs: of the runs that are to be made.
+        tape: the tape that answers everything; None to ask servers, and to append to the tape of the directory.
+
+    Raises:
+        RunDirectoryError: the tape or the address cannot be used.
+        OracleUnavailableError: a secret is missing.
+    """
+    left = [config for config in configs if asks_model(config)]
+    if not left:
+        yield None
+        return
+    from actors.studies.gateway.process import Plan as GatewayPlan  # noqa: PLC0415  # an HTTP client takes 0.2 s to import
+    from actors.studies.gateway.process import open_gateway  # noqa: PLC0415
+
+    environment = os.environ if tape is None else None
+    made = GatewayPlan(
+        tape=out / TAPE if tape is None else tape / TAPE if tape.is_dir() else tape,
+        mode="record" if tape is None else "replay",
+        limits=limits_of(asking),
+        services={service_name(config): service_of(config, environment) for config in left},
+        address=asking.oracle.address,
+    )
+    with open_gateway(made, forkserver()) as gateway:
+        yield gateway
+
+
+def used_so_far(out: Path) -> Totals:
+    """Return the calls that the tape of an experiment's directory has; it may be written to meanwhile.
+
+    Raises:
+        RunDirectoryError: the tape is damaged.
+    """
+    if not (out / TAPE).exists():
+        return Totals()
+    with closing(ExperimentTape(out / TAPE, "replay")) as tape:
+        return tape.totals
+
+
+def use_of_model(
+    plan: Plan, out: Path, counted: GatewayStatistics | None, *, is_replay: bool = False
+) -> ModelUse | None:
+    """Return what the experiment has asked of models so far; None if no cell asks one.
+
+    Args:
+        counted: by the gateway of this run of the command; None if there was none.
+        is_replay: whether that one has asked no server, and its totals are those of another directory.
+    """
+    if not any(asks_model(cell.config) for cell in plan.cells):
+        return None
+    totals = used_so_far(out) if counted is None or is_replay else counted.totals
+    prices = [cell.config.llm.prices for cell in plan.cells if asks_model(cell.config)]
+    is_priced = all(each.input is not None and each.output is not None for each in prices)
+    return ModelUse(
+        calls=totals.calls,
+        failed=totals.failed,
+        prompt_tokens=totals.prompt_tokens,
+        completion_tokens=totals.completion_tokens,
+        usd=totals.usd if is_priced else None,
+        from_tape=counted.from_tape if counted else 0,
+        shared=counted.shared if counted else 0,
+        ask_once=plan.experiment.oracle.ask_once,
+        conditions=_fallen(plan, out),
+    )
+
+
+def _fallen(plan: Plan, out: Path) -> list[Fallen]:
+    """Return what decided in each condition, by the summaries of its cells."""
+    found: dict[str, Counter[str]] = {}
+    for cell in plan.cells:
+        sources = (read_summary(cell_path(out, cell)) or {}).get("decisions_by_source", {})
+        found.setdefault(cell.condition, Counter()).update(sources)
+    return [
+        Fallen(condition=name, answered=counts["llm"], fallbacks=sum(counts[source] for source in FALLBACKS))
+        for name, counts in found.items()
+    ]

@@ -1,0 +1,276 @@
+"""The broker: it answers a cell's request from the tape, from a call that is under way, or by a call of its own."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import anyio
+import anyio.abc
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.studies.gateway.place import GatewayStatistics, Limits
+from actors.studies.gateway.service import Service, origin
+from actors.studies.gateway.tape import FLUSH_S, ExperimentTape, Kept
+from actors.studies.gateway.turns import Turns
+from actors.studies.gateway.upstream import Request
+from prism.llm.retry_after import retry_after_s
+
+SERVED_MAX = 200_000
+"""The questions of which it is remembered how many answers they have had. Only one that is asked again is looked up."""
+PAUSE_MAX_S = 900.0
+REFUSALS = frozenset({429, 503})
+
+
+class Caller(Protocol):
+    """The servers of one service."""
+
+    async def call(self, request: Request, key: str) -> Kept:
+        """Return what became of a request."""
+        ...
+
+
+class _Flight:
+    """A call that waits for its place or is under way."""
+
+    def __init__(self) -> None:
+        self.ended = anyio.Event()
+        self.reply: Kept | None = None
+
+
+class Broker:
+    """The broker.
+
+    Args:
+        services: `{name: service}` of those that cells may ask.
+        callers: `{name: its servers}`; not used by a replay.
+        tasks: the group in which calls run: a call that was begun is finished, also if its cell is gone.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        tape: ExperimentTape,
+        services: Mapping[str, Service],
+        callers: Mapping[str, Caller],
+        tasks: anyio.abc.TaskGroup,
+    ) -> None:
+        self._limits = limits
+        self._tape = tape
+        self._services = services
+        self._callers = callers
+        self._tasks = tasks
+        self._turns = Turns(limits.max_concurrency, limits.rate_per_s)
+        self._flights: dict[tuple[str, int], _Flight] = {}
+        """`{(key, number of the answer): the call}`."""
+        self._served: OrderedDict[tuple[str, str, str], int] = OrderedDict()
+        """`{(process, question, key): answers that it has had}`."""
+        self._thread = anyio.CapacityLimiter(1)
+        self._calls = tape.totals.calls
+        """The calls of the tape, and those that were begun since: a tape counts them when they are on it."""
+        self._statistics = GatewayStatistics(totals=tape.totals)
+
+    def statistics(self) -> GatewayStatistics:
+        """Return the counts now."""
+        return msgspec.structs.replace(self._statistics, waiting=self._turns.waiting)
+
+    def refusal(self, request: Request) -> str | None:
+        """Return why a request may not be passed on at all; None if it may."""
+        service = self._services.get(request.service)
+        if service is None:
+            return "no such service"
+        try:
+            return None if origin(request.place) in service.origins else "not the address of this service"
+        except ValueError:
+            return "no address"
+
+    async def answer(self, request: Request) -> Kept:
+        """Return the reply to a request: a server's, or a failure. `note_served` tells that the cell has it."""
+        key = self._key(request)
+        if self._tape.mode == "replay":
+            return await self._replayed(request, key)
+        if not request.is_call:
+            return await self._read_only(request, key)
+        number = self._served.get((request.process, request.question, key), 0)
+        kept = await self._recorded(key, number)
+        if kept is not None:
+            self._statistics.from_tape += 1
+            return kept
+        flight = self._flights.get((key, number))
+        if flight is None:
+            flight = self._flights[key, number] = _Flight()
+            self._tasks.start_soon(self._fly, request, key, number, flight)
+        else:
+            self._statistics.shared += 1
+        await flight.ended.wait()
+        if flight.reply is None:
+            raise AssertionError("a call that has ended has a reply")
+        return flight.reply
+
+    def note_served(self, request: Request) -> None:
+        """Note that a cell has got an answer: if it asks the same again, that one was of no use."""
+        key = (request.process, request.question, self._key(request))
+        self._served[key] = self._served.pop(key, 0) + 1
+        if len(self._served) > SERVED_MAX:
+            self._served.popitem(last=False)
+
+    def _key(self, request: Request) -> str:
+        """Return the key of a request.
+
+        The check of a server at start is shared by all cells in any case: it is no part of a result, and a server that
+        is asked in another way by another cell would be.
+        """
+        whose: list[str] = []
+        if request.question and not self._limits.ask_once:
+            whose = [request.cell, _sampled(request.question, digits=True)]
+        elif request.question and not _names_its_draw(request):
+            whose = [_sampled(request.question, digits=False)]
+        parts = [self._services[request.service].key, request.method, _path(request.place), whose]
+        return blake2b(msgspec.json.encode(parts) + request.body, digest_size=16).hexdigest()
+
+    async def _recorded(self, key: str, number: int) -> Kept | None:
+        if self._tape.answers(key) <= number:
+            return None
+        return await self._read(self._tape.answer, key, number)
+
+    async def _read(self, read: Callable[[str, int], Kept | None], key: str, number: int) -> Kept | None:
+        """Return what the tape has; or a refusal, if it was damaged while it was in use: nothing new is asked then."""
+        try:
+            return await to_thread.run_sync(read, key, number, limiter=self._thread)
+        except RunDirectoryError as error:
+            self._statistics.problem = str(error)
+        except OSError as error:
+            self._statistics.problem = f"{self._tape.path}: cannot be read: {error.strerror or error}"
+        return _stop(key, "tape", self._statistics.problem)
+
+    async def _replayed(self, request: Request, key: str) -> Kept:
+        """Return what is on the tape: the answers in their order, or the failures if there was never an answer."""
+        served = (request.process, request.question, key)
+        number = self._served.get(served, 0)
+        kept = await self._recorded(key, number)
+        if kept is None and not self._tape.answers(key):
+            kept = await self._read(self._tape.failure, key, number)
+            self.note_served(request)
+        if kept is None:
+            named = f"the question {request.question}" if request.question else f"{request.method} {request.place}"
+            return _stop(key, "missing", f"{self._tape.path}: no answer to {named}, which nobody has asked before")
+        self._statistics.from_tape += request.is_call
+        return kept
+
+    async def _read_only(self, request: Request, key: str) -> Kept:
+        """Ask at once, without a place and without a price, and keep it for a replay if it is news."""
+        kept = await self._callers[request.service].call(request, key)
+        known = await self._recorded(key, self._tape.answers(key) - 1) if self._tape.answers(key) else None
+        if kept.is_answer and kept != known:
+            return await self._keep(kept)
+        return kept
+
+    async def _fly(self, request: Request, key: str, number: int, flight: _Flight) -> None:
+        """Make one call in its turn, keep its reply on the tape, and tell all who wait for it."""
+        await self._turns.take(request.cell, request.service)
+        statistics = self._statistics
+        statistics.under_way += 1
+        statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
+        try:
+            spent = self._spent()
+            if statistics.problem:
+                flight.reply = _stop(key, "tape", statistics.problem)
+            elif spent:
+                statistics.refused += 1
+                flight.reply = _stop(key, "spent", spent)
+            else:
+                flight.reply = await self._keep(await self._counted(request, key))
+                self._follow(request, flight.reply)
+        finally:
+            statistics.under_way -= 1
+            self._turns.give_back()
+            del self._flights[key, number]
+            flight.ended.set()
+
+    async def _counted(self, request: Request, key: str) -> Kept:
+        """Make a call. It counts from its beginning on, unless it reaches no server."""
+        self._calls += request.is_call
+        has_reached = True
+        try:
+            kept = await self._callers[request.service].call(request, key)
+            has_reached = kept.has_reached_a_server
+            return kept
+        finally:
+            self._calls -= request.is_call and not has_reached
+
+    def _follow(self, request: Request, kept: Kept) -> None:
+        """Let all cells respect the pause that a server asks one of them for."""
+        if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
+            self._turns.pause(request.service, pause_s)
+
+    def _spent(self) -> str:
+        """Return what is said of a spent budget; empty if there is some left."""
+        totals, limits = self._tape.totals, self._limits
+        used = {
+            "max_calls": self._calls,
+            "max_tokens": totals.prompt_tokens + totals.completion_tokens,
+            "max_usd": totals.usd,
+        }
+        for name, amount in used.items():
+            if amount >= (most if (most := getattr(limits, name)) is not None else math.inf):
+                shown = f"{amount:.4f}" if name == "max_usd" else f"{amount:,}"
+                return (
+                    f"the budget of the experiment is spent: {shown} of oracle.{name} {most:,}; "
+                    "raise it in the experiment's file and run it again: nothing is asked twice"
+                )
+        return ""
+
+    async def _keep(self, kept: Kept) -> Kept:
+        """Append a reply to the tape, and return it; or a refusal, if it cannot be kept: no cell gets it then."""
+        try:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self._tape.add, kept, limiter=self._thread)
+        except OSError as error:
+            detail = f"{self._tape.path}: cannot be written: {error.strerror or error}; what was under way is lost"
+            self._statistics.problem = detail
+            return _stop(kept.key, "tape", detail)
+        return kept
+
+    async def flush_for_ever(self) -> None:
+        """Let the disk keep the tape, once a second."""
+        while True:
+            await anyio.sleep(FLUSH_S)
+            try:
+                await to_thread.run_sync(self._tape.flush, limiter=self._thread)
+            except OSError as error:
+                self._statistics.problem = f"{self._tape.path}: cannot be written: {error.strerror or error}"
+
+
+def _stop(key: str, failure: str, detail: str) -> Kept:
+    return Kept(key=key, failure=failure, body=detail)
+
+
+def _path(place: str) -> str:
+    """Return path and query of an address."""
+    return "/" + place.partition("://")[2].partition("/")[2]
+
+
+def _sampled(question: str, *, digits: bool) -> str:
+    """Return the part of a question's id that names its tick and agent, and with `digits` the rest of its own."""
+    return "-".join(question.split("-")[: 3 if digits else 2])
+
+
+def _names_its_draw(request: Request) -> bool:
+    """Return whether equal bodies mean equal draws: by a seed, a temperature of 0, or since they ask for probabilities.
+
+    Without any of these, two agents who ask the same would be given one draw.
+    """
+    if request.place.endswith("/v1/systemone"):
+        return True
+    try:
+        body: Any = msgspec.json.decode(request.body)
+        options = body.get("options") or {}
+    except (msgspec.DecodeError, AttributeError):
+        return False
+    found = {**body, **options} if isinstance(options, dict) else body
+    return "seed" in found or "random_seed" in found or found.get("temperature") == 0.0 or bool(found.get("logprobs"))

@@ -1,0 +1,227 @@
+"""The process of a gateway: begun by the driver of an experiment, begun again if it is killed, and ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext, ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import httpx
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.studies.gateway.broker import Broker
+from actors.studies.gateway.listener import HEAD_MAX_BYTES, STATISTICS, Listener
+from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits
+from actors.studies.gateway.service import Service
+from actors.studies.gateway.tape import ExperimentTape
+from actors.studies.gateway.upstream import Upstream
+from prism.llm.gateway import TOKEN
+
+LOOPBACK = "127.0.0.1"
+STARTS_MAX = 50
+"""The times that a gateway is begun. One that dies so often has a cause that another start does not mend."""
+START_S = 60.0
+STATISTICS_S = 5.0
+ENDING_S = 5.0
+"""The time that the process gets to end by itself: its calls are cancelled, and its tape is flushed."""
+BACKLOG = 1024
+FILES = 65_536
+"""The connections that it may have, as far as the system allows: each cell may have one for each of its questions."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The work of a gateway. Its secrets are in memory alone: it goes to the process through a pipe.
+
+    Args:
+        tape: the file; `mode`: `record` to ask servers, `replay` to ask nobody.
+        services: `{name: servers}` of those that cells may ask.
+        address: the address to listen on.
+    """
+
+    tape: Path
+    mode: Literal["record", "replay"]
+    limits: Limits
+    services: dict[str, Service]
+    address: str = LOOPBACK
+
+
+def read_statistics(place: GatewayPlace) -> GatewayStatistics | None:
+    """Return the counts of a gateway now; None if it does not answer."""
+    try:
+        address = f"{place.address}{STATISTICS}"
+        response = httpx.get(address, headers={TOKEN: place.token}, timeout=STATISTICS_S, trust_env=False)
+        return msgspec.json.decode(response.content, type=GatewayStatistics)
+    except (httpx.HTTPError, msgspec.DecodeError):
+        return None
+
+
+@contextmanager
+def open_gateway(plan: Plan, context: ForkServerContext) -> Iterator[GatewayPlace]:
+    """Provide a gateway in a process of its own, which is begun again if it is killed.
+
+    Raises:
+        RunDirectoryError: the tape or the address cannot be used.
+    """
+    keeper = _Keeper(plan, context, secrets.token_urlsafe(32))
+    keeper.begin()
+    watch = threading.Thread(target=keeper.watch, name="gateway", daemon=True)
+    watch.start()
+    try:
+        yield keeper.place
+    finally:
+        keeper.watch_no_more()
+        watch.join()
+        keeper.end()
+
+
+class _Keeper:
+    """The process of a gateway, and its successors on the same port."""
+
+    def __init__(self, plan: Plan, context: BaseContext, token: str) -> None:
+        self._plan = plan
+        self._context = context
+        self._token = token
+        self._port = 0
+        self._process: BaseProcess | None = None
+        self._stop, self._go_on = os.pipe()
+        """The first can be read once the second is closed."""
+        self._starts = 0
+
+    @property
+    def place(self) -> GatewayPlace:
+        """The gateway for workers."""
+        services = {name: service.has_key for name, service in self._plan.services.items()}
+        host = f"[{self._plan.address}]" if ":" in self._plan.address else self._plan.address
+        return GatewayPlace(address=f"http://{host}:{self._port}", token=self._token, services=services)
+
+    def begin(self) -> None:
+        """Begin the process, and wait until it listens.
+
+        Raises:
+            RunDirectoryError: it cannot.
+        """
+        self._starts += 1
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(  # type: ignore[attr-defined]
+            target=_run, args=(self._plan, self._token, self._port, theirs), name="gateway", daemon=True
+        )
+        process.start()
+        self._process = process
+        theirs.close()
+        with ours:
+            if not ours.poll(START_S):
+                raise RunDirectoryError(f"{self._plan.tape}: the gateway has not begun within {START_S:g} s")
+            try:
+                found = ours.recv()
+            except EOFError:
+                found = "its process ended at once"
+        if not isinstance(found, int):
+            process.join()
+            raise RunDirectoryError(f"the gateway of the experiment cannot begin: {found}")
+        self._port = found
+
+    def watch(self) -> None:
+        """Begin the process again whenever it ends, until `end`."""
+        while self._process is not None and self._starts < STARTS_MAX:
+            if self._stop in wait([self._process.sentinel, self._stop]):
+                break
+            try:
+                self.begin()
+            except RunDirectoryError:
+                continue
+
+    def watch_no_more(self) -> None:
+        """Let `watch` return."""
+        os.close(self._go_on)
+
+    def end(self) -> None:
+        """End the process."""
+        os.close(self._stop)
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join(ENDING_S)
+            self._process.kill()
+            self._process.join()
+
+
+def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
+    """Be the process. The pipe is told the port, or in words why there is none."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends it
+    driver = parent_process()
+    if driver is not None:
+        threading.Thread(target=_end_after, args=(driver,), name="driver", daemon=True).start()
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))
+    try:
+        tape, listening = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port)
+    except RunDirectoryError as error:
+        pipe.send(" ".join(str(error).split()))
+        return
+
+    async def until_terminated() -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        pipe.send(listening.getsockname()[1])
+        pipe.close()
+        await serve(plan, token, tape, listening)
+
+    with closing(tape), suppress(asyncio.CancelledError):
+        asyncio.run(until_terminated())
+
+
+def _end_after(driver: BaseProcess) -> None:
+    driver.join()
+    os._exit(1)
+
+
+async def serve(plan: Plan, token: str, tape: ExperimentTape, listening: socket.socket) -> None:
+    """Serve until cancelled."""
+    callers = {name: Upstream(service) for name, service in plan.services.items()}
+    try:
+        async with anyio.create_task_group() as tasks:
+            broker = Broker(plan.limits, tape, plan.services, callers, tasks)
+            if plan.mode == "record":
+                tasks.start_soon(broker.flush_for_ever)
+            listener = Listener(broker, token)
+            async with await asyncio.start_server(listener.serve, sock=listening, limit=HEAD_MAX_BYTES) as server:
+                await server.serve_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            for caller in callers.values():
+                await caller.aclose()
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 is any free one.
+
+    Raises:
+        RunDirectoryError: it cannot.
+    """
+    try:
+        family, _, _, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise RunDirectoryError(f"{address}: is no address to listen on: {error.strerror or error}") from None
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise RunDirectoryError(f"{address}: cannot be listened on: {error.strerror or error}") from None
+    return listening

@@ -1,0 +1,435 @@
+"""The feed, as docs/feeds.md has it, for one reader.
+
+`build_feed` is the whole of it, from top to bottom. The functions above it are its steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from prism.kernel_delays import LEAST_DRAW, normal_quantile
+from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
+from prism.kernels import called, kernel
+from prism.rng import Draw
+from prism.social.kernels.post_kernel import (
+    bits_for,
+    follows,
+    has_muted,
+    part_originals,
+    root_author,
+    row_of,
+)
+from prism.social.posts.post import NUMBER_BITS
+from prism.social.tables import (
+    ACROSS,
+    AUTHOR,
+    BASE,
+    BITS,
+    BORROWING,
+    BUILT,
+    CAME_COUNT,
+    CAME_END,
+    CASCADE,
+    CREATED,
+    ENGAGED_COUNT,
+    ENGAGED_END,
+    EXPOSED_COUNT,
+    EXPOSED_END,
+    FIRST,
+    ID,
+    LEFT,
+    NEWEST,
+    OLDEST,
+    ONCE,
+    ORIGIN,
+    PLACES,
+    SEEN_COUNT,
+    SEEN_END,
+    SEEN_SLOTS,
+    SHARING,
+    SHORT_INSIDE,
+    SHORT_OUTSIDE,
+    SHOWN,
+    SHOWN_ALL,
+    SHOWN_OUTSIDE,
+    TOPICS,
+)
+
+_POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
+_SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
+_SLOT: Final = SEEN_SLOTS - 1
+_ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def mark_seen(t: Any, person: Any, value: Any) -> None:
+    """Set the slots of the cascades that a person has seen."""
+    ring, slots, at = t.seen[person], t.room.slots, t.people[person, SEEN_END]
+    for _ in range(t.people[person, SEEN_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        slots[ring[at] & _SLOT] = value
+
+
+@kernel
+def has_seen(t: Any, person: Any, cascade: Any) -> Any:
+    """Return whether a person has seen a cascade."""
+    if not t.room.slots[cascade & _SLOT]:
+        return False
+    ring, at = t.seen[person], t.people[person, SEEN_END]
+    for _ in range(t.people[person, SEEN_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        if ring[at] == cascade:
+            return True
+    return False
+
+
+@kernel
+def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
+    """Return whether a post of a seen cascade is shown: another followed person's, of one without an engagement.
+
+    What was shown before exposures were kept, as in the past of a fork, is no exposure: it is not shown again.
+    """
+    if t.settings.exposure == ONCE:
+        return False
+    was_shown, width, end = False, t.exposed.shape[1], t.people[person, EXPOSED_END]
+    for back in range(t.people[person, EXPOSED_COUNT]):
+        at = (end - 1 - back) % width
+        if t.exposed[person, at] == cascade:
+            if t.exposed_posts[person, at] >> NUMBER_BITS == author:
+                return False
+            was_shown = True
+    if not was_shown:
+        return False
+    width, end = t.engaged.shape[1], t.people[person, ENGAGED_END]
+    for back in range(t.people[person, ENGAGED_COUNT]):
+        if t.engaged[person, (end - 1 - back) % width] == cascade:
+            return False
+    return follows(t.ties, person, author)
+
+
+@kernel
+def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
+    """Return whether the post in a row has reached a person: a log-normal time after it was made.
+
+    All people's times for the posts of a cascade have a factor in common, the speed of its original.
+    Source: Doerr, Blenn & Van Mieghem, "Lognormal infection times of online information spread" (2013).
+    """
+    settings, row = t.settings, t.posts[post]
+    if not settings.response:
+        return True
+    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[ORIGIN])
+    of_person = unit(t.key, person, row[AUTHOR], _RESPONSE, row[ORIGIN])
+    log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))
+    log += settings.response_sigma * normal_quantile(max(of_person, LEAST_DRAW))
+    return tick - row[CREATED] >= settings.response * math.exp(log)
+
+
+@kernel
+def across_of(t: Any, post: Any) -> Any:
+    """Return the engagements with the cascade of the post in a row across groups."""
+    return t.worth[row_of(t, t.posts[post, CASCADE]), ACROSS]
+
+
+@kernel
+def followers_of(t: Any, post: Any) -> Any:
+    """Return how many people follow the author of the post in a row."""
+    author = t.posts[post, AUTHOR]
+    return t.ties.followers.ends[author] - t.ties.followers.starts[author]
+
+
+@kernel
+def comes_first(t: Any, one: Any, other: Any) -> Any:
+    """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id.
+
+    The hash depends on the original and on who made the post, never on what else they have made, so that pairs of runs
+    stay matched.
+    """
+    room = t.room
+    if room.scores[one] != room.scores[other]:
+        return room.scores[one] > room.scores[other]
+    if room.created[one] != room.created[other]:
+        return room.created[one] > room.created[other]
+    if room.lucks[one] != room.lucks[other]:
+        return room.lucks[one] > room.lucks[other]
+    base = t.counts.posts[BASE]
+    return t.posts[room.numbers[one] - base, ID] > t.posts[room.numbers[other] - base, ID]
+
+
+@kernel
+def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
+    """Make a post the candidate at a place."""
+    post, room = number - t.counts.posts[BASE], t.room
+    row = t.posts[post]
+    room.numbers[at], room.cascades[at], room.created[at] = number, row[CASCADE], row[CREATED]
+    room.lucks[at] = scattered(row[ORIGIN] + (row[AUTHOR] << 1))
+    room.scores[at] = called(t.settings.score, t, person, post, tick)
+
+
+@kernel
+def is_muted(t: Any, person: Any, post: Any) -> Any:
+    """Return whether a person has muted who made the post in a row, or the original at its root."""
+    ties, root = t.ties, root_author(t, post)
+    return has_muted(ties, person, t.posts[post, AUTHOR]) or has_muted(ties, person, root)
+
+
+@kernel
+def add_own(t: Any, person: Any, tick: Any) -> Any:
+    """Add the posts of a reader's timeline, the best of each cascade; return how many there are.
+
+    Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, those that
+    have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
+    """
+    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
+    first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
+    for _ in range(t.people[person, CAME_COUNT]):
+        at = at - 1 if at else len(ring) - 1
+        number = np.int64(ring[at])
+        if number < first:
+            continue
+        author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
+        if author == person or (mutes and is_muted(t, person, number - base)):
+            continue
+        if not has_reached(t, person, number - base, tick):
+            continue
+        if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
+            continue
+        put(t, count, person, number, tick)
+        same = 0
+        while cascades[same] != cascade:
+            same += 1
+        if same == count:
+            count += 1
+        elif comes_first(t, count, same):
+            put(t, same, person, number, tick)
+    return count
+
+
+@kernel
+def keep_smallest(t: Any, start: Any, count: Any, limit: Any) -> Any:
+    """Choose the originals with the smallest of these hashes, none above a limit; return how many they are.
+
+    Args:
+        start: where they start in the parts of originals; count: how many there are.
+    """
+    hashes, smallest, chosen, posts = t.room.hashes, t.room.smallest, t.room.chosen, t.part_posts
+    most, kept = t.settings.pool, 0
+    for at in range(count):
+        bits = hashes[at]
+        if bits > limit:
+            continue
+        if kept == most:
+            if bits >= smallest[kept - 1]:
+                continue
+            kept -= 1
+        to = kept
+        while to > 0 and smallest[to - 1] > bits:
+            smallest[to], chosen[to] = smallest[to - 1], chosen[to - 1]
+            to -= 1
+        smallest[to], chosen[to] = bits, posts[start + at]
+        kept += 1
+    return kept
+
+
+@kernel
+def sample(t: Any, person: Any, round_start: Any) -> Any:
+    """Choose the originals of a reader's sample, those with the smallest hashes; return how many they are.
+
+    With more originals than a part has, a reader draws a part anew in each round: each original is equally likely to be
+    sampled however many there are, and a sample costs no more. One original more or less changes at most one place of a
+    sample, unless the number of parts changes: samples of two conditions stay matched. Source: bottom-k samples, Cohen
+    & Kaplan, "Summarizing data using bottom-k sketches" (2007).
+    """
+    known = t.counts.originals[NEWEST] - t.counts.originals[OLDEST]
+    bits = bits_for(known, t.settings.part_size)
+    if t.counts.originals[BITS] != bits:
+        part_originals(t)
+    part = np.int64(drawn_bits(t.key, person, round_start, _PART, 0) >> U(64 - bits)) if bits else np.int64(0)
+    salt = drawn_bits(t.key, person, round_start, _POOL, 0)
+    start, count, likely = t.part_starts[part], t.part_counts[part], 2 * t.settings.pool + 8
+    hashes, origins = t.room.hashes, t.part_origins
+    for at in range(count):
+        hashes[at] = mixed_bits(origins[start + at] ^ salt)
+    if count > 2 * likely:  # nearly always enough of them are below this
+        kept = keep_smallest(t, start, count, _ALL // U(count) * U(likely))
+        if kept == t.settings.pool:
+            return kept
+    return keep_smallest(t, start, count, _ALL)
+
+
+@kernel
+def best_of(t: Any, start: Any, stop: Any) -> Any:
+    """Return the place of the best candidate from `start` to before `stop`; -1 if there is none."""
+    best = -1
+    for at in range(start, stop):
+        if best < 0 or comes_first(t, at, best):
+            best = at
+    return best
+
+
+@kernel
+def is_within_caps(t: Any, at: Any, start: Any, stop: Any) -> Any:
+    """Return whether a candidate's author and topics are not yet as often among those from `start` to before `stop`."""
+    settings, base = t.settings, t.counts.posts[BASE]
+    if not (settings.per_author or settings.per_topic):
+        return True
+    author, topics = t.posts[t.room.numbers[at] - base, AUTHOR], t.posts[t.room.numbers[at] - base, TOPICS]
+    of_author = of_topics = 0
+    for other in range(start, stop):
+        post = t.room.numbers[other] - base
+        of_author += t.posts[post, AUTHOR] == author
+        of_topics += t.posts[post, TOPICS] == topics
+    if settings.per_author and of_author >= settings.per_author:
+        return False
+    return not settings.per_topic or of_topics < settings.per_topic
+
+
+@kernel
+def keep_within_caps(t: Any, count: Any) -> Any:
+    """Move the best candidates that are within the limits to the front of the own side; return how many they are."""
+    if not (t.settings.per_author or t.settings.per_topic):
+        return count
+    kept, end = 0, count
+    while kept < end:
+        best = best_of(t, kept, end)
+        if is_within_caps(t, best, 0, kept):
+            exchange(t, kept, best)
+            kept += 1
+        else:
+            end -= 1
+            exchange(t, best, end)
+    return kept
+
+
+@kernel
+def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
+    """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
+    post = t.room.numbers[at] - t.counts.posts[BASE]
+    cascade, author = t.room.cascades[at], t.posts[post, AUTHOR]
+    if author == person or has_seen(t, person, cascade) or not has_reached(t, person, post, tick):
+        return False
+    if has_muted(t.ties, person, author):
+        return False
+    for same in range(own):
+        if t.room.cascades[same] == cascade:
+            return False
+    return not follows(t.ties, person, author)
+
+
+@kernel
+def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
+    """Add the best sampled originals of other people after the own side, best first; return how many there are.
+
+    Whether a post may be shown is asked of the best ones only, until there are as many as can be shown.
+
+    Args:
+        own: the candidates of the own side; most: the most that can be shown.
+    """
+    count = sample(t, person, tick - tick % t.settings.ticks_per_round)
+    for at in range(count):
+        put(t, own + at, person, t.room.chosen[at], tick)
+    found, end = own, own + count
+    while found < end and found - own < most:
+        best = best_of(t, found, end)
+        if is_eligible(t, person, own, best, tick) and is_within_caps(t, best, own, found):
+            exchange(t, found, best)
+            found += 1
+        else:
+            end -= 1
+            exchange(t, best, end)
+    return found - own
+
+
+@kernel
+def exchange(t: Any, one: Any, other: Any) -> None:
+    """Let two candidates change places."""
+    room = t.room
+    room.numbers[one], room.numbers[other] = room.numbers[other], room.numbers[one]
+    room.cascades[one], room.cascades[other] = room.cascades[other], room.cascades[one]
+    room.created[one], room.created[other] = room.created[other], room.created[one]
+    room.lucks[one], room.lucks[other] = room.lucks[other], room.lucks[one]
+    room.scores[one], room.scores[other] = room.scores[other], room.scores[one]
+
+
+@kernel
+def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
+    """Put the best of both sides into a person's feed, in the order of their scores.
+
+    Args:
+        inside, outside: how many of each side there are to be, none more than there are.
+        own: the candidates of the own side; those of the other one follow, best first.
+    """
+    numbers, feed, first, other = t.room.numbers, t.feed, 0, own
+    for at in range(inside + outside):
+        if first < inside:
+            exchange(t, first, best_of(t, first, own))
+        if other == own + outside or (first < inside and comes_first(t, first, other)):
+            feed[person, at] = numbers[first]
+            first += 1
+        else:
+            feed[person, at] = numbers[other]
+            other += 1
+
+
+@kernel
+def remember_shown(t: Any, person: Any, shown: Any) -> None:
+    """Remember the cascades of a person's feed as seen, and its posts where cascades are shown more than once."""
+    people, base = t.people[person], t.counts.posts[BASE]
+    for at in range(shown):
+        post = t.feed[person, at] - base
+        t.seen[person, people[SEEN_END]] = t.posts[post, CASCADE]
+        people[SEEN_END] = (people[SEEN_END] + 1) % t.seen.shape[1]
+        if t.settings.exposure != ONCE:
+            t.exposed_posts[person, people[EXPOSED_END]] = t.posts[post, ID]
+            t.exposed[person, people[EXPOSED_END]] = t.posts[post, CASCADE]
+            people[EXPOSED_END] = (people[EXPOSED_END] + 1) % t.exposed.shape[1]
+    people[SEEN_COUNT] = min(people[SEEN_COUNT] + shown, t.settings.seen_depth)
+    if t.settings.exposure != ONCE:
+        people[EXPOSED_COUNT] = min(people[EXPOSED_COUNT] + shown, t.settings.memory)
+
+
+@kernel
+def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
+    """Return the places of a feed for posts from out of network, with which these have their share of it on average.
+
+    Args:
+        own: the candidates of the own side: the other side's share is of what they leave room for.
+    """
+    most, total = t.settings.share, t.settings.inside + t.settings.outside
+    if most < total:
+        most = min(most, own * most / (total - most))
+    return np.int64(math.floor(most + unit(t.key, person, tick - tick % t.settings.ticks_per_round, _SHARE, 0)))
+
+
+@kernel
+def build_feed(t: Any, person: Any, tick: Any) -> None:
+    """Build the feed of a person who looks at this tick, and begin their session with it.
+
+    It has the best posts of the people whom they follow and the best of a sample of all others', each cascade once.
+    """
+    settings, counts = t.settings, t.counts.feeds
+    total = settings.inside + settings.outside
+    mark_seen(t, person, 1)
+    own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
+    if settings.fill == SHARING:
+        planned = places_outside(t, person, own, tick)
+    wanted = max(planned, total - own) if settings.fill == BORROWING else planned
+    if planned:
+        others = add_others(t, person, own, wanted, tick)
+    mark_seen(t, person, 0)
+    if settings.fill == BORROWING:
+        wanted = min(others, wanted)
+    inside, outside = min(own, total - wanted), min(others, wanted)
+    mix(t, person, inside, own, outside)
+    shown = inside + outside
+    remember_shown(t, person, shown)
+    t.people[person, SHOWN] = t.people[person, LEFT] = shown
+    counts[BUILT] += 1
+    counts[PLACES] += total
+    t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise
+    counts[SHOWN_ALL] += shown
+    counts[SHOWN_OUTSIDE] += outside
+    counts[SHORT_INSIDE] += max(0, total - planned - inside)
+    counts[SHORT_OUTSIDE] += max(0, planned - outside)

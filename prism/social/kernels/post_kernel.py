@@ -1,0 +1,698 @@
+"""The acts and views of people: what they do to posts, and what they see of them, one person and one post at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from prism.kernel_rng import U, below, mixed_bits, unit
+from prism.kernels import address_of, called, kernel
+from prism.rng import Draw
+from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
+from prism.social.posts.quality import drawn_quality
+from prism.social.tables import (
+    ABOUT,
+    ABOVE,
+    ACROSS,
+    APPEAL,
+    APPRECIATED,
+    AUTHOR,
+    BASE,
+    BEGUN,
+    BEGUN_IN,
+    BITS,
+    BRANCHED,
+    CAME,
+    CAME_COUNT,
+    CAME_END,
+    CASCADE,
+    CASCADE_FIRST,
+    CREATED,
+    CURRENT,
+    DEEPEST,
+    DEEPEST_OF_ALL,
+    DEPTH,
+    EARLY,
+    END,
+    ENGAGED_COUNT,
+    ENGAGED_END,
+    ENGAGEMENTS,
+    EVENTS,
+    EXPOSED_COUNT,
+    EXPOSED_END,
+    FATIGUE,
+    FEED,
+    FIRST,
+    FOLLOW_ROOT,
+    FOLLOWED,
+    GIVEN,
+    ID,
+    IS_ORIGINAL,
+    IS_REPLY,
+    IS_RESHARE,
+    KIND,
+    LARGEST,
+    LARGEST_DEPTH,
+    LARGEST_SIZE,
+    LEAST_APPEAL,
+    LEFT,
+    LIKE,
+    LIKES,
+    MADE,
+    MOST,
+    MUTE,
+    NEWEST,
+    NUMBER,
+    OLDEST,
+    ONCE,
+    ORIGIN,
+    PARENT,
+    POPULARITY,
+    POST,
+    POST_COLUMNS,
+    PUBLISH,
+    QUALITY,
+    REFUSED,
+    REPLIES,
+    REPLY,
+    RESHARE,
+    RESHARES,
+    ROOT,
+    ROOT_NUMBER,
+    ROWS,
+    SHIFT,
+    SHOWN,
+    SIMPLE,
+    SIZE,
+    TIMES,
+    TO_NEWEST,
+    TO_ROOT,
+    TO_ROOT_AUTHOR,
+    TOPIC_MATCH,
+    TOPICS,
+    TOUCHED,
+    UNFOLLOW,
+    VELOCITY,
+    VIEWED,
+    WHAT,
+    WHO,
+)
+
+_APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
+_PUBLISHES = int(Draw.PUBLISHES)
+_OFFERED_MAX: Final = 1000
+_NUMBER_MAX: Final = 1 << NUMBER_BITS
+_OWN_PLACES: Final = OUTSIDE_BIT - 1
+_AUTHOR_BITS: Final = AUTHORS_MAX.bit_length() - 1
+_AUTHOR_MASK: Final = AUTHORS_MAX - 1
+_TICK_BITS: Final = _AUTHOR_BITS + 4
+
+
+@kernel
+def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
+    """Return the place of a value among ascending ones from `start` to before `stop`; -1 if it is not there."""
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < stop and values[low] == value else -1
+
+
+@kernel
+def follows(ties: Any, person: Any, other: Any) -> Any:
+    """Return whether a person follows another one."""
+    lists = ties.followees
+    return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
+
+
+@kernel
+def is_listed(lists: Any, person: Any, other: Any) -> Any:
+    """Return whether somebody is in a person's list."""
+    return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
+
+
+@kernel
+def has_muted(ties: Any, person: Any, other: Any) -> Any:
+    """Return whether a person has muted another one."""
+    return len(ties.muted.ends) > 0 and is_listed(ties.muted, person, other)
+
+
+@kernel
+def put_in(lists: Any, person: Any, other: Any) -> None:
+    """Put somebody into a person's list, which has room for one more."""
+    at, values = lists.ends[person], lists.values
+    while at > lists.starts[person] and values[at - 1] > other:
+        values[at] = values[at - 1]
+        at -= 1
+    values[at] = other
+    lists.ends[person] += 1
+
+
+@kernel
+def take_out(lists: Any, person: Any, other: Any) -> None:
+    """Take somebody out of a person's list."""
+    at = found_in(lists.values, lists.starts[person], lists.ends[person], other)
+    lists.ends[person] -= 1
+    for later in range(at, lists.ends[person]):
+        lists.values[later] = lists.values[later + 1]
+
+
+@kernel
+def row_of(t: Any, cascade: Any) -> Any:
+    """Return the row of a cascade that is not forgotten."""
+    if cascade >= t.counts.cascades[CASCADE_FIRST]:
+        return cascade - t.counts.cascades[SHIFT]
+    return found_in(t.early, 0, t.counts.cascades[EARLY], cascade)
+
+
+@kernel
+def root_author(t: Any, post: Any) -> Any:
+    """Return who made the original at the root of the post in a row."""
+    return t.posts[post, ORIGIN] & _AUTHOR_MASK
+
+
+@kernel
+def engagements_of(t: Any, post: Any) -> Any:
+    """Return the engagements of the cascade of the post in a row."""
+    return t.cascades[row_of(t, t.posts[post, CASCADE]), ENGAGEMENTS]
+
+
+# What a person sees of a post
+
+
+@kernel
+def has_interest(interests: Any, person: Any, topic: Any) -> Any:
+    """Return whether a topic is one of a person's interests."""
+    if topic < 0 or topic >= interests.topics:
+        return False
+    return interests.bits[person * interests.width + (topic >> 3)] >> (topic & 7) & 1 == 1
+
+
+@kernel
+def has_topic(interests: Any, code: Any, topic: Any) -> Any:
+    """Return whether a topic is one of those of a code."""
+    for at in range(interests.starts[code], interests.starts[code + 1]):
+        if interests.places[at] == topic:
+            return True
+    return False
+
+
+@kernel
+def topic_match(interests: Any, person: Any, code: Any) -> Any:
+    """Return the share of a post's topics that are among a person's interests; 0 of no topics."""
+    if code < interests.topics:
+        return 1.0 if has_interest(interests, person, code) else 0.0
+    matching = 0
+    start, stop = interests.starts[code], interests.starts[code + 1]
+    for at in range(start, stop):
+        if has_interest(interests, person, interests.places[at]):
+            matching += 1
+    return matching / (stop - start) if stop > start else 0.0
+
+
+@kernel
+def exposures_of(t: Any, person: Any, post: Any) -> Any:
+    """Return how many people have shown a person the cascade of the post in a row, up to this post: 1 or more."""
+    if t.settings.exposure == ONCE:
+        return 1
+    ids, cascades, width = t.exposed_posts, t.exposed, t.exposed.shape[1]
+    cascade, name, author = t.posts[post, CASCADE], t.posts[post, ID], t.posts[post, AUTHOR]
+    first, count = t.people[person, EXPOSED_END] - t.people[person, EXPOSED_COUNT], 1
+    for step in range(t.people[person, EXPOSED_COUNT]):
+        at = (first + step) % width
+        if ids[person, at] == name:
+            break
+        if cascades[person, at] != cascade:
+            continue
+        is_new = ids[person, at] >> NUMBER_BITS != author
+        for earlier in range(step):
+            before = (first + earlier) % width
+            if cascades[person, before] == cascade and ids[person, before] >> NUMBER_BITS == (
+                ids[person, at] >> NUMBER_BITS
+            ):
+                is_new = False
+                break
+        if is_new:
+            count += 1
+    return count
+
+
+@kernel
+def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
+    """Return a person's taste for the cascade of the post in a row; at least what an intervention gave it.
+
+    In simple contagion each exposure is a chance of its own, so each after the first has a draw of its own.
+    """
+    chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
+    row = row_of(t, t.posts[post, CASCADE])
+    power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
+    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), power)
+    return max(min(1.0, drawn * t.worth[row, QUALITY]), t.worth[row, LEAST_APPEAL])
+
+
+@kernel
+def quality_of(t: Any, post: Any) -> Any:
+    """Return what the cascade of the post in a row is worth to everybody."""
+    return t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY]
+
+
+@kernel
+def popularity_of(t: Any, post: Any) -> Any:
+    """Return social proof between 0 and 1 for the cascade of the post in a row: n / (n + half)."""
+    count = engagements_of(t, post)
+    return count / (count + t.settings.popularity_half)
+
+
+@kernel
+def velocity_of(t: Any, post: Any, tick: Any) -> Any:
+    """Return the engagements a round of the post in a row, whose life counts as one round at least."""
+    done = t.posts[post, LIKES] + t.posts[post, REPLIES] + t.posts[post, RESHARES]
+    return done * t.settings.ticks_per_round / max(t.settings.ticks_per_round, tick - t.posts[post, CREATED])
+
+
+@kernel
+def place_in_feed(t: Any, person: Any) -> Any:
+    """Return the number of posts of a person's feed before the one in view."""
+    return max(0, t.people[person, SHOWN] - max(0, t.people[person, LEFT]) - 1)
+
+
+@kernel
+def fatigue_of(t: Any, person: Any) -> Any:
+    """Return the share of the session's feed that a person has seen already."""
+    return place_in_feed(t, person) / max(1, t.people[person, SHOWN])
+
+
+@kernel
+def has_view(t: Any, person: Any) -> Any:
+    """Return whether a person has a post in view that is not forgotten."""
+    return t.people[person, CURRENT] >= t.counts.posts[FIRST]
+
+
+@kernel
+def drawn_about(t: Any, person: Any, tick: Any, draw: Any) -> Any:
+    """Return a draw of a person about the post in view, the same in two runs in which they see it; else of the tick."""
+    if not has_view(t, person):
+        return unit(t.key, person, tick, draw, 0)
+    post = t.people[person, CURRENT] - t.counts.posts[BASE]
+    ticks = tick - t.people[person, CAME] + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
+    return unit(t.key, person, ticks, draw, t.posts[post, ORIGIN])
+
+
+@kernel
+def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
+    """Write down what people see of the posts in their view, none of which is forgotten, a row each.
+
+    Args:
+        wholes: VIEW_COLUMNS of each; shares: SHARE_COLUMNS.
+    """
+    t = address_of(tables)
+    for at in range(len(people)):
+        person = people[at]
+        number = t.people[person, CURRENT]
+        post = number - t.counts.posts[BASE]
+        exposures = exposures_of(t, person, post)
+        for column in range(POST_COLUMNS):
+            wholes[at, column] = t.posts[post, column]
+        wholes[at, NUMBER], wholes[at, VIEWED] = number, tick - t.people[person, CAME]
+        wholes[at, TIMES] = exposures
+        wholes[at, FOLLOWED] = follows(t.ties, person, t.posts[post, AUTHOR])
+        shares[at, VELOCITY], shares[at, POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
+        shares[at, TOPIC_MATCH] = topic_match(t.interests, person, t.posts[post, TOPICS])
+        shares[at, APPEAL], shares[at, FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
+        shares[at, APPRECIATED] = quality_of(t, post)
+
+
+# What a person does
+
+
+@kernel
+def bits_for(known: Any, part_size: Any) -> Any:
+    """Return how many bits tell the part of an original, with so many of them."""
+    left, bits = -(-known // part_size) - 1, 0
+    while left > 0:
+        left >>= 1
+        bits += 1
+    return bits
+
+
+@kernel
+def part_of(t: Any, origin: Any, bits: Any) -> Any:
+    """Return the part of an original."""
+    return np.int64(mixed_bits(U(origin) ^ t.salt) >> U(64 - bits)) if bits else np.int64(0)
+
+
+@kernel
+def part_originals(t: Any) -> None:
+    """Put the originals into their parts, each with room for more."""
+    counts, base = t.counts.originals, t.counts.posts[BASE]
+    known = counts[NEWEST] - counts[OLDEST]
+    bits = bits_for(known, t.settings.part_size)
+    counts[BITS] = bits
+    for part in range(1 << bits):
+        t.part_counts[part] = 0
+    for at in range(counts[OLDEST], counts[NEWEST]):
+        t.part_counts[part_of(t, t.posts[t.originals[at] - base, ORIGIN], bits)] += 1
+    spare, start = (len(t.part_posts) - known) >> bits, 0
+    for part in range(1 << bits):
+        t.part_starts[part] = start
+        start += t.part_counts[part] + spare
+        t.part_counts[part] = 0
+    t.part_starts[1 << bits] = start
+    for at in range(counts[OLDEST], counts[NEWEST]):
+        add_to_part(t, t.originals[at], bits)
+
+
+@kernel
+def add_to_part(t: Any, number: Any, bits: Any) -> Any:
+    """Put an original into its part; return whether there was room."""
+    origin = t.posts[number - t.counts.posts[BASE], ORIGIN]
+    part = part_of(t, origin, bits)
+    to = t.part_starts[part] + t.part_counts[part]
+    if to >= t.part_starts[part + 1]:
+        return False
+    t.part_origins[to], t.part_posts[to] = U(origin), number
+    t.part_counts[part] += 1
+    return True
+
+
+@kernel
+def add_original(t: Any, number: Any) -> None:
+    """Let an original be sampled from now on."""
+    counts = t.counts.originals
+    t.originals[counts[NEWEST]] = number
+    counts[NEWEST] += 1
+    bits = bits_for(counts[NEWEST] - counts[OLDEST], t.settings.part_size)
+    if counts[BITS] >= 0 and (bits != counts[BITS] or not add_to_part(t, number, bits)):
+        part_originals(t)
+
+
+@kernel
+def deliver(t: Any, person: Any, number: Any) -> None:
+    """Add a post to a person's timeline, in place of the oldest if that is full."""
+    people, width = t.people, t.timeline.shape[1]
+    end = people[person, CAME_END]
+    t.timeline[person, end] = number
+    people[person, CAME_END] = end + 1 if end + 1 < width else 0
+    people[person, CAME_COUNT] = min(people[person, CAME_COUNT] + 1, t.settings.depth)
+
+
+@kernel
+def begin_cascade(t: Any, post: Any, number: Any) -> None:
+    """Begin the cascade of the original in a row."""
+    counts = t.counts.cascades
+    row = counts[ROWS]
+    counts[ROWS] += 1
+    t.posts[post, CASCADE] = row + counts[SHIFT]
+    cascade = t.cascades[row]
+    cascade[ROOT], cascade[ROOT_NUMBER], cascade[TOUCHED] = t.posts[post, ID], number, t.posts[post, CREATED]
+    cascade[SIZE], cascade[DEEPEST], cascade[ENGAGEMENTS] = 1, 0, 0
+    t.worth[row, QUALITY], t.worth[row, LEAST_APPEAL], t.worth[row, ACROSS] = 1.0, 0.0, 0.0
+
+
+@kernel
+def grow_cascade(t: Any, post: Any) -> None:
+    """Add the reply or reshare in a row to its cascade."""
+    counts, row = t.counts.cascades, row_of(t, t.posts[post, CASCADE])
+    size = t.cascades[row, SIZE] + 1
+    depth = max(t.cascades[row, DEEPEST], t.posts[post, DEPTH])
+    t.cascades[row, SIZE], t.cascades[row, DEEPEST] = size, depth
+    counts[BRANCHED] += size == 2
+    counts[DEEPEST_OF_ALL] = max(counts[DEEPEST_OF_ALL], depth)
+    if size > counts[LARGEST_SIZE] or (size == counts[LARGEST_SIZE] and depth > counts[LARGEST_DEPTH]):
+        counts[LARGEST], counts[LARGEST_SIZE], counts[LARGEST_DEPTH] = t.cascades[row, ROOT], size, depth
+
+
+@kernel
+def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
+    """Add a row for a new post, and return it; -1 if there can be none.
+
+    Its id is the author's number and the author's count of posts before it.
+    """
+    counts, made = t.counts.posts, t.people[author, MADE]
+    if counts[END] >= counts[MOST] or made >= _NUMBER_MAX:
+        counts[REFUSED] = 1 if counts[END] >= counts[MOST] else 2 + author
+        return -1
+    post = counts[END] - counts[BASE]
+    counts[END] += 1
+    t.people[author, MADE] += 1
+    row = t.posts[post]
+    row[ID], row[AUTHOR], row[CREATED], row[KIND] = (np.int64(author) << NUMBER_BITS) | made, author, tick, kind
+    row[PARENT], row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = NO_POST, 0, 0, 0, 0
+    row[GIVEN] = 0
+    return post
+
+
+@kernel
+def send(t: Any, post: Any) -> None:
+    """Send the post in a row to its author's followers."""
+    author, number, followers = t.posts[post, AUTHOR], post + t.counts.posts[BASE], t.ties.followers
+    for at in range(followers.starts[author], followers.ends[author]):
+        deliver(t, np.int64(followers.values[at]), number)
+
+
+@kernel
+def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None:
+    """Note what has taken place."""
+    event = t.events[t.counts.posts[EVENTS]]
+    t.counts.posts[EVENTS] += 1
+    event[WHO], event[WHAT], event[POST], event[ABOVE], event[ABOUT] = who, what, post, above, about
+
+
+@kernel
+def publish_as(t: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
+    """Publish an original on these topics, and return its row; -1 if that cannot be.
+
+    Args:
+        origin: as `prism.social.posts.post.origin_of` names it.
+    """
+    post = new_post(t, author, tick, IS_ORIGINAL)
+    if post < 0:
+        return post
+    number = post + t.counts.posts[BASE]
+    t.posts[post, TOPICS], t.posts[post, ORIGIN] = topics, origin
+    begin_cascade(t, post, number)
+    t.counts.done[PUBLISH] += 1
+    note(t, author, PUBLISH, t.posts[post, ID], NO_POST, topics)
+    add_original(t, number)
+    send(t, post)
+    return post
+
+
+@kernel
+def begun_in(t: Any, author: Any, tick: Any) -> Any:
+    """Return how many originals a person has published at this tick."""
+    return t.people[author, BEGUN] if t.people[author, BEGUN_IN] == tick else np.int64(0)
+
+
+@kernel
+def interest_of(t: Any, author: Any, tick: Any) -> Any:
+    """Return the code of one of a person's interests, for an original."""
+    own = t.interests
+    start, count = own.own_starts[author], own.own_starts[author + 1] - own.own_starts[author]
+    if not count:
+        return np.int64(own.no_topic)
+    return np.int64(own.own[start + below(count, t.key, author, tick, _TOPIC, begun_in(t, author, tick))])
+
+
+@kernel
+def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
+    """Return the number of the post that a person publishes: of some that are drawn, the first with the best score."""
+    count, begun = len(t.given_topics) - 1, begun_in(t, author, tick)
+    best, chosen = -math.inf, np.int64(0)
+    for place in range(t.settings.offered):
+        number = 1 + below(count, t.key, author, tick, _OFFERED, begun * _OFFERED_MAX + place)
+        score = called(t.settings.choice, t, author, number, tick)
+        if score > best or not chosen:
+            best, chosen = score, np.int64(number)
+    return chosen
+
+
+@kernel
+def publish(t: Any, author: Any, tick: Any) -> Any:
+    """Publish an original, and return its row; -1 if that cannot be.
+
+    It is a post of the file if there is one, else it is on one of the author's interests.
+    """
+    person, given = t.people[author], np.int64(0)
+    if len(t.given_topics) > 1:
+        given = taken_from_file(t, author, tick)
+    topics = t.given_topics[given] if given else interest_of(t, author, tick)
+    if person[BEGUN_IN] != tick:
+        person[BEGUN_IN], person[BEGUN] = tick, 0
+    place = person[BEGUN] % _OWN_PLACES
+    name = (np.int64(tick) << _TICK_BITS) | ((1 + place) << _AUTHOR_BITS) | np.int64(author)
+    person[BEGUN] += 1
+    post = publish_as(t, author, tick, topics, name)
+    if post >= 0:
+        t.posts[post, GIVEN] = given
+        if t.settings.quality_sigma:
+            quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma, place)
+            t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY] = quality
+    return post
+
+
+@kernel
+def publish_all(t: Any, author: Any, tick: Any) -> None:
+    """Publish an original, and further ones at once so that their mean is the person's rate where that is above 1."""
+    rate = t.rates[author if len(t.rates) > 1 else 0]
+    count = 1
+    if rate > 1.0:
+        count = math.floor(rate + unit(t.key, author, tick, _PUBLISHES, 1))
+    for _ in range(count):
+        publish(t, author, tick)
+
+
+@kernel
+def are_apart(t: Any, person: Any, other: Any) -> Any:
+    """Return whether two people are of different groups: by a text or truth value, or by the sign of a number."""
+    one, two = t.attributes[person, t.settings.across], t.attributes[other, t.settings.across]
+    return one * two < 0.0 if t.settings.is_signed else one != two
+
+
+@kernel
+def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
+    """Count a person's engagement with the cascade of the post in a row, and remember it where it is shown again."""
+    cascade = t.posts[post, CASCADE]
+    row = row_of(t, cascade)
+    t.cascades[row, ENGAGEMENTS] += 1
+    t.cascades[row, TOUCHED] = tick
+    if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
+        t.worth[row, ACROSS] += 1.0
+    if t.settings.exposure == ONCE:
+        return
+    people, ring, width = t.people, t.engaged, t.engaged.shape[1]
+    end = people[person, ENGAGED_END]
+    for back in range(people[person, ENGAGED_COUNT]):
+        if ring[person, (end - 1 - back) % width] == cascade:
+            return
+    ring[person, end] = cascade
+    people[person, ENGAGED_END] = (end + 1) % width
+    people[person, ENGAGED_COUNT] = min(people[person, ENGAGED_COUNT] + 1, t.settings.memory)
+
+
+@kernel
+def credited(t: Any, person: Any, post: Any) -> Any:
+    """Return the row of the post that a person's reshare of the post in a row becomes a child of.
+
+    Of what is forgotten, none can be.
+    """
+    first, base, cascade = t.counts.posts[FIRST], t.counts.posts[BASE], t.posts[post, CASCADE]
+    if t.settings.credit == TO_ROOT:
+        root = t.cascades[row_of(t, cascade), ROOT_NUMBER]
+        return root - base if root >= first else post
+    if t.settings.credit == TO_NEWEST:
+        width, end = t.timeline.shape[1], t.people[person, CAME_END]
+        for back in range(t.people[person, CAME_COUNT]):
+            number = np.int64(t.timeline[person, (end - 1 - back) % width])
+            if number < first or t.posts[number - base, CASCADE] != cascade:
+                continue
+            if t.posts[number - base, KIND] != IS_REPLY:
+                return number - base
+    return post
+
+
+@kernel
+def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
+    """Add a reply to the post in the row above, or a reshare of it; return its row, or -1 if that cannot be."""
+    post = new_post(t, author, tick, kind)
+    if post < 0:
+        return post
+    row, parent = t.posts[post], t.posts[above]
+    row[TOPICS], row[ORIGIN], row[CASCADE] = parent[TOPICS], parent[ORIGIN], parent[CASCADE]
+    row[GIVEN] = parent[GIVEN]
+    row[PARENT], row[DEPTH] = parent[ID], parent[DEPTH] + 1
+    grow_cascade(t, post)
+    return post
+
+
+@kernel
+def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
+    """Carry out a like, a reply or a reshare of the post in a row.
+
+    A reply goes to the author of what it answers, a reshare to the person's followers.
+    """
+    if effect == LIKE:
+        t.posts[seen, LIKES] += 1
+        note(t, person, LIKE, t.posts[seen, ID], NO_POST, 0)
+    elif effect == REPLY:
+        post = add_child(t, person, tick, IS_REPLY, seen)
+        if post < 0:
+            return
+        t.posts[seen, REPLIES] += 1
+        note(t, person, REPLY, t.posts[post, ID], t.posts[seen, ID], 0)
+        if t.posts[seen, AUTHOR] != person:
+            deliver(t, t.posts[seen, AUTHOR], post + t.counts.posts[BASE])
+    else:
+        above = credited(t, person, seen)
+        post = add_child(t, person, tick, IS_RESHARE, above)
+        if post < 0:
+            return
+        t.posts[above, RESHARES] += 1
+        note(t, person, RESHARE, t.posts[post, ID], t.posts[above, ID], 0)
+        send(t, post)
+    t.counts.done[effect] += 1
+    engage(t, person, seen, tick)
+
+
+@kernel
+def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
+    """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
+    whom = t.posts[post, AUTHOR]
+    if effect >= FOLLOW_ROOT:
+        whom, effect = root_author(t, post), effect - TO_ROOT_AUTHOR
+    is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
+    if whom != person and is_so == (effect == UNFOLLOW):
+        t.counts.done[effect] += 1
+        note(t, person, effect, whom, t.posts[post, ID], 0)
+
+
+@kernel
+def act(t: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
+    """Carry out an effect, about the post with a number; nothing comes of it if that is forgotten."""
+    if effect == PUBLISH:
+        publish_all(t, person, tick)
+    elif t.counts.posts[FIRST] <= number < t.counts.posts[END]:
+        if effect > FEED:
+            change_tie(t, person, effect, number - t.counts.posts[BASE])
+        else:
+            react(t, person, effect, number - t.counts.posts[BASE], tick)
+
+
+# The same for callers in Python, which have the tables themselves
+
+
+@kernel
+def carry_out(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
+    """Do what `act` does."""
+    act(address_of(tables), person, effect, number, tick)
+
+
+@kernel
+def publish_from_outside(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
+    """Do what `publish_as` does."""
+    return publish_as(address_of(tables), author, tick, topics, origin)
+
+
+@kernel
+def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
+    """Change ties, one after the other. The lists have room, and no tie is already as it is to be.
+
+    Args:
+        effects: FOLLOW, UNFOLLOW or MUTE.
+    """
+    ties = address_of(tables).ties
+    for at in range(len(people)):
+        person, other = people[at], others[at]
+        if effects[at] == MUTE:
+            put_in(ties.muted, person, other)
+        elif effects[at] == UNFOLLOW:
+            take_out(ties.followees, person, other)
+            take_out(ties.followers, other, person)
+        else:
+            put_in(ties.followees, person, other)
+            put_in(ties.followers, other, person)

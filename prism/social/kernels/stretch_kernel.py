@@ -1,0 +1,333 @@
+"""Some ticks in one call: who is due, what their turns come to, the embedded choice, and what they do next.
+
+It does what the engine does tick by tick, through the same kernels. At a wave in which somebody must take the turn
+alone, or whose outcome is not in the tables yet, it stops: the engine takes that wave.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.answer_kernel import write_answers
+from prism.columns import Ints
+from prism.kernels import address_of, kernel
+from prism.social.kernels.choice_kernel import ACTIVITY, OWN, choose, look
+from prism.social.kernels.post_kernel import see
+from prism.social.kernels.turn_kernel import apply, select, take_due
+from prism.social.kernels.view_kernel import relevances, write_events, write_views
+from prism.social.tables import CURRENT, END, EVENTS, FIRST, WAITS
+
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+
+OPTIONS_MAX: Final = 64
+"""More options than a question may have whose agent does not ask it alone."""
+SETTLED: Final = 2
+"""Is added to what comes of an option that is known."""
+
+DONE, LENGTH, ASKED, NEXT, CONTEXTS, UPDATES, TAKEN, WAVE = range(8)
+"""The places of what a call has come to: the ticks, the bytes, the questions, those whose answers have taken effect,
+the bytes of what they are about, the updates, the posts that were taken into account, and the number of people in the
+wave that is left to the engine, or -1."""
+PROGRESS = 8
+
+
+class TurnTables(NamedTuple):
+    """Tables of the turns of a chart, by the numbers of what they come to.
+
+    Args:
+        asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as of `write_answers`.
+        kinds: the rows of `prism.social.kernels.turn_kernel.apply`.
+        settled: what comes of each question and option, and SETTLED; 0 if it is not known.
+        with_view: whether a trigger carries the post in view, by its number.
+        relevance: the weights of a post's relevance.
+    """
+
+    asks: Ints
+    tails: Bytes
+    starts: Ints
+    heads: Bytes
+    kinds: Ints
+    settled: Ints
+    with_view: NDArray[np.bool_]
+    relevance: Floats
+
+
+class ChoiceTables(NamedTuple):
+    """The embedded choice.
+
+    Args:
+        key: `prism.kernel_rng.keys_of` its seed; weights: as of `prism.social.kernels.choice_kernel`.
+        constants, forms, sizes: the options of kinds of questions; of_codes: the kind of each number; -1: not known.
+        activity, own: of each person, as columns of what is seen.
+    """
+
+    key: NDArray[np.uint64]
+    weights: Floats
+    constants: Floats
+    forms: Ints
+    sizes: Ints
+    of_codes: Ints
+    activity: Floats
+    own: Floats
+
+
+class TextTables(NamedTuple):
+    """The words of views and events: what `prism.social.kernels.view_kernel` reads."""
+
+    names: NDArray[np.int32]
+    name_words: Bytes
+    name_starts: Ints
+    words: Bytes
+    starts: Ints
+    given: Bytes
+    given_starts: Ints
+    done: Bytes
+    done_starts: Ints
+
+
+class Wave(NamedTuple):
+    """Room for a wave: a place for each person."""
+
+    due: Ints
+    codes: Ints
+    numbers: Ints
+    places: Ints
+    movers: Ints
+    moves: Ints
+    wholes: Ints
+    shares: Floats
+    bits: NDArray[np.uint64]
+    ends: Ints
+    seen: Floats
+    draws: Ints
+    which: Ints
+    room: Floats
+
+
+class StretchBuffers(NamedTuple):
+    """Room for what some ticks come to.
+
+    Args:
+        progress: by the places above.
+        out: the frames' bytes; ends: the place after each tick's; messages: how many messages each has.
+        counts: updates by their number; turns: how many people were due.
+        agents, codes, ticks, relevance, options, probabilities, moves: of the questions, with what comes of each: first
+            those that were asked before.
+        contexts: what the new ones are about; context_ends: the place after each one's.
+        wrote: what a kernel has written last.
+    """
+
+    progress: Ints
+    out: Bytes
+    ends: Ints
+    messages: Ints
+    counts: Ints
+    turns: Ints
+    agents: Ints
+    codes: Ints
+    ticks: Ints
+    relevance: Floats
+    options: Ints
+    probabilities: Floats
+    moves: Ints
+    contexts: Bytes
+    context_ends: Ints
+    wrote: Ints
+
+
+@kernel
+def are_known(t: Any, count: Any, known: Any, choosing: Any, wave: Any) -> Any:
+    """Return whether a kernel can take the turns of a wave, whose numbers it has."""
+    for at in range(count):
+        number, person = wave.numbers[at], wave.due[at]
+        if number < 0:
+            return False
+        if not known.asks[number]:
+            continue
+        if number >= len(choosing.of_codes) or choosing.of_codes[number] < 0:
+            return False
+        if t.people[person, CURRENT] < t.counts.posts[FIRST] or not known.with_view[wave.codes[at]]:
+            return False
+    return True
+
+
+@kernel
+def part(count: Any, known: Any, wave: Any, log: Any) -> Any:
+    """Part those who ask from those who move; return how many ask, and how many move."""
+    asked, moved, first = 0, 0, log.progress[ASKED]
+    for at in range(count):
+        if known.asks[wave.numbers[at]]:
+            log.agents[first + asked], log.codes[first + asked] = wave.due[at], wave.numbers[at]
+            asked += 1
+        else:
+            wave.movers[moved], wave.moves[moved] = wave.due[at], wave.numbers[at]
+            moved += 1
+    return asked, moved
+
+
+@kernel
+def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
+    """Write down and answer the questions that come next in the log; return whether all that comes of them is known."""
+    first = log.progress[ASKED]
+    agents, codes = log.agents[first : first + asked], log.codes[first : first + asked]
+    wholes, shares, seen, draws = wave.wholes[:asked], wave.shares[:asked], wave.seen[:asked], wave.draws[:asked]
+    see(t, agents, tick, wholes, shares)
+    relevances(known.relevance, wholes, shares, log.relevance[first : first + asked])
+    look(tick, agents, wholes, shares, seen, draws)
+    for at in range(asked):
+        seen[at, ACTIVITY], seen[at, OWN] = choosing.activity[agents[at]], choosing.own[agents[at]]
+        wave.which[at] = choosing.of_codes[codes[at]]
+        log.ticks[first + at] = tick
+    choose(
+        choosing.key,
+        choosing.constants,
+        choosing.forms,
+        choosing.sizes,
+        wave.which[:asked],
+        choosing.weights,
+        seen,
+        draws,
+        log.probabilities[first : first + asked],
+        wave.room,
+        log.options[first : first + asked],
+    )
+    for at in range(first, first + asked):
+        move = 0 if log.options[at] < 0 else known.settled[log.codes[at] * OPTIONS_MAX + log.options[at]]
+        if move < SETTLED:
+            return False
+        log.moves[at] = move - SETTLED
+    write_views(
+        t.key,
+        tick,
+        wholes,
+        wave.bits[:asked],
+        wording.names,
+        wording.name_words,
+        wording.name_starts,
+        wording.words,
+        wording.starts,
+        wording.given,
+        wording.given_starts,
+        log.contexts[log.progress[CONTEXTS] :],
+        wave.ends,
+    )
+    for at in range(asked):
+        log.context_ends[first + at] = log.progress[CONTEXTS] + wave.ends[at]
+    return True
+
+
+@kernel
+def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any, log: Any) -> None:
+    """Apply updates, and write down what takes place."""
+    for at in range(len(moves)):
+        log.counts[moves[at]] += 1
+    apply(t, tick, agents, moves, known.kinds)
+    events, progress = t.counts.posts[EVENTS], log.progress
+    t.counts.posts[EVENTS] = 0
+    log.wrote[1] = 0
+    out = log.out[progress[LENGTH] :]
+    done, starts = wording.done, wording.done_starts
+    write_events(t, tick, events, progress[TAKEN], done, starts, wording.words, wording.starts, False, out, log.wrote)
+    progress[LENGTH] += log.wrote[0]
+    log.messages[progress[DONE]] += log.wrote[1]
+    progress[TAKEN] = t.counts.posts[END]
+    progress[UPDATES] += len(moves)
+
+
+@kernel
+def write(tick: Any, agents: Any, numbers: Any, asked: Any, known: Any, wave: Any, log: Any) -> None:
+    """Write down the answers of a wave, so many of which are questions."""
+    progress, ends = log.progress, wave.ends[:asked]
+    about = ends[asked - 1] if asked else 0
+    contexts, out = log.contexts[progress[CONTEXTS] : progress[CONTEXTS] + about], log.out[progress[LENGTH] :]
+    heads, tails, starts = known.heads, known.tails, known.starts
+    none, nothing = wave.ends[:1], log.contexts[:0]
+    length = write_answers(agents, numbers, tick, heads, tails, starts, known.asks, contexts, ends, nothing, none, out)
+    progress[LENGTH] += length
+    progress[CONTEXTS] += about
+    log.messages[progress[DONE]] += len(agents)
+
+
+@kernel
+def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
+    """Take the turns of those who are due, whose numbers the wave has; return whether it could be done."""
+    if not are_known(t, count, known, choosing, wave):
+        return False
+    asked, moved = part(count, known, wave, log)
+    if asked and not answer(t, tick, asked, known, choosing, wording, wave, log):
+        return False
+    write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
+    first = log.progress[ASKED]
+    for at in range(first, first + asked):
+        t.people[log.agents[at], WAITS] = 1
+    log.progress[ASKED] += asked
+    commit(t, tick, wave.movers[:moved], wave.moves[:moved], known, wording, log)
+    return True
+
+
+@kernel
+def take_decisions(t: Any, tick: Any, delay: Any, known: Any, wording: Any, wave: Any, log: Any) -> None:
+    """Let the answers take effect that were asked for so many ticks ago."""
+    start, stop = log.progress[NEXT], log.progress[NEXT]
+    while stop < log.progress[ASKED] and log.ticks[stop] + delay <= tick:
+        stop += 1
+    if stop > start:
+        agents, moves = log.agents[start:stop], log.moves[start:stop]
+        write(tick, agents, moves, 0, known, wave, log)
+        commit(t, tick, agents, moves, known, wording, log)
+        log.progress[NEXT] = stop
+
+
+@kernel
+def run_ticks(
+    tables: Any,
+    tick: Any,
+    until: Any,
+    delay: Any,
+    limit: Any,
+    room: Any,
+    chart_tables: Any,
+    known_tables: Any,
+    choice_tables: Any,
+    words: Any,
+    for_wave: Any,
+    for_log: Any,
+) -> None:
+    """Run ticks from one on to before `until`, as long as there is room.
+
+    Args:
+        delay: the ticks after which an answer takes effect.
+        limit: the updates after which no further tick is run.
+        room: the bytes that one tick may take at most, of answers and events as of contexts.
+        chart_tables: `ChartTables`; known_tables: `TurnTables`; choice_tables: `ChoiceTables`; words: `TextTables`.
+        for_wave: `Wave`; for_log: `StretchBuffers`, in which everything that is counted is 0, but for the questions
+            asked before.
+    """
+    t, chart, known, choosing = (
+        address_of(tables),
+        address_of(chart_tables),
+        address_of(known_tables),
+        address_of(choice_tables),
+    )
+    wording, wave, log = address_of(words), address_of(for_wave), address_of(for_log)
+    progress, people, most = log.progress, len(t.people), len(log.agents)
+    bytes_max = min(len(log.out) - room, len(log.contexts) - room)
+    progress[WAVE] = -1
+    while tick < until and progress[UPDATES] < limit:
+        if progress[ASKED] + people > most or max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
+            break
+        count = take_due(t, tick, wave.due, wave.codes)
+        if count:
+            select(t, tick, wave.due[:count], wave.codes[:count], chart, wave.numbers, wave.places)
+            if not take_wave(t, tick, count, known, choosing, wording, wave, log):
+                progress[WAVE] = count
+                return
+        take_decisions(t, tick, delay, known, wording, wave, log)
+        log.turns[progress[DONE]] = count
+        log.ends[progress[DONE]] = progress[LENGTH]
+        progress[DONE] += 1
+        tick += 1

@@ -1,0 +1,298 @@
+"""A wave of the world: who is due, what their turns come to, and what they do next.
+
+All of it goes through people one at a time, in the order of their numbers: who comes first sees less, because a person
+sees the posts and counts that those before them in the wave have left, and none of those after them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from prism.domain import ALONE
+from prism.kernel_delays import CONSTANT, delay_ticks
+from prism.kernel_rng import below, pick, unit
+from prism.kernels import address_of, called, kernel
+from prism.rng import Draw
+from prism.social.kernels.feed_kernel import build_feed
+from prism.social.kernels.post_kernel import act, drawn_about, has_view, note, place_in_feed
+from prism.social.posts.post import NO_POST
+from prism.social.tables import (
+    ATTEND,
+    ATTRIBUTE,
+    BARRED,
+    BROWSE,
+    CAME,
+    CLOSED,
+    CONSIDERED,
+    CURRENT,
+    DECIDES,
+    DRAWS,
+    DUE,
+    ENTERED,
+    EXACT_TICKS,
+    FEED,
+    FEED_READY,
+    GUARDED,
+    IGNORES,
+    LEFT,
+    LOOK,
+    NEVER,
+    NEXT,
+    OFFLINE,
+    PENDING,
+    ROUND_ENDS,
+    SEEN,
+    SEES_POST,
+    SESSION_ROUND,
+    SHOWN,
+    SILENT,
+    STATE,
+    TIMEOUT,
+    UNMOVED,
+    WAITS,
+    WANTS_TO_POST,
+    WRITE,
+)
+
+_ONLINE, _ARRIVAL, _PUBLISHES = int(Draw.ONLINE), int(Draw.ARRIVAL), int(Draw.PUBLISHES)
+_INTENTION = int(Draw.INTENTION)
+_ATTENTION, _DELAY, _DWELL = int(Draw.ATTENTION), int(Draw.DELAY), int(Draw.DWELL)
+
+TARGET, IS_END, EFFECT, TO_BE, BARS, CHANGE = range(6)
+"""The columns of kinds of updates: the state that is entered, or UNMOVED; 1 if the end of the round led there; the
+number of the effect; the number of the action that is pending from then on, or -1 for what was; 1 if it is a
+quarantine; and the number of the changes of attributes, of which the world takes care before."""
+KIND_COLUMNS = 6
+
+
+@kernel
+def begin_round(tables: Any, tick: Any, factor: Any) -> None:
+    """Plan who comes online in the round that begins, and when, and whether with an original post.
+
+    Args:
+        factor: of everybody's activity at this hour.
+    """
+    t = address_of(tables)
+    people, key = t.people, t.key
+    for person in range(len(people)):
+        if people[person, SILENT] == tick:
+            people[person, SILENT] = 0
+        if t.roles[people[person, STATE]] != OFFLINE or people[person, BARRED] or people[person, SILENT]:
+            continue
+        if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factor:
+            continue
+        posts = False
+        if t.settings.may_post:
+            posts = unit(key, person, tick, _PUBLISHES, 0) < t.rates[person if len(t.rates) > 1 else 0]
+        people[person, DUE] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
+        people[person, NEXT] = WANTS_TO_POST if posts else FEED_READY
+
+
+@kernel
+def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
+    """Write down who is due, ascending, and the numbers of their triggers; return how many they are.
+
+    In the last tick of a round everybody who is online and does not deliberate is due, because the round ends.
+    """
+    t = address_of(tables)
+    people, roles, feeds, count = t.people, t.roles, t.counts.feeds, 0
+    is_last = tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1
+    for person in range(len(people)):
+        row = people[person]
+        if is_last:
+            if row[DUE] == tick or not (row[WAITS] or row[BARRED]):
+                row[DUE] = NEVER
+            if row[WAITS] or row[BARRED] or roles[row[STATE]] == OFFLINE:
+                continue
+            if row[SILENT] and row[SILENT] != tick + 1:
+                continue  # a session that a silence has interrupted ends in the last tick of the silence
+            due[count], codes[count] = person, ROUND_ENDS
+            count += 1
+        elif row[DUE] == tick:
+            row[DUE] = NEVER
+            if row[SILENT]:
+                continue
+            due[count], codes[count] = person, row[NEXT]
+            count += 1
+            if row[CURRENT] != NO_POST:
+                feeds[SEEN] += row[NEXT] == SEES_POST
+                feeds[CONSIDERED] += row[NEXT] == DECIDES
+    return count
+
+
+@kernel
+def intended(t: Any, person: Any, tick: Any) -> Any:
+    """Return the place of the action that a convinced person takes on the post in view, among those of intentions."""
+    weights = t.weights[t.kind_of[person]]
+    count = len(weights) - 1
+    return pick(weights, count, weights[count], drawn_about(t, person, tick, _INTENTION))
+
+
+@kernel
+def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers: Any, places: Any) -> None:
+    """Write down what the turns of people come to.
+
+    Args:
+        codes: the number of each one's trigger; chart: `ChartTables`.
+        places: gets the place of the outcome, for those whose outcome depends on guards.
+    """
+    t = address_of(tables)
+    for at in range(len(agents)):
+        person = agents[at]
+        group = t.people[person, STATE] * chart.triggers + codes[at]
+        number = chart.fixed[group]
+        if number == GUARDED:
+            number = ALONE
+            if not chart.views[group] or has_view(t, person):
+                places[at] = chart.starts[group] + np.int64(called(t.settings.pattern, t, person, group, tick))
+                number = chart.outcomes[places[at]]
+        if number >= DRAWS:
+            number += intended(t, person, tick) - DRAWS
+        numbers[at] = number
+
+
+@kernel
+def is_fresh(t: Any, person: Any, tick: Any) -> Any:
+    """Return whether a person's session belongs to the round of the next tick. After a late decision it may not."""
+    return t.people[person, SESSION_ROUND] == (tick + 1) // t.settings.ticks_per_round
+
+
+@kernel
+def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
+    """Make a trigger the next one of a person, in place of the one before."""
+    t.people[person, DUE], t.people[person, NEXT] = tick, trigger
+
+
+@kernel
+def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
+    """Return a dwell time: that of looking, or of writing, drawn for the tick in which it begins."""
+    of = t.dwell[0 if law == LOOK else 1]
+    if of[0] == CONSTANT:
+        return np.int64(of[1])
+    draw = unit(t.key, person, tick, _DWELL, 0 if law == LOOK else 1)
+    return delay_ticks(np.int64(of[0]), of[1], of[2], draw)
+
+
+@kernel
+def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
+    """Plan what comes of a state by itself; of a state without a delay, a timeout."""
+    delay = t.delays[state]
+    law = np.int64(delay[0])
+    if law in (LOOK, WRITE):
+        ticks = drawn_ticks(t, person, tick, law)
+    elif law == ATTRIBUTE:
+        ticks = delay_ticks(0, t.attributes[person, np.int64(delay[1])], 0.0, 0.0)
+    else:
+        ticks = delay_ticks(law, delay[1], delay[2], drawn_about(t, person, tick, _DELAY) if law else 0.0)
+    plan(t, person, tick + ticks, np.int64(delay[3]))
+
+
+@kernel
+def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
+    """Bring the next post of the feed into a person's view, or plan the delay if there is none."""
+    row = t.people[person]
+    if not is_fresh(t, person, tick):
+        plan(t, person, tick + 1, ROUND_ENDS)
+    elif row[LEFT] > 0:
+        row[CURRENT], row[CAME] = t.feed[person, row[SHOWN] - row[LEFT]], tick
+        row[LEFT] -= 1
+        plan(t, person, tick + 1, SEES_POST)
+    else:
+        wait(t, person, state, tick)
+
+
+@kernel
+def attend(t: Any, person: Any, tick: Any) -> None:
+    """Plan what comes of a look at a post.
+
+    The probability of a close look is `attention` to the power of the post's place in the feed (position bias).
+    Source: the examination hypothesis of click models, Craswell et al. (2008).
+    """
+    until = tick + drawn_ticks(t, person, tick, LOOK)
+    chance = math.pow(t.settings.attention, place_in_feed(t, person) * 1.0)
+    plan(t, person, until, DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else IGNORES)
+
+
+@kernel
+def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
+    """Plan the return of somebody offline for the rest of the feed, or end the session."""
+    row = t.people[person]
+    row[CURRENT] = NO_POST
+    if not has_ended and row[LEFT] > 0 and is_fresh(t, person, tick):
+        plan(t, person, tick + 1, FEED_READY)
+    else:
+        row[LEFT] = CLOSED
+
+
+@kernel
+def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
+    """Count a transition, and the ticks of the stay that it ends."""
+    t.inside[before, 0] -= 1
+    t.inside[before, 1] += tick
+    t.inside[after, 0] += 1
+    t.inside[after, 1] -= tick
+    length, step = stayed, 0
+    while length >= EXACT_TICKS:  # those of three digits are counted by these, for each power of ten
+        length //= 10
+        step += 1
+    digits = EXACT_TICKS - EXACT_TICKS // 10
+    t.stays[before, length + step * digits] += 1
+
+
+@kernel
+def move(t: Any, person: Any, after: Any, tick: Any) -> None:
+    """Commit a transition. Who comes online begins a session of the round."""
+    row = t.people[person]
+    before = row[STATE]
+    count_move(t, before, after, tick - row[ENTERED], tick)
+    row[STATE], row[ENTERED] = after, tick
+    if t.roles[before] == OFFLINE and t.roles[after] != OFFLINE and not is_fresh(t, person, tick):
+        row[SESSION_ROUND], row[LEFT] = (tick + 1) // t.settings.ticks_per_round, CLOSED
+
+
+@kernel
+def stay(t: Any, person: Any, bars: Any, tick: Any) -> None:
+    """Plan a timeout for somebody whose turn moved them nowhere, or remove who is quarantined for good."""
+    row = t.people[person]
+    if bars:
+        row[BARRED], row[DUE] = 1, NEVER
+    elif t.roles[row[STATE]] != OFFLINE:
+        plan(t, person, max(tick + 1, row[ENTERED] + t.settings.patience), TIMEOUT)
+
+
+@kernel
+def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
+    """Commit the turns of people, ascending: move each, carry out the effect, build the feed, plan what comes next.
+
+    Args:
+        codes: the number of each one's update among the kinds; kinds: a row each.
+    """
+    t = address_of(tables)
+    for at in range(len(agents)):
+        person, kind = agents[at], kinds[codes[at]]
+        row = t.people[person]
+        row[WAITS] = 0
+        after = kind[TARGET]
+        if kind[TO_BE] >= 0:
+            row[PENDING] = kind[TO_BE]
+        if after == UNMOVED:
+            stay(t, person, kind[BARS], tick)
+            continue
+        move(t, person, after, tick)
+        if kind[EFFECT] and not row[SILENT]:
+            act(t, person, kind[EFFECT], row[CURRENT], tick)
+        role = t.roles[after]
+        if role == BROWSE:
+            if row[LEFT] == CLOSED and is_fresh(t, person, tick):
+                build_feed(t, person, tick)
+                note(t, person, FEED, row[SHOWN], 0, 0)
+            browse(t, person, after, tick)
+        elif role == ATTEND:
+            attend(t, person, tick)
+        elif role == OFFLINE:
+            rejoin(t, person, tick, kind[IS_END])
+        else:
+            wait(t, person, after, tick)

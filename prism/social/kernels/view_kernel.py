@@ -1,0 +1,296 @@
+"""Views of posts as bytes: those that msgpack has for a `PostView`, of many at once; and events."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from prism.agents.answer_kernel import put_bytes, put_number
+from prism.kernel_rng import U, below
+from prism.kernels import address_of, compiled_as, kernel
+from prism.rng import Draw
+from prism.social.posts.post import NO_POST
+from prism.social.posts.texts import TEMPLATES
+from prism.social.tables import (
+    ABOUT,
+    ABOVE,
+    APPEAL,
+    APPRECIATED,
+    AUTHOR,
+    BASE,
+    CREATED,
+    FATIGUE,
+    FEED,
+    FOLLOWED,
+    GIVEN,
+    ID,
+    IS_REPLY,
+    KIND,
+    LIKES,
+    ORIGIN,
+    POPULARITY,
+    POST,
+    PUBLISH,
+    REPLIES,
+    REPLY,
+    RESHARE,
+    RESHARES,
+    SHOWN,
+    TIMES,
+    TOPIC_MATCH,
+    TOPICS,
+    VELOCITY,
+    VIEWED,
+    WHAT,
+    WHO,
+)
+
+_TEXT = int(Draw.TEXT)
+_BYTE = U(0xFF)
+
+FIELDS = 19
+"""The fields of a view, of which most are numbers."""
+EVENT_BYTES = 80
+"""The most bytes of an event, and of the place of its post in a file, but for its topics."""
+
+OF_TOPIC_MATCH, OF_FOLLOWED, OF_POPULARITY, OF_APPEAL, OF_EXPOSURE = range(5)
+"""The places of the weights of a post's relevance."""
+
+FIRST_TEXT = tuple(accumulate(map(len, TEMPLATES.values()), initial=1))
+"""The place of the first text of originals, of replies and of reshares among the words of a code of topics."""
+WORDS = FIRST_TEXT[-1]
+"""The words of each code of topics: its topics, and the texts of posts about the first of them."""
+
+FIRST_NAME, LAST_NAME, NAMESAKES = range(3)
+"""The columns of names: the first name, the last name or -1, and how many people before have the same two."""
+
+
+def _bits_one_by_one(out: Any, at: Any, bits: Any) -> Any:
+    """Do what `put_float` does."""
+    out[at] = 0xCB
+    for byte in range(8):
+        out[at + 8 - byte] = bits >> U(8 * byte) & _BYTE
+    return at + 9
+
+
+@compiled_as(_bits_one_by_one)
+def put_float(out: Any, at: Any, bits: Any) -> Any:
+    """Write a float as msgpack does, by the bits that it has in memory; return the place after it."""
+    out[at] = 0xCB
+    out[at + 1 : at + 9] = np.frombuffer(int(bits).to_bytes(8, "big"), dtype=np.uint8)
+    return at + 9
+
+
+@kernel
+def put_header(out: Any, at: Any, length: Any) -> Any:
+    """Write what msgpack has before a text of so many bytes, below 65,536; return the place after it."""
+    if length < 1 << 5:
+        out[at] = 0xA0 + length
+        return at + 1
+    if length < 1 << 8:
+        out[at], out[at + 1] = 0xD9, length
+        return at + 2
+    out[at], out[at + 1], out[at + 2] = 0xDA, length >> 8, length & 0xFF
+    return at + 3
+
+
+@kernel
+def digits_of(number: Any) -> Any:
+    """Return how many decimal digits a whole number above 0 has."""
+    digits = 0
+    while number:
+        number //= 10
+        digits += 1
+    return digits
+
+
+@kernel
+def put_digits(out: Any, at: Any, number: Any) -> Any:
+    """Write a whole number above 0 as text; return the place after it."""
+    end = at + digits_of(number)
+    place = end
+    while number:
+        place -= 1
+        out[place] = 48 + number % 10  # the code of 0
+        number //= 10
+    return end
+
+
+@kernel
+def put_name(out: Any, at: Any, name: Any, words: Any, starts: Any) -> Any:
+    """Write a name; return the place after it.
+
+    Args:
+        name: FIRST_NAME, LAST_NAME and NAMESAKES; words: the first and last names, of the n-th from `starts[n]` on.
+    """
+    first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
+    length = starts[first + 1] - starts[first]
+    if last >= 0:
+        length += 1 + starts[last + 1] - starts[last]
+    if before:
+        length += 1 + digits_of(before + 1)
+    at = put_bytes(out, put_header(out, at, length), words, starts[first], starts[first + 1])
+    if last >= 0:
+        out[at] = 32  # a space
+        at = put_bytes(out, at + 1, words, starts[last], starts[last + 1])
+    if before:
+        out[at] = 32
+        at = put_digits(out, at + 1, before + 1)
+    return at
+
+
+@kernel
+def put_text(out: Any, at: Any, whole: Any, key: Any, words: Any, starts: Any, given: Any, given_starts: Any) -> Any:
+    """Write the text and the topics of a post; return the place after them. No author has written the text.
+
+    Args:
+        whole: the post; the others: as of `write_views`.
+    """
+    kind, topics = whole[KIND], whole[TOPICS] * WORDS
+    first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
+    if whole[GIVEN] and kind != IS_REPLY:
+        at = put_bytes(out, at, given, given_starts[whole[GIVEN]], given_starts[whole[GIVEN] + 1])
+    else:
+        text = topics + first + below(texts, key, whole[AUTHOR], whole[CREATED], _TEXT, 0)
+        at = put_bytes(out, at, words, starts[text], starts[text + 1])
+    return put_bytes(out, at, words, starts[topics], starts[topics + 1])
+
+
+@kernel
+def write_views(
+    key: Any,
+    tick: Any,
+    wholes: Any,
+    bits: Any,
+    names: Any,
+    name_words: Any,
+    name_starts: Any,
+    words: Any,
+    starts: Any,
+    given: Any,
+    given_starts: Any,
+    out: Any,
+    ends: Any,
+) -> None:
+    """Write views one after the other.
+
+    Args:
+        wholes: what `prism.social.kernels.post_kernel.see` says; bits: those that its shares have in memory.
+        names: of everybody; name_words: the words in them, of the n-th from `name_starts[n]` on.
+        words: of each code of topics WORDS, the topics and then the texts, of the n-th from `starts[n]` on.
+        given: the texts of posts of a file, of the n-th from `given_starts[n]` on.
+        ends: gets the place after each view.
+    """
+    at = 0
+    for place in range(len(wholes)):
+        whole, share = wholes[place], bits[place]
+        out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
+        at = put_number(out, at + 3, whole[ID])
+        at = put_number(out, at, whole[AUTHOR])
+        at = put_name(out, at, names[whole[AUTHOR]], name_words, name_starts)
+        at = put_text(out, at, whole, key, words, starts, given, given_starts)
+        at = put_number(out, at, tick - whole[CREATED])
+        for column in (LIKES, REPLIES, RESHARES):
+            at = put_number(out, at, whole[column])
+        at = put_float(out, at, share[VELOCITY])
+        at = put_float(out, at, share[POPULARITY])
+        out[at] = 0xC2 + whole[FOLLOWED]
+        at = put_float(out, at + 1, share[TOPIC_MATCH])
+        at = put_float(out, at, share[APPEAL])
+        at = put_float(out, at, share[FATIGUE])
+        at = put_float(out, at, share[APPRECIATED])
+        for column in (TIMES, ORIGIN, VIEWED):
+            at = put_number(out, at, whole[column])
+        ends[place] = at
+
+
+@kernel
+def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
+    """Write down the relevance of posts: what `prism.agents.social_agent.relevance_of` says of the same views."""
+    for place in range(len(wholes)):
+        whole, share = wholes[place], shares[place]
+        total = weights[OF_TOPIC_MATCH] * share[TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[FOLLOWED]
+        total = total + weights[OF_POPULARITY] * share[POPULARITY] + weights[OF_APPEAL] * share[APPEAL]
+        if weights[OF_EXPOSURE]:
+            total += weights[OF_EXPOSURE] * (whole[TIMES] - 1)
+        found[place] = 1.0 if total > 1.0 else total
+
+
+@kernel
+def put_above(out: Any, at: Any, above: Any) -> Any:
+    """Write the id of the post above, or that there is none; return the place after it."""
+    if above == NO_POST:
+        out[at] = 0xC0
+        return at + 1
+    return put_number(out, at, above)
+
+
+@kernel
+def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
+    """Write the record of the feed that a person was shown; return the place after it."""
+    shown = t.people[person, SHOWN]
+    out[at], out[at + 1] = 0x94, 8
+    at = put_number(out, put_number(out, at + 2, tick), person)
+    if shown < 1 << 4:
+        out[at] = 0x90 + shown
+        at += 1
+    else:
+        out[at], out[at + 1], out[at + 2] = 0xDC, shown >> 8, shown & 0xFF
+        at += 3
+    for place in range(shown):
+        at = put_number(out, at, t.posts[t.feed[person, place] - t.counts.posts[BASE], ID])
+    return at
+
+
+@kernel
+def write_events(
+    tables: Any,
+    tick: Any,
+    count: Any,
+    taken: Any,
+    done: Any,
+    done_starts: Any,
+    words: Any,
+    starts: Any,
+    with_feeds: Any,
+    out: Any,
+    ends: Any,
+) -> None:
+    """Write the records of the first events in their table, one after the other, as msgpack has them.
+
+    Args:
+        taken: the number of the first post that they have made.
+        done: what was done, of the n-th effect from `done_starts[n]` on; words, starts: as of `write_views`.
+        with_feeds: whether feeds that were shown have a record.
+        ends: gets the place after them, and how many they are.
+    """
+    t = address_of(tables)
+    at, number = 0, taken - t.counts.posts[BASE]
+    for place in range(count):
+        event = t.events[place]
+        who, what = event[WHO], event[WHAT]
+        if what == FEED:
+            if with_feeds:
+                at = put_feed(t, tick, who, out, at)
+                ends[1] += 1
+            continue
+        out[at], out[at + 1] = (0x97, 7) if what < FEED else (0x96, 9)
+        at = put_number(out, put_number(out, at + 2, tick), who)
+        at = put_bytes(out, at, done, done_starts[what], done_starts[what + 1])
+        at = put_number(out, at, event[POST])
+        at = put_above(out, at, event[ABOVE])
+        ends[1] += 1
+        if what == PUBLISH:
+            at = put_bytes(out, at, words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
+            if len(t.given_topics) > 1 and t.posts[number, GIVEN]:
+                out[at], out[at + 1] = 0x95, 11
+                at = put_number(out, put_number(out, at + 2, tick), who)
+                at = put_number(out, put_number(out, at, event[POST]), t.posts[number, GIVEN])
+                ends[1] += 1
+        elif what < FEED:
+            out[at] = 0x90
+            at += 1
+        number += what in (PUBLISH, REPLY, RESHARE)
+    ends[0] = at

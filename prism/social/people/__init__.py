@@ -1,0 +1,1 @@
+"""People: who they are, where they come from, and when they are there."""

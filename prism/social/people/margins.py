@@ -1,0 +1,442 @@
+"""Populations from margins: tables of shares, as statistics publish them, and the people who have these shares.
+
+Tables of one attribute or of several (age x region) are combined by iterative proportional fitting: of all populations
+with these shares, it finds the one with the largest entropy, which assumes nothing else.
+
+Sources: Deming & Stephan (1940) for the fit; Ireland & Kullback (1968) for its result; Madow (1949) for the systematic
+draw.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations, pairwise, product
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from prism.columns import Ints
+from prism.config.attributes import PLACE, AttributeConfig, Value
+from prism.config.model import PopulationConfig
+from prism.errors import InputError
+from prism.rng import WORLD, Draw, integer, uniforms
+from prism.social.people.attributes import draw_attribute, drawn_attributes, without_values
+from prism.text_files import TRUTHS, check_format, check_width, decode_text, plain_number, separator_of, table_rows
+from prism.wording import counted
+
+_POINTS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
+"""A number whose point may be decimal, or stand between thousands."""
+FIGURES: Final = {"share": 1.0, "percent": 100.0, "count": None}
+"""`{column that can hold the figures of a table: their sum}`; None for any sum."""
+TOLERANCE: Final = 0.01
+"""The most by which two tables, or the sum of a table and 1, may differ: published shares are rounded."""
+CELLS_MAX: Final = 1_000_000
+"""The most combinations of values. They take 8 MB, and a round of the fit some milliseconds."""
+ROUNDS_MAX: Final = 1000
+"""The most rounds of the fit; tables without contradictions need some tens."""
+CHANGE_MIN: Final = 1e-12
+"""A round that changes no share by more than this is the last one."""
+UNITS: Final = 1 << 36
+"""People are counted by shares in whole parts of 1 / `UNITS`, so that the last bit of a sum decides nothing."""
+ROWS_SHOWN: Final = 12
+"""The most rows of a table that a line shows."""
+_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*(?:-|\u2013|to)\s*([-+]?[0-9.]+)")
+_OPEN_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*\+")
+
+Floats = NDArray[np.float64]
+
+
+class Category(NamedTuple):
+    """A value of a table, or a band of numbers.
+
+    Args:
+        low: the value; the least number of a band.
+        high: the largest number of a band; the value otherwise.
+    """
+
+    low: Value
+    high: Value
+
+    def __str__(self) -> str:
+        if isinstance(self.low, bool):
+            return str(self.low).lower()
+        if isinstance(self.low, str):
+            return self.low
+        return f"{self.low:.15g}" if self.low == self.high else f"{self.low:.15g}-{self.high:.15g}"
+
+
+class MarginTable(NamedTuple):
+    """The shares in one file.
+
+    Args:
+        source: the name of the file.
+        names: the attributes, in the order of the configuration.
+        shares: `{a category of each attribute: its share}`; they add up to 1.
+        total: the sum of the figures in the file, as a multiple of the expected one; None if it is 1, or for counts.
+    """
+
+    source: str
+    names: tuple[str, ...]
+    shares: Mapping[tuple[Category, ...], float]
+    total: float | None
+
+    @property
+    def categories(self) -> dict[str, tuple[Category, ...]]:
+        """The categories of each attribute, in the order of the file."""
+        return {name: tuple(dict.fromkeys(row[place] for row in self.shares)) for place, name in enumerate(self.names)}
+
+    def told(self, row: Sequence[Category]) -> str:
+        """Return a row in words."""
+        return _in_words(self.names, row)
+
+    def within(self, names: Sequence[str]) -> dict[tuple[Category, ...], float]:
+        """Return the shares of some of the attributes alone."""
+        places = [self.names.index(name) for name in names]
+        sums: dict[tuple[Category, ...], list[float]] = {}
+        for row, share in self.shares.items():
+            sums.setdefault(tuple(row[place] for place in places), []).append(share)
+        return {row: math.fsum(shares) for row, shares in sums.items()}
+
+
+class Outcome(NamedTuple):
+    """A row of a table beside the people drawn.
+
+    Args:
+        row: the row, in words.
+        asked: its share in the table.
+        came_out: its share of the people.
+    """
+
+    row: str
+    asked: float
+    came_out: float
+
+
+def parse_margin(data: bytes, source: str, config: PopulationConfig) -> MarginTable:
+    """Return the table in a file: a column for each attribute, and one of `share`, `percent` or `count`.
+
+    Raises:
+        InputError: the file cannot be used; the message names the line.
+    """
+    check_format(source, "margins", (".csv", ".tsv"))
+    text = decode_text(data, source, config.encoding, "population.encoding")
+    separator = separator_of(text, {*FIGURES, *config.attributes})
+    rows = table_rows(text, source, separator)
+    line, header = next(rows, (1, []))
+    columns = [each.lower() if each.lower() in FIGURES else each for each in map(str.strip, header)]
+    figure = _figure_of(columns, source, line)
+    names = _names_of(columns, figure, config, source, line)
+    shares: dict[tuple[Category, ...], float] = {}
+    lines: dict[tuple[Category, ...], int] = {}
+    for line, values in rows:
+        check_width(values, len(columns), source, line)
+        cells = dict(zip(columns, map(str.strip, values), strict=True))
+        row = tuple(_category(cells[name], name, config.attributes[name], source, line) for name in names)
+        if row in shares:
+            raise InputError(source, f"is the row of line {lines[row]} again", line=line)
+        lines[row], shares[row] = line, _number(cells[figure], figure, source, line, has_groups=separator != ";")
+    return _scaled(MarginTable(source, names, shares, None), figure)
+
+
+class Margins:
+    """The tables of a population, and the share of each combination of values that follows from them.
+
+    Args:
+        tables: the tables, in the order of the configuration.
+        config: the people.
+
+    Raises:
+        InputError: the tables contradict each other, or have too many combinations of values.
+        SettingError: an attribute is in no table and cannot be drawn either.
+    """
+
+    def __init__(self, tables: Sequence[MarginTable], config: PopulationConfig) -> None:
+        self.tables = tuple(tables)
+        self.names = tuple(name for name in config.attributes if any(name in table.names for table in tables))
+        self.declared = config.attributes
+        self.others = {name: each for name, each in config.attributes.items() if name not in self.names}
+        """The attributes that are in no table."""
+        for name, declaration in self.others.items():
+            if not declaration.is_complete:
+                raise without_values(name, declaration)
+        self._categories = {name: _categories_of(name, tables, config.attributes[name]) for name in self.names}
+        self._shape = tuple(len(self._categories[name]) for name in self.names)
+        if (cells := math.prod(self._shape)) > CELLS_MAX:
+            problem = f"makes {cells:,} combinations of values with the other tables: expected {CELLS_MAX:,} at most"
+            raise InputError(tables[-1].source, problem)
+        for one, other in combinations(tables, 2):
+            _refuse_contradiction(one, other)
+        self._targets = [self._target(table) for table in tables]
+        self.shares = self._fitted()
+        """The share of each combination: an axis for each attribute."""
+        self.narrowed = {
+            name: [_narrowed(self.declared[name], each) for each in self._categories[name]] for name in self.names
+        }
+        """The declaration of each category of an attribute, from which only its values are drawn."""
+
+    def counts(self, size: int, seed: int) -> Ints:
+        """Return the number of people with each combination, of shape (combinations,).
+
+        Every sum from the first combination on differs by less than one person from the shares.
+        """
+        weights = np.rint(self.shares.ravel() * UNITS).astype(np.int64)
+        ends = np.cumsum(weights)
+        total = int(ends[-1])
+        marks = (ends * size + integer(total, seed, WORLD, 0, Draw.MARGIN)) // total
+        return np.diff(marks, prepend=0)
+
+    def outcomes(self, size: int, seed: int) -> Iterator[tuple[MarginTable, list[Outcome]]]:
+        """Yield each table with the shares that it asks for and those among `size` people."""
+        drawn = self.counts(size, seed).reshape(self._shape) / size
+        for table, target in zip(self.tables, self._targets, strict=True):
+            came_out = drawn.sum(axis=self._axes_but(table)).ravel().tolist()
+            rows = product(*(self._categories[name] for name in table.names))
+            asked = target.ravel().tolist()
+            yield table, [Outcome(table.told(row), *each) for row, *each in zip(rows, asked, came_out, strict=True)]
+
+    def lines(self, size: int | None, seed: int) -> Iterator[str]:
+        """Yield a line for each table: the shares that it asks for, beside those that come out.
+
+        Args:
+            size: the number of people; None if it is not known.
+        """
+        if size is None:
+            yield f"population.margins: {counted(len(self.tables), 'table')}; --build counts the people"
+            return
+        for table, outcomes in self.outcomes(size, seed):
+            off = max(abs(each.asked - each.came_out) for each in outcomes)
+            shown = [f"{each.row} asked {each.asked:.1%}, came out {each.came_out:.1%}" for each in outcomes]
+            others = f"; {counted(len(shown) - ROWS_SHOWN, 'more row')}" if len(shown) > ROWS_SHOWN else ""
+            scaled = "" if table.total is None else f" (they add up to {table.total:.6g} and are scaled to 1)"
+            shares = f"{counted(len(shown), 'share')} of {counted(size, 'person', 'people')}"
+            head = f"population.margins: {table.source}: {shares}{scaled}"
+            yield f"{head}, off by {100 * off:.2f} points at most: {'; '.join(shown[:ROWS_SHOWN])}{others}"
+
+    def records(self, size: int, seed: int) -> dict[str, Any]:
+        """Return the shares that each table asks for beside those that come out, as `summary.json` has them.
+
+        Tables are called by the names of their files alone: where these lie changes no result.
+        """
+        found: dict[str, Any] = {}
+        for table, outcomes in self.outcomes(size, seed):
+            name = PurePath(table.source).name
+            found[name if name not in found else f"{name} ({len(found) + 1})"] = [
+                {"row": each.row, "asked": round(each.asked, 6), "came_out": round(each.came_out, 6)}
+                for each in outcomes
+            ]
+        return found
+
+    def _axes_but(self, table: MarginTable) -> tuple[int, ...]:
+        return tuple(axis for axis, name in enumerate(self.names) if name not in table.names)
+
+    def _target(self, table: MarginTable) -> Floats:
+        rows = product(*(self._categories[name] for name in table.names))
+        shares = np.array([table.shares[row] for row in rows])
+        return shares.reshape([len(self._categories[name]) for name in table.names])
+
+    def _fitted(self) -> Floats:
+        """Return the share of each combination, by iterative proportional fitting."""
+        joint = np.full(self._shape, 1.0 / math.prod(self._shape))
+        for _ in range(ROUNDS_MAX):
+            before = joint
+            for table, target in zip(self.tables, self._targets, strict=True):
+                others = self._axes_but(table)
+                now = joint.sum(axis=others)
+                factors = np.divide(target, now, out=np.zeros_like(now), where=now > 0.0)
+                joint = joint * np.expand_dims(factors, others)
+            if float(np.abs(joint - before).max()) < CHANGE_MIN:
+                break
+        self._refuse_misfit(joint)
+        return np.asarray(joint / joint.sum())
+
+    def _refuse_misfit(self, joint: Floats) -> None:
+        """Refuse tables that agree in pairs, but not all together."""
+        for table, target in zip(self.tables, self._targets, strict=True):
+            now = joint.sum(axis=self._axes_but(table))
+            place = int(np.abs(now - target).argmax())
+            asked, left = float(target.ravel()[place]), float(now.ravel()[place])
+            if abs(asked - left) > TOLERANCE:
+                rows = [*product(*(self._categories[name] for name in table.names))]
+                problem = f"contradicts the other tables: {table.told(rows[place])} is {asked:.1%} here, and they leave"
+                raise InputError(table.source, f"{problem} {left:.1%}")
+
+
+class DrawnMargins:
+    """People from margins: the combination of values that each of them has.
+
+    Args:
+        margins: the tables, with the share of each combination.
+        size: the number of people.
+        seed: the run's seed.
+    """
+
+    def __init__(self, margins: Margins, size: int, seed: int) -> None:
+        self._margins, self._size, self._seed = margins, size, seed
+        order = np.argsort(uniforms(seed, np.arange(size, dtype=np.int64), 0, Draw.MARGIN, 1), kind="stable")
+        self._cell_of = np.empty(size, dtype=np.int32)
+        self._cell_of[order] = np.repeat(np.arange(margins.shares.size, dtype=np.int32), margins.counts(size, seed))
+
+    @property
+    def lines(self) -> list[str]:
+        """The shares that each table asks for beside those that came out, a line each."""
+        return [*self._margins.lines(self._size, self._seed)]
+
+    @cached_property
+    def records(self) -> dict[str, Any]:
+        """The same for `summary.json`; a run asks for it in every round."""
+        return self._margins.records(self._size, self._seed)
+
+    def attributes(self, person: int) -> dict[str, Value]:
+        """Return the attributes of a person, in the order declared: from margins, or drawn."""
+        places = np.unravel_index(int(self._cell_of[person]), self._margins.shares.shape)
+        values = drawn_attributes(person, self._seed, self._margins.others) | {
+            name: draw_attribute(person, self._seed, name, self._margins.narrowed[name][int(place)])
+            for name, place in zip(self._margins.names, places, strict=True)
+        }
+        return {name: values[name] for name in self._margins.declared}
+
+    def attribute(self, name: str) -> list[Value]:
+        """Return the value that each person has of an attribute."""
+        margins, seed = self._margins, self._seed
+        if name not in margins.names:
+            return [draw_attribute(person, seed, name, margins.others[name]) for person in range(self._size)]
+        places = np.unravel_index(self._cell_of, margins.shares.shape)[margins.names.index(name)].tolist()
+        declared = margins.narrowed[name]
+        return [draw_attribute(person, seed, name, declared[place]) for person, place in enumerate(places)]
+
+
+def _narrowed(declaration: AttributeConfig, category: Category) -> AttributeConfig:
+    if category.low == category.high:
+        return replace(declaration, default=category.low)
+    return replace(declaration, min=category.low, max=category.high)
+
+
+def _figure_of(columns: Sequence[str], source: str, line: int) -> str:
+    found = [column for column in columns if column in FIGURES]
+    if len(found) != 1 or len({*columns}) != len(columns):
+        problem = f"expected one column of figures ({', '.join(FIGURES)}) and columns that differ"
+        raise InputError(source, f"{problem}, got: {', '.join(columns) or 'nothing'}", line=line)
+    return found[0]
+
+
+def _names_of(columns: Sequence[str], figure: str, config: PopulationConfig, source: str, line: int) -> tuple[str, ...]:
+    """Return the attributes of a table, in the order of the configuration."""
+    given = [column for column in columns if column != figure]
+    unknown = next((column for column in given if column not in config.attributes), None)
+    if unknown is not None or not given:
+        shown = "no column of an attribute" if unknown is None else f"the column {unknown!r}"
+        expected = ", ".join(config.attributes) or "none, because none is declared"
+        raise InputError(source, f"has {shown}: expected attributes of {PLACE} ({expected})", line=line)
+    for name in given:
+        declaration = config.attributes[name]
+        if declaration.is_drawn or declaration.default is not None:
+            problem = f"expected a declaration without default and ways to draw it ({PLACE}.{name}): the table gives it"
+            raise InputError(source, problem, key=name, line=line)
+    return tuple(name for name in config.attributes if name in given)
+
+
+def _category(text: str, name: str, declaration: AttributeConfig, source: str, line: int) -> Category:
+    """Return the value or the band of numbers in a cell."""
+    found: Category | None = None
+    expected = declaration.expected
+    if declaration.type in ("int", "float"):
+        expected = f"{expected}, or a band such as 18-29 or 65+ in it"
+        low, high = (_as_number(each, declaration) for each in _ends(text, declaration))
+        if low is not None and high is not None and low <= high:
+            found = Category(low, high)
+    else:
+        value: Value | None = text if declaration.type == "text" else TRUTHS.get(text.lower())
+        found = None if value is None or not text else Category(value, value)
+    if found is None or not (declaration.holds(found.low) and declaration.holds(found.high)):
+        raise InputError(source, f"expected {expected}, got {text[:60]!r}", key=name, line=line)
+    return found
+
+
+def _ends(text: str, declaration: AttributeConfig) -> tuple[str, str]:
+    """Return the least and the largest number of a band, as texts."""
+    if (band := _BAND.fullmatch(text)) is not None:
+        return band[1], band[2]
+    if (band := _OPEN_BAND.fullmatch(text)) is not None:
+        return band[1], "" if declaration.max is None else f"{declaration.max:.15g}"
+    return text, text
+
+
+def _as_number(text: str, declaration: AttributeConfig) -> float | None:
+    number = plain_number(text)
+    if number is None or declaration.type == "float":
+        return number
+    return int(number) if number.is_integer() else None
+
+
+def _number(text: str, figure: str, source: str, line: int, *, has_groups: bool) -> float:
+    """Return a figure. A comma stands between thousands only in counts; elsewhere it would be a decimal comma.
+
+    Where commas cannot stand between thousands, points may: then a count such as 1.200 is refused.
+    """
+    number = plain_number(text) if "," not in text or (has_groups and figure == "count") else None
+    if number is None or not 0.0 <= number < math.inf:
+        problem = f"expected a number of 0 or more, such as 1200 or 20.5, got {text[:60]!r}"
+        raise InputError(source, problem, key=figure, line=line)
+    if figure == "count" and not has_groups and _POINTS.fullmatch(text):
+        problem = f"expected a count without separators, got {text}: write {text.replace('.', '')}, or {text}0"
+        raise InputError(source, problem, key=figure, line=line)
+    return number
+
+
+def _scaled(table: MarginTable, figure: str) -> MarginTable:
+    """Return a table with shares that add up to 1."""
+    for row in product(*table.categories.values()):
+        if row not in table.shares:
+            problem = f"has no row for {table.told(row)}: expected one for each combination, with 0 where nobody is"
+            raise InputError(table.source, problem)
+    total, whole = math.fsum(table.shares.values()), FIGURES[figure]
+    if not total > 0.0:
+        raise InputError(table.source, "holds no shares: expected figures above 0", key=figure)
+    if whole is not None and abs(total / whole - 1.0) > TOLERANCE:
+        problem = f"expected figures that add up to {whole:g}, got {total:.6g}; is a row missing, or is it a count?"
+        raise InputError(table.source, problem, key=figure)
+    is_whole = whole is None or abs(total / whole - 1.0) < 1e-9
+    shares = {row: share / total for row, share in table.shares.items()}
+    return table._replace(shares=shares, total=None if is_whole or whole is None else total / whole)
+
+
+def _categories_of(name: str, tables: Sequence[MarginTable], declaration: AttributeConfig) -> tuple[Category, ...]:
+    """Return the categories of an attribute.
+
+    Raises:
+        InputError: they differ between tables, or overlap.
+    """
+    first, *others = [table for table in tables if name in table.names]
+    found = first.categories[name]
+    for other in others:
+        if {*other.categories[name]} != {*found}:
+            one, two = (", ".join(map(str, each.categories[name])) for each in (first, other))
+            raise InputError(other.source, f"expected the values of {first.source} ({one}), got {two}", key=name)
+    if declaration.type in ("int", "float"):
+        bands = sorted((float(each.low), float(each.high)) for each in found)
+        for before, after in pairwise(bands):
+            # Bands of floats may share an end: a float is on it with probability 0.
+            if after[0] < before[1] or (after[0] == before[1] and declaration.type == "int"):
+                told = " and ".join(str(Category(*band)) for band in (before, after))
+                raise InputError(first.source, f"has {told}: expected bands apart", key=name)
+    return found
+
+
+def _refuse_contradiction(one: MarginTable, other: MarginTable) -> None:
+    """Refuse two tables that give an attribute different shares."""
+    both = [name for name in one.names if name in other.names]
+    here, there = one.within(both), other.within(both)
+    row = max(here, key=lambda each: abs(here[each] - there[each])) if both else ()
+    if both and abs(here[row] - there[row]) > TOLERANCE:
+        problem = f"contradicts {one.source}: {_in_words(both, row)} is {there[row]:.1%} here and {here[row]:.1%} there"
+        raise InputError(other.source, f"{problem}; expected at most {TOLERANCE:.0%} between them")
+
+
+def _in_words(names: Sequence[str], row: Sequence[Category]) -> str:
+    return ", ".join(f"{name} {category}" for name, category in zip(names, row, strict=True))

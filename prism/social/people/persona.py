@@ -1,0 +1,159 @@
+"""Personas: a person's name, interests and personality, and the numbers that decide when they engage.
+
+People differ by draws keyed by their own number, so person 7 of a seed is the same in a population of ten and of a
+million (except the name: a repeated name gets a number).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from prism.checked import Checked
+from prism.config.model import PopulationConfig
+from prism.rng import Draw, normal, pick, uniform
+from prism.social.people.activity import activity_scale
+from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
+from prism.social.people.traits import NEUTRAL, TRAITS_OF, Traits
+
+# fmt: off
+FIRST_NAMES = (
+    "Ada", "Amir", "Anika", "Bela", "Bruno", "Carmen", "Chidi", "Dana", "Diego", "Elif", "Emil", "Fatou", "Felix",
+    "Goran", "Hana", "Hugo", "Ines", "Ivan", "Jonas", "Jun", "Kira", "Kofi", "Lena", "Liam", "Mara", "Mateo", "Mina",
+    "Nadia", "Noor", "Olga", "Omar", "Petra", "Priya", "Quinn", "Rosa", "Samir", "Sofia", "Tariq", "Uma", "Viktor",
+    "Wen", "Yara", "Yusuf", "Zoe",
+)
+LAST_NAMES = (
+    "Abe", "Adeyemi", "Andersen", "Aydin", "Bauer", "Bianchi", "Castro", "Chen", "Costa", "Dubois", "Eze", "Farah",
+    "Fischer", "Garcia", "Gupta", "Haddad", "Hansen", "Ito", "Jansen", "Kaya", "Khan", "Kim", "Kovacs", "Larsen",
+    "Lopez", "Mbeki", "Meyer", "Moreau", "Nguyen", "Novak", "Okafor", "Park", "Petrov", "Quist", "Rossi", "Sato",
+    "Silva", "Singh", "Tanaka", "Urban", "Vargas", "Weber", "Yilmaz", "Zhang",
+)
+# fmt: on
+PERSONALITIES = tuple(TRAITS_OF)
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Persona(Checked, frozen=True, kw_only=True):
+    """A person as the simulation sees them; what they do follows from these values and the draws.
+
+    `activity` is the probability of being online in a round. A post whose relevance is at most `low_threshold` is
+    ignored, one at or above `high_threshold` is acted on, and between the two the oracle is asked. `attributes` are
+    those that the configuration declares, in its order.
+
+    Raises:
+        ValueError: a value out of range; the message names the field, what was expected and what it was.
+    """
+
+    name: str
+    interests: tuple[str, ...]
+    personality: str
+    engagement_threshold: Share = 0.5
+    low_threshold: Share = 0.45
+    high_threshold: Share = 0.55
+    activity: Share = 0.35
+    traits: Traits = NEUTRAL
+    attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
+
+    def __hash__(self) -> int:
+        """Return the hash of what differs most among people: a mapping has none."""
+        return hash((self.name, self.interests, self.personality, self.engagement_threshold, self.activity))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.name.strip():
+            raise ValueError(f"name: expected a text that is not empty, got {self.name!r}")
+        middle = self.engagement_threshold
+        if self.low_threshold > middle:
+            raise ValueError(
+                f"low_threshold: expected at most engagement_threshold ({middle}), got {self.low_threshold}"
+            )
+        if self.high_threshold < middle:
+            raise ValueError(
+                f"high_threshold: expected at least engagement_threshold ({middle}), got {self.high_threshold}"
+            )
+
+
+def make_persona(
+    agent: int, seed: int, config: PopulationConfig, *, name: str, interests: tuple[str, ...], personality: str
+) -> Persona:
+    """Return the person `agent`, described as given, with activity and thresholds from the seed.
+
+    With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
+
+    - activity = clip(c * exp(sigma * z - sigma**2 / 2), least, 1), with the c that makes its mean over people the
+      configured one: `prism.social.people.activity.activity_scale`.
+    - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
+      above it, clipped in the same way.
+    - traits: those that the words of a synthetic personality say; of another personality all 0.
+    - attributes: `prism.social.people.attributes.draw_attribute`.
+    """
+    drawn = config.activity
+    sigma, least = drawn.sigma, min(drawn.least, drawn.mean)
+    scale = activity_scale(drawn.mean, sigma, least)
+    activity = scale * math.exp(sigma * normal(seed, agent, 0, Draw.ACTIVITY) - sigma * sigma / 2.0)
+    threshold = _share(config.engagement_threshold + config.threshold_spread * normal(seed, agent, 0, Draw.THRESHOLD))
+    return Persona(
+        name=name,
+        interests=interests,
+        personality=personality,
+        engagement_threshold=threshold,
+        **band_around(threshold, config),
+        activity=min(max(activity, least), 1.0),
+        traits=TRAITS_OF.get(personality, NEUTRAL),
+        attributes=drawn_attributes(agent, seed, config.attributes),
+    )
+
+
+def band_around(threshold: float, config: PopulationConfig) -> dict[str, float]:
+    """Return low and high threshold, between which the oracle is asked."""
+    return {
+        "low_threshold": _share(threshold - config.ambiguity / 2.0),
+        "high_threshold": _share(threshold + config.ambiguity / 2.0),
+    }
+
+
+def synthetic_interests(agent: int, seed: int, config: PopulationConfig) -> tuple[str, ...]:
+    """Return different topics, in the order drawn: `interests_per_person` of them, or all there are.
+
+    The topic at place r of the configured list (from 1) has weight 1/r^z, with z = `interests_exponent`, so the first
+    topics are the popular ones.
+    Source: Zipf (1949) for the shape; the user sets the order of the topics.
+    """
+    topics, weights = list(dict.fromkeys(config.topics)), topic_weights(config)
+    drawn: list[str] = []
+    for index in range(min(config.interests_per_person, len(topics))):
+        place = pick(weights, uniform(seed, agent, 0, Draw.INTERESTS, index))
+        drawn.append(topics.pop(place))
+        del weights[place]
+    return tuple(drawn)
+
+
+def topic_weights(config: PopulationConfig) -> list[float]:
+    """Return the weight of each topic, in the configured order, each topic once."""
+    return [1.0 / rank**config.interests_exponent for rank in range(1, len(dict.fromkeys(config.topics)) + 1)]
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Return the names in order; a repeated name gets the lowest free number from 2 on."""
+    last_number: dict[str, int] = {}
+    result: list[str] = []
+    for name in names:
+        free, number = name, last_number.get(name, 0)
+        while free in last_number:  # a given name may end in such a number too
+            number = max(number + 1, 2)
+            free = f"{name} {number}"
+        last_number[name] = max(number, 1)
+        last_number.setdefault(free, 1)
+        result.append(free)
+    return result
+
+
+def _share(value: float) -> float:
+    """Return the nearest value in 0 to 1."""
+    return min(max(value, 0.0), 1.0)

@@ -1,0 +1,224 @@
+"""Synthetic people in columns: everybody is drawn at once, and a persona is made when somebody asks for it.
+
+They are exactly those that `prism.social.people.persona.make_persona` makes one by one. A million take a second instead
+of a minute, and 40 bytes each instead of 700.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
+from typing import Final, overload
+
+import numpy as np
+from msgspec.structs import force_setattr
+from numpy.typing import NDArray
+
+from prism.columns import Ints, ascending, distinct, places_in_lists, runs
+from prism.config.attributes import Value
+from prism.config.model import PopulationConfig
+from prism.rng import Draw, integers, mapped, normals, pick, uniforms
+from prism.social.people.activity import activity_scale
+from prism.social.people.attributes import Attributes, draw_attribute, drawn_attributes
+from prism.social.people.margins import DrawnMargins
+from prism.social.people.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
+from prism.social.people.traits import TRAITS_OF
+
+Floats = NDArray[np.float64]
+KEPT: Final = 20_000
+"""The personas that are kept once they are made: those of a small population are made once."""
+
+_ANYBODY: Final = Persona(name="anybody", interests=(), personality="")
+
+
+class SyntheticPeople(Sequence[Persona]):
+    """The people of a seed.
+
+    Args:
+        size: the number of people.
+        seed: the run's seed.
+        config: how people are drawn.
+        margins: the values of their attributes that come from margins, and the others; None without margins.
+    """
+
+    def __init__(self, size: int, seed: int, config: PopulationConfig, margins: DrawnMargins | None = None) -> None:
+        self._size = size
+        self._seed = seed
+        self._config = config
+        self._margins = margins
+        self._made: dict[int, Persona] = {}
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, person: int) -> Persona: ...
+    @overload
+    def __getitem__(self, person: slice) -> tuple[Persona, ...]: ...
+    def __getitem__(self, person: int | slice) -> Persona | tuple[Persona, ...]:
+        """Return a person, or those of a slice.
+
+        Raises:
+            IndexError: there is nobody with this number.
+        """
+        if isinstance(person, slice):
+            return tuple(self[each] for each in range(*person.indices(self._size)))
+        found = self._made.get(person)
+        if found is None:
+            number = range(self._size)[person]
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            found = self._made[number] = self._persona(number)
+        return found
+
+    def __iter__(self) -> Iterator[Persona]:
+        return map(self._persona, range(self._size))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == self._size and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # it equals other sequences, which have other hashes
+
+    def name(self, person: int) -> str:
+        """Return a person's name."""
+        first, last, number = self.name_codes[:, person].tolist()
+        name = f"{FIRST_NAMES[first]} {LAST_NAMES[last]}"
+        return f"{name} {number + 1}" if number else name
+
+    def interests(self, person: int) -> tuple[str, ...]:
+        """Return a person's interests."""
+        return tuple(map(self.topics.__getitem__, self.interest_codes[person].tolist()))
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """The topics of all interests."""
+        return list(dict.fromkeys(self._config.topics))
+
+    @cached_property
+    def activity(self) -> Floats:
+        """The activity of each person."""
+        activity, sigma = self._config.activity, self._config.activity.sigma
+        shifts = sigma * normals(self._seed, self._everybody, 0, Draw.ACTIVITY) - sigma * sigma / 2.0
+        least = min(activity.least, activity.mean)
+        drawn = activity_scale(activity.mean, sigma, least) * mapped(math.exp, shifts)
+        return np.minimum(np.maximum(drawn, least), 1.0)
+
+    @cached_property
+    def engagement_threshold(self) -> Floats:
+        """The engagement threshold of each person."""
+        config = self._config
+        shifts = config.threshold_spread * normals(self._seed, self._everybody, 0, Draw.THRESHOLD)
+        return _shares(config.engagement_threshold + shifts)
+
+    @property
+    def low_threshold(self) -> Floats:
+        """The low threshold of each person."""
+        return _shares(self.engagement_threshold - self._config.ambiguity / 2.0)
+
+    @property
+    def high_threshold(self) -> Floats:
+        """The high threshold of each person."""
+        return _shares(self.engagement_threshold + self._config.ambiguity / 2.0)
+
+    def trait(self, name: str) -> Floats:
+        """Return a trait of each person."""
+        return np.array([getattr(TRAITS_OF[each], name) for each in PERSONALITIES])[self.personality]
+
+    @cached_property
+    def interest_codes(self) -> NDArray[np.int16]:
+        """The numbers of the topics of each person's interests, a row each, in the order drawn."""
+        weights = topic_weights(self._config)
+        count = min(self._config.interests_per_person, len(weights))
+        codes = np.zeros((self._size, count), dtype=np.int16)
+        groups = np.zeros(self._size, dtype=np.int64)
+        for place in range(count):
+            units = uniforms(self._seed, self._everybody, 0, Draw.INTERESTS, place)
+            order = ascending(groups)
+            starts, _ = runs(groups[order])
+            for people in np.split(order, starts[1:]):
+                drawn = codes[people[0], :place].tolist()
+                left = [topic for topic in range(len(weights)) if topic not in drawn]
+                picked = _picked([weights[topic] for topic in left], units[people])
+                codes[people, place] = np.array(left, dtype=np.int16)[picked]
+            # who has drawn the same so far draws the next one from the same topics
+            drawn_so_far = groups * len(weights) + codes[:, place]
+            groups = np.searchsorted(distinct(drawn_so_far), drawn_so_far)
+        return codes
+
+    @property
+    def _everybody(self) -> Ints:
+        return np.arange(self._size, dtype=np.int64)
+
+    @cached_property
+    def personality(self) -> Ints:
+        """The number of each person's personality among PERSONALITIES."""
+        return integers(len(PERSONALITIES), self._seed, self._everybody, 0, Draw.PERSONALITY)
+
+    @cached_property
+    def name_codes(self) -> NDArray[np.int32]:
+        """The numbers of first and last names, and how many people before each have the same two."""
+        first = integers(len(FIRST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 0)
+        last = integers(len(LAST_NAMES), self._seed, self._everybody, 0, Draw.NAME, 1)
+        both = first * len(LAST_NAMES) + last
+        names = np.empty((3, self._size), dtype=np.int32)
+        names[0], names[1] = first, last
+        names[2, ascending(both)] = places_in_lists(np.bincount(both))
+        return names
+
+    def _persona(self, person: int) -> Persona:
+        personality = PERSONALITIES[int(self.personality[person])]
+        threshold = float(self.engagement_threshold[person])
+        made = copy(_ANYBODY)  # a copy is not checked, which takes longer than all the rest: what is drawn is in range
+        for field, value in (
+            ("name", self.name(person)),
+            ("interests", self.interests(person)),
+            ("personality", personality),
+            ("engagement_threshold", threshold),
+            *band_around(threshold, self._config).items(),
+            ("activity", float(self.activity[person])),
+            ("traits", TRAITS_OF[personality]),
+            ("attributes", self._attributes(person)),
+        ):
+            force_setattr(made, field, value)
+        return made
+
+    def attribute(self, name: str) -> Sequence[Value | None]:
+        """Return the value that each person has of an attribute; None if they have none."""
+        if name not in self._config.attributes:
+            return [None] * self._size
+        if self._margins is not None:
+            return self._margins.attribute(name)
+        declaration = self._config.attributes[name]
+        if not declaration.is_complete:
+            return [None] * self._size
+        return [draw_attribute(person, self._seed, name, declaration) for person in range(self._size)]
+
+    def _attributes(self, person: int) -> Attributes:
+        if self._margins is not None:
+            return self._margins.attributes(person)
+        return drawn_attributes(person, self._seed, self._config.attributes)
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+def _shares(values: Floats) -> Floats:
+    return np.minimum(np.maximum(values, 0.0), 1.0)
+
+
+def _picked(weights: Sequence[float], units: Floats) -> NDArray[np.intp]:
+    """Return `prism.rng.pick` of each unit."""
+    if len(units) == 1:
+        return np.array([pick(weights, float(units[0]))])
+    marks = units * math.fsum(weights)
+    found = np.full(len(units), max(place for place, weight in enumerate(weights) if weight > 0.0))
+    is_open = np.ones(len(units), dtype=np.bool_)
+    for place, weight in enumerate(weights):
+        marks -= weight
+        hit = is_open & (marks < 0.0)
+        found[hit] = place
+        is_open &= ~hit
+    return found

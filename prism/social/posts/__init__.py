@@ -1,0 +1,1 @@
+"""Posts: what is written, what becomes of it, and posts of a file."""

@@ -1,0 +1,146 @@
+"""The posts that are not forgotten, by the number in which they were made: a table that is read here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from prism.columns import Ints, looked_up
+from prism.social.posts.post import NO_POST, Post, PostKind
+from prism.social.state import SocialState
+from prism.social.tables import (
+    AUTHOR,
+    BASE,
+    CASCADE,
+    CREATED,
+    DEPTH,
+    END,
+    FIRST,
+    GIVEN,
+    ID,
+    KIND,
+    LIKES,
+    ORIGIN,
+    PARENT,
+    REPLIES,
+    RESHARES,
+    ROOT,
+    TOPICS,
+)
+
+KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
+"""The kinds of posts, by their number."""
+AT_ONCE: Final = 4096
+"""Posts that are made into objects together."""
+
+
+class LivingPosts:
+    """A queue of posts: they are numbered from 0 in the order in which they are made, and forgotten in the same order.
+
+    Args:
+        state: the tables.
+    """
+
+    def __init__(self, state: SocialState) -> None:
+        self._state = state
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def __iter__(self) -> Iterator[Post]:
+        for start in range(self.first, self.end, AT_ONCE):
+            yield from self.made(np.arange(start, min(start + AT_ONCE, self.end)))
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest post that is not forgotten."""
+        return int(self._state.t.counts.posts[FIRST])
+
+    @property
+    def end(self) -> int:
+        """The number of the next post."""
+        return int(self._state.t.counts.posts[END])
+
+    def get(self, number: int) -> Post | None:
+        """Return a post by its number, as it is now; None if it is forgotten, or there is none."""
+        return self.made(np.array([number]))[0] if self.first <= number < self.end else None
+
+    def made(self, numbers: Ints) -> list[Post]:
+        """Return posts that are not forgotten, as they are now."""
+        state = self._state
+        rows = state.t.posts[self.rows(numbers)]
+        roots = state.t.cascades[state.cascade_rows(rows[:, CASCADE]), ROOT].tolist()
+        texts, topics = state.texts, state.topics
+        return [
+            Post(
+                id=row[ID],
+                author=row[AUTHOR],
+                text=texts.get(number, ""),
+                topics=topics[row[TOPICS]],
+                created=row[CREATED],
+                root=root,
+                kind=KINDS[row[KIND]],
+                parent=None if row[PARENT] == NO_POST else row[PARENT],
+                depth=row[DEPTH],
+                origin=row[ORIGIN],
+                likes=row[LIKES],
+                replies=row[REPLIES],
+                reshares=row[RESHARES],
+                given=row[GIVEN],
+            )
+            for number, row, root in zip(numbers.tolist(), rows.tolist(), roots, strict=True)
+        ]
+
+    def rows(self, numbers: Ints) -> Ints:
+        """Return the rows of posts in the table."""
+        return np.asarray(numbers - self._state.t.counts.posts[BASE])
+
+    def number(self, post: int) -> int:
+        """Return the number of a post, by its id; NO_POST if it is forgotten."""
+        found = np.flatnonzero(self._ids() == post)
+        return self.first + int(found[0]) if len(found) else NO_POST
+
+    def numbers(self, posts: Ints) -> Ints:
+        """Return the numbers of posts by their ids, with NO_POST for a forgotten one."""
+        return looked_up(dict(zip(self._ids().tolist(), range(self.first, self.end), strict=True)), posts, NO_POST)
+
+    def _ids(self) -> Ints:
+        base = self._state.t.counts.posts[BASE]
+        return np.asarray(self._state.t.posts[self.first - base : self.end - base, ID])
+
+    def ids(self, numbers: Ints) -> Ints:
+        """Return the ids of posts that are not forgotten."""
+        return np.asarray(self._state.t.posts[self.rows(numbers), ID])
+
+    def ids_or(self, numbers: Ints, missing: int) -> Ints:
+        """Return the ids of posts, with `missing` for a forgotten one."""
+        found, is_known = np.full(len(numbers), missing, dtype=np.int64), numbers >= self.first
+        found[is_known] = self.ids(numbers[is_known])
+        return found
+
+    def forget(self, before: int) -> None:
+        """Forget the posts of earlier ticks."""
+        posts, counts = self._state.t.posts, self._state.t.counts.posts
+        created = posts[counts[FIRST] - counts[BASE] : counts[END] - counts[BASE], CREATED]
+        counts[FIRST] += np.searchsorted(created, before)
+        if self._state.texts:
+            self._state.texts = {number: text for number, text in self._state.texts.items() if number >= self.first}
+
+    def restore(self, posts: Sequence[Post]) -> None:
+        """Take over posts, oldest first, as the first ones. Their cascades are known already."""
+        state = self._state
+        state.make_room(len(posts))
+        cascades = state.cascade_numbers(np.array([post.root for post in posts], dtype=np.int64)).tolist()
+        topics = state.codes_of(post.topics for post in posts)
+        for number, (post, cascade, code) in enumerate(zip(posts, cascades, topics, strict=True)):
+            row = state.t.posts[number]
+            row[ID], row[AUTHOR], row[CREATED], row[ORIGIN] = post.id, post.author, post.created, post.origin
+            row[CASCADE], row[TOPICS], row[KIND] = cascade, code, KINDS.index(post.kind)
+            row[PARENT] = NO_POST if post.parent is None else post.parent
+            row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = post.depth, post.likes, post.replies, post.reshares
+            row[GIVEN] = post.given
+            if post.text:
+                state.texts[number] = post.text
+        state.t.counts.posts[END] = len(posts)

@@ -1,0 +1,1 @@
+"""Ties: who follows whom, drawn or read from a file."""

@@ -1,0 +1,348 @@
+"""Tables of ties: text files with one tie a line, as SNAP, KONECT, Gephi, networkx, pandas and spreadsheets write them.
+
+Lines that begin with `#` or `%` are comments. The separator, the header and the columns are found by
+`prism.social.ties.reading`, or are those of the configuration.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.config.model import GraphConfig
+from prism.errors import InputError
+from prism.social.ties.cells import DIGITS_KEPT, INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
+from prism.social.ties.graph import FollowGraph
+from prism.social.ties.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
+from prism.social.ties.tie_columns import directed_ends
+from prism.social.ties.understood import shown, understood
+from prism.text_files import decode_text
+
+Flags = NDArray[np.bool_]
+
+SAMPLE, SAMPLE_FIRST = 10_000, 1_000
+"""The lines from which a reading is found, and those of them at the top; the others are spread over the table."""
+PIECE = 500
+"""Lines that are in memory as cells at once."""
+
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
+_KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
+_COMMENTS = "#%"
+_BLANK = " \t,;|"
+_SHOWN = 60
+"""The most characters of a wrong line in a message."""
+_FIRST_LINES = 3
+
+
+class _Table(NamedTuple):
+    """The lines of a table.
+
+    Args:
+        comments: the comments above its first line.
+        within: those below it, each with the number of its line in the file, from 1 on.
+        lines: the lines that are neither blank nor comments.
+        separator: what its first line, `sep=;` for spreadsheets, says of the separator; empty if it says nothing.
+        text: the whole file.
+    """
+
+    source: str
+    comments: Sequence[str]
+    within: Sequence[tuple[int, str]]
+    lines: Sequence[str]
+    separator: str
+    text: str
+
+    def number(self, at: int) -> int:
+        """Return the number of a line in the file, from 1 on, by its place in the table."""
+        kept = (number for number, line in enumerate(self.text.split("\n"), 1) if _is_tie(line))
+        return next(islice(kept, at + bool(self.separator), None))
+
+    def error(self, problem: str, at: int | None = None) -> InputError:
+        """Return the error about a line of the table, or about all of it."""
+        return InputError(self.source, problem, line=None if at is None else self.number(at))
+
+
+def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
+    """Return the graph in a table of ties.
+
+    People are numbered by ascending id if all ids are integers, else in the order in which they first appear; `names`
+    holds their ids as the file has them. Repeated ties and ties of an id to itself are dropped and counted.
+
+    Args:
+        data: the file's contents, not compressed.
+        source: the file's name, for messages.
+        config: how to read it, as far as that is told.
+
+    Raises:
+        InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has
+            lost digits, or there is no tie.
+    """
+    table = _table(decode_text(data, source), source)
+    konect = next((found[1] for line in table.comments if (found := _KONECT.match(line))), "")
+    if konect == "bip":
+        raise InputError(
+            source, "its first line says `bip`: expected ties between people, not of people to other things"
+        )
+    reading = _reading(table, config, is_konect=bool(konect))
+    _check_comments(table, reading)
+    raw, ends, undirected = _ends(table, reading)
+    names, ends = _people(table, reading, raw, ends)
+    mutual = not config.directed if not konect else konect == "sym"
+    if undirected is not None:
+        mutual = bool(undirected.all())
+        if not mutual and undirected.any():  # both kinds: those without a direction are followed both ways
+            ends = np.concatenate((ends, ends[undirected][:, ::-1]))
+    graph = FollowGraph(len(names), ends[:, 0], ends[:, 1], names=names, mutual=mutual)
+    if not graph.edges:
+        raise InputError(source, "holds no ties: expected lines with two different ids")
+    first = (names[ends[0, 0]], names[ends[0, 1]])
+    is_said = konect or undirected is not None
+    graph.understood = understood(
+        graph, _said(table, reading), first, mutual=mutual, by_setting=not is_said, comments=len(table.within)
+    )
+    return graph
+
+
+def _table(text: str, source: str) -> _Table:
+    above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if _is_tie(line):
+            kept.append(line)
+        elif line.strip(_BLANK) and kept:
+            within.append((number, line))
+        elif line.strip(_BLANK):
+            above.append(line.strip())
+    told = _SEPARATOR_LINE.fullmatch(kept[0]) if kept else None
+    return _Table(source, above, within, kept[1:] if told else kept, told[1] if told else "", text)
+
+
+def _is_tie(line: str) -> bool:
+    """Return whether a line is neither blank nor a comment."""
+    said = line.strip(_BLANK)
+    return said != "" and said[0] not in _COMMENTS
+
+
+def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
+    """Return how the table is read.
+
+    Raises:
+        InputError: it can be read in no way, or in more than one; the message shows the first lines.
+    """
+    lines, total = table.lines, len(table.lines)
+    if not total:
+        why = ": all its lines begin with # or %, and are comments" if table.comments else ""
+        raise table.error(f"holds no ties{why or ': expected lines with two different ids'}")
+    at = [*range(min(total, SAMPLE_FIRST)), *range(SAMPLE_FIRST, total, -(-total // SAMPLE))]
+    names = _names_above(table.comments)
+    sample = Sample([lines[each] for each in at], at, total, names, ends_first=is_konect)
+    told = GraphConfig(
+        columns=config.columns, separator=config.separator or table.separator or None, header=config.header
+    )
+    try:
+        return find_reading(sample, told)
+    except UnclearError as error:
+        if not error.problem:
+            raise _no_two_ids(table, told.separator) from None
+        if error.at is not None:
+            raise table.error(f"{error.problem}: {_cut(lines[error.at])}", error.at) from None
+        first = " / ".join(_cut(line) for line in lines[:_FIRST_LINES])
+        raise table.error(f"{error.problem}; it begins {first}") from None
+
+
+def _check_comments(table: _Table, reading: Reading) -> None:
+    """Refuse a comment between rows that looks like a tie: its first id may begin with # or %."""
+    for number, line in table.within:
+        try:
+            cells = cells_of([line], reading.separator)[0]
+        except UnclearError:  # a quote that is not closed: no tie has one
+            continue
+        if sum(map(bool, map(str.strip, cells))) == reading.width:
+            problem = "begins like a comment and has the cells of a tie: put ids with # or % in quotes, or remove it"
+            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
+
+
+def _names_above(comments: Sequence[str]) -> Sequence[str]:
+    """Return the names of the columns in the last comment above a table, if it has those of the ends."""
+    if not comments:
+        return ()
+    last = comments[-1].lstrip("#% ")
+    cells = next((last.split(each) for each in "\t;|," if each in last), last.split())
+    names = [cell.strip() for cell in cells]
+    return names if len(directed_ends(names)) == 1 else ()
+
+
+def _no_two_ids(table: _Table, told: str | None) -> InputError:
+    """Return the error about the first line with fewer than two ids.
+
+    Args:
+        told: the separator of the configuration or of the file; without one, that of the first line counts.
+    """
+    separator = told or next((each for each in SEPARATORS if each in table.lines[0]), SPACES)
+    return _short_line(
+        table, separator, next((at for at in range(len(table.lines)) if _is_short(table, separator, at)), 0)
+    )
+
+
+def _is_short(table: _Table, separator: str, at: int) -> bool:
+    """Return whether a line has fewer than two ids, or a quote that is not closed."""
+    try:
+        cells = cells_of([table.lines[at]], separator)[0]
+    except UnclearError:
+        return True
+    return len(cells) < 2 or not (cells[0].strip() and cells[1].strip())
+
+
+def _short_line(table: _Table, separator: str, at: int) -> InputError:
+    between = {SPACES: "spaces or a tab", "\t": "a tab", ",": "a comma", ";": "a semicolon"}.get(separator, separator)
+    shown_line = _cut(table.lines[at])
+    return table.error(f"expected two ids with {between} between them, got {shown_line}", at)
+
+
+def _cut(line: str) -> str:
+    """Return the beginning of a line as an error shows it."""
+    line = line.strip()
+    return repr(line if len(line) <= _SHOWN else line[:_SHOWN] + "...")
+
+
+def _pieces(table: _Table, reading: Reading) -> Iterator[tuple[int, list[list[str]]]]:
+    """Yield the cells of the ties, some lines at a time, each with the place of the first of them.
+
+    Raises:
+        InputError: a line has too few cells or too many, or a quote in it is not closed.
+    """
+    for start in range(reading.headers, len(table.lines), PIECE):
+        lines = table.lines[start : start + PIECE]
+        try:
+            rows = cells_of(lines, reading.separator)
+        except UnclearError:
+            wrong = next(at for at in range(start, len(table.lines)) if _is_short(table, reading.separator, at))
+            raise _short_line(table, reading.separator, wrong) from None
+        if {*map(len, rows)} != {reading.width}:
+            _check_widths(table, reading, rows, start)
+        yield start, rows
+
+
+def _check_widths(table: _Table, reading: Reading, rows: Sequence[Sequence[str]], start: int) -> None:
+    for at, row in enumerate(rows, start):
+        if len(row) < 2:
+            raise _short_line(table, reading.separator, at)
+        is_longer = not reading.is_told and any(cell.strip() for cell in row[reading.width :])
+        if len(row) < reading.width or is_longer:
+            problem = f"expected {reading.width} columns as in other lines, got {len(row)}"
+            raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
+
+
+def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64], Flags | None]:
+    """Return the ids of a table, and its ties.
+
+    Returns:
+        The ids as they stand in the table; the ties, of shape (ties, 2): the places of follower and followee among the
+        ids; whether each tie is undirected, None if no column says so.
+    """
+    number_of: defaultdict[str, int] = defaultdict()
+    number_of.default_factory = number_of.__len__
+    ends, undirected = list[NDArray[np.int64]](), list[Flags]()
+    take = itemgetter(*reading.ends)
+    for start, rows in _pieces(table, reading):
+        cells = chain.from_iterable(map(take, rows))
+        ends.append(np.fromiter(map(number_of.__getitem__, cells), dtype=np.int64, count=2 * len(rows)))
+        if reading.kinds is not None:
+            undirected.append(_undirected(table, [row[reading.kinds].strip().lower() for row in rows], start))
+    together = np.concatenate(ends or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)
+    return [*number_of], together, np.concatenate(undirected) if undirected else None
+
+
+def _undirected(table: _Table, kinds: Sequence[str], start: int) -> Flags:
+    for at, kind in enumerate(kinds, start):
+        if kind not in ("directed", "undirected"):
+            raise table.error(f"expected `Directed` or `Undirected` as in other lines, got {kind!r}", at)
+    return np.array([kind == "undirected" for kind in kinds])
+
+
+def _people(
+    table: _Table, reading: Reading, raw: list[str], ends: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the people's ids and the ties between them, of shape (ties, 2).
+
+    Ids that are all integers are sorted by value. A whole float becomes the integer that it stands for.
+
+    Raises:
+        InputError: an id is missing, is no id, or has lost digits.
+    """
+    names = raw
+    if not all(map(INTEGER.fullmatch, raw)):
+        _check_ids(table, reading, raw, ends)
+        number_of = dict[str, int]()
+        whole = (plain(name.strip()) for name in raw)
+        same = np.array([number_of.setdefault(name, len(number_of)) for name in whole], dtype=np.int64)
+        names, ends = [*number_of], same[ends]
+    _check_long(table, names, ends)
+    if all(map(INTEGER.fullmatch, names)):
+        values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
+        order = np.argsort(values, kind="stable")
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[order] = np.arange(len(names))
+        names, ends = [names[number] for number in order.tolist()], rank[ends]
+    return names, ends
+
+
+def _check_ids(table: _Table, reading: Reading, raw: Sequence[str], ends: NDArray[np.int64]) -> None:
+    """Refuse texts that cannot be ids. The error names the first line with one."""
+    ids = [*map(str.strip, raw)]
+    is_numeric = all(INTEGER.fullmatch(name) or SCIENTIFIC.fullmatch(name) or _is_float(name) for name in ids)
+    for number, name in enumerate(ids):
+        problem = _problem(name, reading, is_numeric=is_numeric)
+        if problem is None:
+            continue
+        at = int(np.argmax((ends == number).any(axis=1))) + reading.headers
+        if not problem:
+            raise _short_line(table, reading.separator, at)
+        raise table.error(f"{problem}: {_cut(table.lines[at])}", at)
+
+
+def _is_float(name: str) -> bool:
+    return re.fullmatch(r"-?[0-9]+[.,][0-9]+", name) is not None
+
+
+def _problem(name: str, reading: Reading, *, is_numeric: bool) -> str | None:
+    """Return the problem with an id: empty if the id is missing, None if it can be used."""
+    if not name:
+        return ""
+    if name in MISSING:
+        return f"expected an id, got {name!r}, which stands for a missing one"
+    whole = WHOLE_FLOAT.fullmatch(name)
+    is_scientific = SCIENTIFIC.fullmatch(name) is not None and (is_numeric or "." in name or "," in name)
+    if is_scientific or (whole is not None and abs(int(whole[1])) >= 2**53):
+        return f"{name!r} has lost digits, so that different people look the same: export ids as text"
+    if whole is None and is_numeric and _is_float(name):
+        return f"expected ids, got the number {name!r}: set population.graph.columns"
+    if reading.names and name in {reading.names[end] for end in reading.ends}:
+        return "repeats the header: expected a tie"
+    return None
+
+
+def _check_long(table: _Table, names: Sequence[str], ends: NDArray[np.int64]) -> None:
+    """Refuse a column whose long ids have nothing but zeros after the digits that a spreadsheet keeps."""
+    if max(map(len, names), default=0) <= DIGITS_KEPT:
+        return
+    for column in ends.T:
+        if (shown := without_last_digits(map(names.__getitem__, np.unique(column).tolist()))) is not None:
+            problem = f"ids such as {shown} have lost all digits after the first {DIGITS_KEPT}: export ids as text"
+            raise table.error(problem)
+
+
+def _said(table: _Table, reading: Reading) -> list[str]:
+    """Return how the table was read."""
+    ends = reading.ends
+    if not reading.names:
+        return ["no header", f"ends are columns {ends.follower + 1} and {ends.followee + 1}"]
+    header = f"line {table.number(0)} is a header" if reading.headers else "a comment names the columns"
+    named = [reading.names[end] or f"column {end + 1}" for end in ends]
+    return [header, f"ends are `{shown(named[0])}` and `{shown(named[1])}`"]

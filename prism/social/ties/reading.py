@@ -1,0 +1,448 @@
+"""The reading of a table of ties: which character separates, whether there is a header, which columns are the ends.
+
+A table says none of this. Each separator is tried on a sample of the lines. If exactly one reading fits it is taken,
+otherwise the table is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Final, NamedTuple
+
+from prism.config.model import GraphConfig
+from prism.social.ties.cells import has_digit, is_number, kind_of, plain
+from prism.social.ties.tie_columns import (
+    Ends,
+    counts_by_name,
+    directed_ends,
+    may_be_reversed,
+    of_no_person,
+    ordered_ends,
+)
+
+SPACES: Final = " "
+"""The separator that stands for any number of spaces and tabs."""
+SEPARATORS: Final = ("\t", ";", "|", ",", SPACES)
+
+CLEAR: Final = 2.0
+"""The ends are at least this many times as similar to each other as either of them is to a third column."""
+APART: Final = 10.0
+"""The ends are at least this many times as similar to each other as any two other columns are."""
+FEWEST_SHARED: Final = 8
+"""The fewest ids that the ends share, because small numbers, such as weights, are equal to ids by chance."""
+FEWEST_WORDS: Final = 3
+"""The fewest that two columns of words share, if no other two share any and their similarity is `WORDS_SIMILARITY`."""
+WORDS_SIMILARITY: Final = 0.5
+LIST_LINES: Final = 8
+"""The fewest lines in which similarity tells whether a column only numbers people. In fewer, any shared id does."""
+LIST_SIMILARITY: Final = 0.5
+"""The least similarity of the ends if one of them counts the lines, as in a ring or a chain."""
+
+_FOREIGN = re.compile(r"[\t;|,](?=\S)|[;|,]$|^[;|,]|^-?[0-9]+(?: +-?[0-9]+)+$")
+"""A separator without a space behind it, or numbers with spaces between, which no id has unless it is in quotes."""
+_COMMA_NUMBER = re.compile(r"-?[0-9]+,[0-9]+(?:[eE][-+]?[0-9]+)?")
+_ATTRIBUTES = re.compile(r"\s*\{.*\}\s*$")
+"""A Python dictionary at the end of a line, as networkx writes the attributes of a tie."""
+
+
+class UnclearError(Exception):
+    """A table that cannot be read in exactly one way.
+
+    Args:
+        problem: what does not fit, and what to set; empty if some line has no two ids.
+        rank: how far the reading came: 0 and 1 for the cells of lines, 2 for the header, 3 for the ends, 4 for columns
+            that are named or counted. Of several readings that failed, the one that came furthest tells the most.
+        at: the place of the line that does not fit, from 0 on; None if it is no single line.
+    """
+
+    def __init__(self, problem: str, rank: int = 0, at: int | None = None) -> None:
+        self.at = at
+        self.problem = problem
+        self.rank = rank
+        super().__init__(problem)
+
+
+class Sample(NamedTuple):
+    """Some lines of a table, the first among them.
+
+    Args:
+        lines: the texts of the lines.
+        at: the place of each among all lines, from 0 on.
+        total: the number of all lines.
+        names: the names of the columns in a comment above the table, if there is one.
+        ends_first: a comment above the table says that the first two columns are the ends.
+    """
+
+    lines: Sequence[str]
+    at: Sequence[int]
+    total: int
+    names: Sequence[str] = ()
+    ends_first: bool = False
+
+
+class Reading(NamedTuple):
+    """The way in which a table is read.
+
+    Args:
+        names: the names of the columns; empty without a header.
+        headers: the number of lines at the top that are no ties.
+        ends: the columns of the ends.
+        width: the least number of cells in a line.
+        kinds: the column that says of each tie whether it is directed; None without one.
+        is_told: the settings say which columns are the ends, so others may be missing.
+    """
+
+    separator: str
+    names: Sequence[str]
+    headers: int
+    ends: Ends
+    width: int
+    kinds: int | None = None
+    is_told: bool = False
+
+
+def cells_of(lines: Sequence[str], separator: str) -> list[list[str]]:
+    """Return the cells of each line.
+
+    Raises:
+        UnclearError: a quote is not closed in its line.
+    """
+    is_spaced = separator == SPACES
+    if is_spaced and any("{" in line for line in lines):
+        lines = [_ATTRIBUTES.sub("", line) for line in lines]
+    if len(separator) > 1 or not any('"' in line for line in lines):
+        return [line.split() for line in lines] if is_spaced else [line.split(separator) for line in lines]
+    if is_spaced:
+        lines = [line.strip().replace("\t", " ") for line in lines]
+    reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
+    try:
+        rows = [*reader]
+    except csv.Error:
+        rows = []
+    if len(rows) != len(lines):
+        raise UnclearError("")
+    return rows
+
+
+def find_reading(sample: Sample, config: GraphConfig) -> Reading:
+    """Return the only reading of a table that fits.
+
+    Raises:
+        UnclearError: there is none, or more than one.
+    """
+    found, failed = list[tuple[Reading, bool]](), list[tuple[UnclearError, str]]()
+    for separator in (config.separator,) if config.separator else SEPARATORS:
+        if all(map(_parted_by(separator), sample.lines)):
+            try:
+                found.append(_read_as(separator, sample, config))
+            except UnclearError as error:
+                failed.append((error, separator))
+    if not found:
+        raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
+    for problem, separator in failed:  # a separator that splits all lines alike is not part of an id
+        if problem.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
+            raise problem
+    return _plainest(found)
+
+
+def _plainest(found: Sequence[tuple[Reading, bool]]) -> Reading:
+    """Return the reading with tabs, or the only one in which no id has spaces."""
+    if len(found) == 1 or found[0][0].separator == "\t":
+        return found[0][0]
+    plain = [reading for reading, is_spaced in found if not is_spaced]
+    if len(plain) != 1:
+        raise UnclearError("more than one separator fits: set population.graph.separator", 2)
+    return plain[0]
+
+
+def _parted_by(separator: str) -> Callable[[str], bool]:
+    """Return a test of whether a line has more than one cell."""
+    return (lambda line: len(line.split()) > 1) if separator == SPACES else (lambda line: separator in line)
+
+
+def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
+    """Return the reading with a separator, and whether any of its ids has spaces."""
+    rows = [[cell.strip() for cell in row] for row in cells_of(sample.lines, separator)]
+    width = _width(rows, sample.at, is_told=config.columns is not None)
+    columns = _Columns(rows[1:] or rows, sample.at[1:] or sample.at, width)
+    names, headers = _names(rows[0], columns, sample, config)
+    if not headers and len(rows) > 1:
+        columns = _Columns(rows, sample.at, width)
+    ends = _ends(names, columns, sample, config)
+    cells = {cell for end in ends for cell in columns.distinct[end]}
+    cells |= {cell for column in columns.distinct for cell in column & {*SEPARATORS}}
+    strange = next((cell for cell in cells if _is_strange(cell, sample.lines)), None)
+    if strange is not None:
+        raise UnclearError(f"{strange!r} is no id: set population.graph.separator", 1)
+    for end in ends:
+        if columns.kinds[end] in ("decimal", "date", "flag", "blank"):
+            kind = columns.kinds[end]
+            held = {"blank": "is empty", "flag": "holds true or false and no ids"}.get(
+                kind, f"holds {kind}s and no ids"
+            )
+            raise UnclearError(f"column {end + 1} {held}: set population.graph.columns", 3)
+    kinds = next((at for at, name in enumerate(names) if name.lower() == "type" and _are_kinds(columns, at)), None)
+    reading = Reading(separator, names, headers, ends, width, kinds, config.columns is not None)
+    return reading, any(" " in cell for cell in cells)
+
+
+def _is_strange(cell: str, lines: Sequence[str]) -> bool:
+    """Return whether a cell has a separator in it, or quotes that no line has as quotes within quotes."""
+    if '"' in cell:
+        doubled = cell.replace('"', '""')
+        return not any(doubled in line for line in lines)
+    if _FOREIGN.search(cell) is None or _COMMA_NUMBER.fullmatch(cell) is not None:
+        return False
+    return not any('"' in line for line in lines)
+
+
+def _are_kinds(columns: _Columns, at: int) -> bool:
+    return {cell.lower() for cell in columns.distinct[at]} <= {"directed", "undirected"}
+
+
+def _width(rows: Sequence[Sequence[str]], at: Sequence[int], *, is_told: bool) -> int:
+    """Return the number of columns, without those at the end that are empty everywhere and have no name."""
+    body = rows[1:] or rows
+    width, first = max(map(_filled, body)), _filled(rows[0])
+    least = min(map(len, body))
+    if width < first <= least:
+        width = first
+    if is_told:
+        return min(width, least)
+    if width < 2:
+        raise UnclearError("")
+    if least < width:
+        place, few = next((place, row) for place, row in zip(at, rows, strict=True) if len(row) < width)
+        raise UnclearError(f"expected {width} columns as in other lines, got {len(few)}", 1, place)
+    if first > width or (first < width - 1 and len(rows[0]) < width):
+        raise UnclearError(f"the first line has {first} columns, and others have {width}", 1)
+    return width
+
+
+def _filled(row: Sequence[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((at for at in range(len(row), 0, -1) if row[at - 1]), 0)
+
+
+class _Columns:
+    """The columns of the lines below a header.
+
+    Args:
+        rows: the cells of each line.
+        at: the place of each line in the table.
+        width: the number of columns.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[str]], at: Sequence[int], width: int) -> None:
+        self.rows = rows
+        self.width = width
+        self._at = at
+        self.cells = [[row[column] for row in rows] for column in range(width)]
+        self.kinds = [kind_of({*cells}) for cells in self.cells]
+        self.distinct = [{*map(plain, cells)} for cells in self.cells]
+
+    @cached_property
+    def counting(self) -> set[int]:
+        """The columns that count the lines, from 0 or 1 on."""
+        return {column for column in range(self.width) if self._counts(self.cells[column])}
+
+    def _counts(self, cells: Sequence[str]) -> bool:
+        if not all(cell.isdecimal() and len(cell) < 19 for cell in cells):
+            return False
+        first = int(cells[0])
+        return first in (0, 1) and all(
+            int(cell) - first == at - self._at[0] for cell, at in zip(cells, self._at, strict=True)
+        )
+
+    def shared(self, one: int, other: int) -> int:
+        """Return the number of different cells that are in both columns."""
+        return len(self.distinct[one] & self.distinct[other])
+
+    def similarity(self, one: int, other: int) -> float:
+        """Return the share of the different cells of two columns that are in both (Jaccard 1901)."""
+        return self.shared(one, other) / (len(self.distinct[one] | self.distinct[other]) or 1)
+
+
+def _names(first: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> tuple[Sequence[str], int]:
+    """Return the names of the columns, and the number of lines that the header takes: no names and 0 without one."""
+    called = {each for each in config.columns or () if isinstance(each, str)}
+    told = bool(called) and called <= {*first}
+    width = columns.width
+    if _filled(first) == width - 1 and len(first) < width:  # R names no column for the numbers of lines
+        named = ["", *first]
+        is_counted = 0 in columns.counting and not any(map(is_number, first)) and width > 2
+        if config.header is False or not (is_counted and columns.similarity(1, 2) > CLEAR * columns.similarity(0, 1)):
+            raise UnclearError(f"the first line has {width - 1} columns, and others have {width}", 1)
+        return named, 1
+    names = first[:width]
+    has_header = config.header
+    if has_header is None:
+        has_header = told or (bool(directed_ends(names)) if sample.total == 1 else _is_header(names, columns, sample))
+    if has_header:
+        return names, 1
+    return (sample.names, 0) if len(sample.names) == width else ((), 0)
+
+
+def _is_header(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
+    """Return whether the first line differs in kind from those below it.
+
+    Raises:
+        UnclearError: it may be a header and may be a tie.
+    """
+    if directed_ends(first) or (not first[0] and 0 in columns.counting):
+        return True
+    if _are_counts(first, columns, sample):
+        problem = "the first line may be the numbers of people and ties: set population.graph.header to true to leave"
+        raise UnclearError(f"{problem} it out, or to false", 2)
+    differ = {_differs(cell, columns, at) for at, cell in enumerate(first)}
+    if differ in ({None}, {True, False}):
+        if differ == {None} and _recurs(first, columns):
+            return False
+        problem = "the first line may be a header and may be a tie: set population.graph.header to true or false"
+        raise UnclearError(problem, 2)
+    return True in differ
+
+
+def _differs(cell: str, columns: _Columns, at: int) -> bool | None:
+    """Return whether a cell differs in kind from those below it; None if that cannot be said."""
+    below = columns.distinct[at]
+    if not cell or columns.kinds[at] == "blank":
+        return None
+    if columns.kinds[at] != "text":
+        return kind_of({cell}) == "text"
+    if all(map(has_digit, below)) and not has_digit(cell):
+        return True
+    return None
+
+
+def _recurs(first: Sequence[str], columns: _Columns) -> bool:
+    """Return whether a cell of the first line stands in another line, too: ids do, and names of columns do not."""
+    others = [row for row in columns.rows if row[: len(first)] != [*first]]
+    if columns.width == 2:
+        return any(cell in first for row in others for cell in row[:2])
+    return any(cell and row[at] == cell for row in others for at, cell in enumerate(first))
+
+
+def _are_counts(first: Sequence[str], columns: _Columns, sample: Sample) -> bool:
+    """Return whether the first line may be the numbers of people (once or twice) and of ties."""
+    if not all(cell.isdecimal() for cell in first) or len(first) > 3:
+        return False
+    people = columns.distinct[0] | columns.distinct[1]
+    fits = int(first[-1]) == sample.total - 1 and int(first[0]) >= len(people) and len({*first[:-1]}) == 1
+    return fits and any(row[0] != row[1] for row in columns.rows)
+
+
+def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: GraphConfig) -> Ends:
+    """Return the columns of the ends: as configured, by their names, or the only ones whose values fit.
+
+    Raises:
+        UnclearError: more than one pair of columns fits, or none.
+    """
+    if config.columns is not None:
+        return _told_ends(config.columns, names, columns)
+    for find in (directed_ends, ordered_ends):
+        named = find(names)
+        if len(named) > 1:
+            named = [ends for ends in named if all(columns.kinds[end] in ("whole", "text") for end in ends)]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            raise UnclearError("more than two columns are named as ends: set population.graph.columns", 3)
+    if sample.ends_first:
+        return Ends(0, 1)
+    if names and {*names[1:]} == columns.distinct[0]:
+        raise UnclearError("is a table of people by people: expected one tie a line", 4)
+    return _by_values(names, columns)
+
+
+def _by_values(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the only columns that can be the ends, in the order of the file."""
+    ends = _only_two(names, columns) if columns.width == 2 else _alike(names, columns)
+    if names and may_be_reversed(names, ends):
+        raise UnclearError("the names of the columns do not tell who follows whom: set population.graph.columns", 3)
+    return ends
+
+
+def _told_ends(told: Sequence[int | str], names: Sequence[str], columns: _Columns) -> Ends:
+    found = list[int]()
+    for each in told:
+        if isinstance(each, str) and each not in names:
+            have = f"the header has {', '.join(names)}" if names else "no header was found"
+            raise UnclearError(f"population.graph.columns: there is no column {each!r}: {have}", 4)
+        place = names.index(each) if isinstance(each, str) else each - 1
+        if place >= columns.width:
+            raise UnclearError(f"population.graph.columns: {each} is beyond the {columns.width} columns", 4)
+        found.append(place)
+    return Ends(*found)
+
+
+def _only_two(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the ends in a table of two columns, unless it is a list of people."""
+    problem = "there are two columns, and {}: set population.graph.columns"
+    facts = [name for name in of_no_person(names) if name.lower() != "id" or counts_by_name(name)]
+    if facts:
+        raise UnclearError(problem.format(f"`{facts[0]}` names no people"), 3)
+    if _is_list(columns, 0, 1):
+        raise UnclearError(problem.format("the first counts the lines"), 3)
+    if len(columns.rows) > 1 and columns.kinds[0] != columns.kinds[1] and not columns.shared(0, 1):
+        # Of least rank: with another separator, it may be a tie and its weight, as in `ada bo 0,5`.
+        raise UnclearError(problem.format("they differ in kind and share no id"))
+    return Ends(0, 1)
+
+
+def _is_list(columns: _Columns, one: int, other: int) -> bool:
+    """Return whether a column may number people by counting the lines, and another say something about them."""
+    lines = len(columns.rows)
+    if lines == 1 or one not in columns.counting:
+        return False
+    return columns.similarity(one, other) < LIST_SIMILARITY if lines >= LIST_LINES else not columns.shared(one, other)
+
+
+def _alike(names: Sequence[str], columns: _Columns) -> Ends:
+    """Return the two columns of one kind that share ids, if no others do."""
+    excluded = {*of_no_person(names)}
+    possible = [
+        at
+        for at in range(columns.width)
+        if columns.kinds[at] in ("whole", "text") and not (names and names[at] in excluded)
+    ]
+    pairs = [pair for pair in combinations(possible, 2) if columns.kinds[pair[0]] == columns.kinds[pair[1]]]
+    best = max(pairs, key=lambda pair: columns.similarity(*pair), default=None)
+    if best is not None:
+        if len(pairs) == 1:
+            is_first = len(possible) == 2 and best == (0, 1)
+            is_clear = (columns.shared(*best) > 0 or is_first) and not _is_list(columns, *best)
+        else:
+            is_clear = _stands_out(best, pairs, columns) and (bool(names) or _may_be_first(best, columns))
+        if is_clear:
+            return Ends(*best)
+    likely = [2, 3] if 0 in columns.counting and columns.width > 2 else [1, 2]
+    problem = f"cannot tell which columns are the ends: set population.graph.columns, such as {likely}"
+    raise UnclearError(problem + ": the first counts the lines" * (likely[0] == 2), 3)
+
+
+def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns: _Columns) -> bool:
+    """Return whether two columns share many more ids than any others do, and can be ends.
+
+    They are no ends if one of them counts the lines, or if they hold numbers that are equal in some line.
+    """
+    is_text = columns.kinds[best[0]] == "text"
+    is_alone = not any(columns.shared(*pair) for pair in pairs if pair != best)
+    are_few = is_text and is_alone and columns.similarity(*best) > WORDS_SIMILARITY
+    fewest = FEWEST_WORDS if are_few else FEWEST_SHARED
+    if columns.shared(*best) < fewest or {*best} & columns.counting:
+        return False
+    for pair in pairs:
+        clear = CLEAR if {*pair} & {*best} else APART
+        if pair != best and clear * columns.similarity(*pair) > columns.similarity(*best):
+            return False
+    return is_text or all(plain(row[best[0]]) != plain(row[best[1]]) for row in columns.rows)
+
+
+def _may_be_first(best: tuple[int, int], columns: _Columns) -> bool:
+    """Return whether columns without names may be the ends: columns of numbers only if they are the first two."""
+    return columns.kinds[best[0]] == "text" or best == (0, 1)

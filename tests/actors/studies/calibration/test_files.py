@@ -1,0 +1,127 @@
+"""The files of a result: a configuration that runs, or none if no fit is reported."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from actors.cli.calibrate import WrappedMarkdown
+from actors.factory.config_file import read_config
+from actors.studies.calibration.files import CONFIGURATION, PAGE, RESULT, write_result
+from actors.studies.calibration.page import page_of
+from actors.studies.calibration.plan import make_calibration_plan
+from prism.calibration import Budget, Observed, Point, Result, calibrated
+from prism.config import calibration_label
+from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+
+pytest.importorskip("sklearn")
+
+
+class StandIn:
+    def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
+        assert step in Budget.__struct_fields__
+        return [
+            Observed(
+                numbers={
+                    "engagement": 0.75 - point.values["population.engagement_threshold"] + point.seed % 7 / 100,
+                    "rounds.posts": 100.0 * point.values["population.posts_per_session"] + point.seed % 5,
+                    "likes": 60.0 + point.seed % 3,
+                }
+            )
+            for point in points
+        ]
+
+    def tell(self, best: float) -> None:
+        assert best >= 0.0
+
+
+def result_of(path: Path) -> Result:
+    plan = make_calibration_plan(path)
+    return calibrated(plan.calibration, plan.values, plan.real, StandIn())
+
+
+def test_a_fit_is_written_with_what_it_was_fitted_to(tmp_path: Path) -> None:
+    path, out = write_calibration(tmp_path), tmp_path / "out"
+    out.mkdir()
+    plan, result = make_calibration_plan(path), result_of(path)
+    write_result(plan, out, result)
+    config = read_config(out / CONFIGURATION, environment={})
+    best = {each.parameter: each.best for each in result.estimates}
+    assert config.population.engagement_threshold == best["population.engagement_threshold"]
+    assert config.population.size == 60
+    label = calibration_label(config)
+    assert label is not None
+    assert label.startswith("calibrated on 2 targets, holdout ")
+    assert "changed" not in label
+    content = (out / RESULT).read_bytes()
+    assert config.run.calibration.result == sha256(content).hexdigest()
+    document = json.loads(content)
+    assert document["result"]["is_reported"] is True
+    assert document["plan"] == plan.hash
+    assert "No fit is reported" not in (out / PAGE).read_text()
+
+
+def test_a_fit_that_lacks_a_part_leaves_no_configuration(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / CONFIGURATION).write_text("of an earlier fit")
+    text = CALIBRATION.replace(", holdout: 0.26", "")
+    path = write_calibration(tmp_path, text)
+    write_result(make_calibration_plan(path), out, result_of(path))
+    assert not (out / CONFIGURATION).exists()
+    page = (out / PAGE).read_text()
+    assert "**No fit is reported.** What it lacks:" in page
+    assert page.count("no part of the data is held out: give \\`holdout\\` a share of the data") == 1
+    assert "| fit |" not in page
+    assert "no better than the base" not in page
+    assert "90% interval" not in page
+    assert json.loads((out / RESULT).read_text())["result"]["is_reported"] is False
+
+
+def test_a_doubtful_fit_says_so_first_and_in_its_configuration(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    path = write_calibration(tmp_path, CALIBRATION.replace("value: 60", "value: 600"))
+    write_result(make_calibration_plan(path), out, result_of(path))
+    first = (
+        "**This fit is doubtful:** the check likes fails: its real number is outside of what the posterior predicts."
+    )
+    assert (out / PAGE).read_text().splitlines()[2] == first
+    assert "# DOUBTFUL: the check likes fails: " in (out / CONFIGURATION).read_text()
+    config = read_config(out / CONFIGURATION, environment={})
+    assert "(doubtful: the check likes fails: " in str(calibration_label(config))
+
+
+def test_names_that_hold_marks_of_markdown_are_texts_on_the_page(tmp_path: Path) -> None:
+    path = write_calibration(tmp_path, CALIBRATION.replace("  posts: {", '  "*po_sts* [a](b) | `c`": {'))
+    page = page_of(make_calibration_plan(path), result_of(path))
+    assert "| \\*po_sts\\* \\[a\\](b) \\| \\`c\\` |" in page
+    assert "| population.engagement_threshold |" in page
+    assert "\n| --- |" in page
+
+
+def test_long_names_are_wrapped_on_the_terminal_and_not_cut(tmp_path: Path) -> None:
+    path = write_calibration(tmp_path)
+    console = Console(width=80, file=io.StringIO())
+    console.print(WrappedMarkdown(page_of(make_calibration_plan(path), result_of(path))))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "| ---" not in shown, "the tables are tables"
+    assert "\u2026" not in shown
+    whole = "".join(line.split(" ", 2)[1].strip() for line in shown.splitlines() if line.startswith(" "))
+    assert "population.engagement_threshold" in whole
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_fit_to_a_single_target_is_called_so(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    text = "".join(line for line in CALIBRATION.splitlines(keepends=True) if "rounds.posts" not in line)
+    path = write_calibration(tmp_path, text)
+    write_result(make_calibration_plan(path), out, result_of(path))
+    assert (out / CONFIGURATION).read_text().startswith("# Calibrated on 1 target by ")

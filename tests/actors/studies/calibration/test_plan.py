@@ -1,0 +1,105 @@
+"""Plans of calibrations: the base, the ranges and the targets are checked before the first run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from actors.cli.calibrate import calibrate
+from actors.studies.calibration.plan import cell_of, make_calibration_plan
+from prism.calibration import Point, reasons, required_steps
+from prism.errors import ConfigError, InputError
+from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
+from tests.docs.pages import blocks
+from tests.paths import ROOT
+
+SHAPE = "posts: {shape: depth}"
+POSTS = "posts: {measure: rounds.posts, value: 25, tolerance: 4, source: made up}"
+
+
+def refused(directory: Path, old: str, new: str, base: str = "population: {size: 60}\n") -> str:
+    assert old in CALIBRATION
+    with pytest.raises((ConfigError, InputError)) as caught:
+        make_calibration_plan(write_calibration(directory, CALIBRATION.replace(old, new, 1), base))
+    return str(caught.value).replace(f"{directory}/", "")
+
+
+def test_a_cell_has_the_values_and_the_seed_of_its_point(tmp_path: Path) -> None:
+    plan = make_calibration_plan(write_calibration(tmp_path))
+    assert plan.values == {"population.engagement_threshold": 0.5, "population.posts_per_session": 0.12}
+    values = {"population.engagement_threshold": 0.4, "population.posts_per_session": 0.3}
+    cells = [cell_of(plan, "design", Point(values=values, seed=seed)) for seed in (5, 5, 6)]
+    assert cells[0].key == cells[1].key != cells[2].key
+    config = cells[0].config
+    assert (config.simulation.seed, config.population.engagement_threshold, config.population.size) == (5, 0.4, 60)
+
+
+def test_a_plan_has_another_hash_if_what_decides_the_result_is_another(tmp_path: Path) -> None:
+    hashes = [
+        make_calibration_plan(write_calibration(tmp_path, text)).hash
+        for text in (CALIBRATION, CALIBRATION, CALIBRATION.replace("value: 25", "value: 26"))
+    ]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_what_cannot_be_run_is_named_before_the_first_run(tmp_path: Path) -> None:
+    said = refused(tmp_path, "high: 0.7", "high: 1.7")
+    assert said.startswith("c.yaml:3: parameters.population.engagement_threshold: ")
+    assert "1.7" in said
+    assert refused(tmp_path, "population.engagement_threshold:", "population.engagement_treshold:").startswith(
+        "c.yaml:3: parameters.population.engagement_treshold: unknown key"
+    )
+    assert refused(tmp_path, "parameters:", "set:\n  feed.size: 0\nparameters:").startswith("c.yaml:3: set.feed.size: ")
+    assert "no such file" in refused(tmp_path, "base: base.yaml", "base: other.yaml")
+    said = refused(tmp_path, "rounds.posts", "feed.posts_of_tenth")
+    assert (
+        said
+        == "c.yaml:7: targets.posts.measure: no measure 'feed.posts_of_tenth': did you mean feed.posts_of_top_tenth?"
+    )
+    said = refused(tmp_path, "rounds.posts", "no_such_module:depth")
+    assert said.startswith("c.yaml:7: targets.posts.measure: no_such_module:depth cannot be imported")
+    said = refused(tmp_path, "measure: likes", "measure: likez")
+    assert said == "c.yaml:9: checks.likes.measure: no measure 'likez': did you mean likes?"
+    assert "missing.csv" in refused(tmp_path, POSTS, f"{SHAPE}\ndata: missing.csv")
+
+
+def test_shapes_are_of_social_runs_alone(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("cascade,node,parent,delay_minutes\na,0,-1,0\na,1,0,2\n")
+    text = CALIBRATION.replace(POSTS, SHAPE).replace("budget:", "data: real.csv\nbudget:")
+    text = text.replace(
+        "population.engagement_threshold: {low: 0.3, high: 0.7}", "economy.taylor.smoothing: {low: 0.3, high: 0.7}"
+    )
+    text = "\n".join(line for line in text.splitlines() if "posts_per_session" not in line)
+    with pytest.raises(ConfigError) as caught:
+        make_calibration_plan(write_calibration(tmp_path, text, "simulation: {domain: economy}\n"))
+    assert "c.yaml:6: targets.posts.shape: is of cascades, and the base has the domain economy" in str(caught.value)
+
+
+def test_the_plan_is_shown_and_nothing_is_run(tmp_path: Path) -> None:
+    path = write_calibration(tmp_path)
+    shown = CliRunner().invoke(calibrate, ["plan", str(path), "--out", str(tmp_path / "out"), "--jobs", "2"])
+    assert shown.exit_code == 0, shown.output
+    assert "61: screening 0, design 50, confirm 11" in shown.output
+    assert "the design has 50 runs: with 300 or more, intervals are narrower" in " ".join(shown.output.split())
+    assert "no fit can be reported" not in shown.output
+    assert "2 at once" in shown.output
+    assert "cascades" not in shown.output, "there are no data"
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_plan_says_that_no_fit_can_be_reported_and_why(tmp_path: Path) -> None:
+    text = CALIBRATION.replace(", holdout: 0.26", "").replace("{screening: 0, design: 50, confirm: 11}", "40")
+    shown = CliRunner().invoke(calibrate, ["plan", str(write_calibration(tmp_path, text))], env={"COLUMNS": "300"})
+    assert shown.exit_code == 0, shown.output
+    assert "no fit can be reported" in shown.output
+    assert "34 runs in the design: give `budget` 59 or more" in shown.output
+    assert "holdout: no part of the data is held out" in shown.output
+
+
+def test_the_example_of_the_page_can_report_a_fit_as_it_stands(tmp_path: Path) -> None:
+    files = {block.info.removeprefix("yaml "): block.text for block in blocks(ROOT / "docs" / "calibrate.md")}
+    base, calibration = files["base.yaml"], files["calibration.yaml"]
+    plan = make_calibration_plan(write_calibration(tmp_path, calibration, base))
+    assert reasons(required_steps(plan.calibration, plan.real)) == []

@@ -1,0 +1,64 @@
+"""What the plan of an experiment says of a model: calls, money, and whether the budget is enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors.cli.experiment_calls import asked_together
+from actors.runs.forecast import Forecast
+from actors.studies.experiments.shared_oracle import TAPE, asking_of
+from actors.studies.gateway.tape import ExperimentTape, Kept
+from tests.wire.gateways import planned
+
+FORETOLD = Forecast(
+    calls=100,
+    questions=100,
+    prompt_tokens=10_000,
+    completion_tokens=2_000,
+    usd=3.0,
+    hours=0.1,
+    latency_s=1.0,
+    tick_s=0.1,
+    window_tokens=500,
+    agents=10,
+    ticks=10,
+)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "expected"),
+    [
+        ("{max_usd: 7}", "$7.00 for all cells, $1.00 used so far; enough"),
+        (
+            "{max_usd: 6.5}",
+            "$6.50 for all cells, $1.00 used so far; not enough: cells stop there; raise oracle.max_usd",
+        ),
+        ("{max_calls: 201}", "201 calls for all cells, 1 used so far; enough"),
+        ("{max_tokens: 24000}", "24,000 tokens for all cells, 12 used so far; not enough: cells stop there; "),
+    ],
+)
+def test_the_plan_says_whether_the_budget_is_enough_with_what_is_used(
+    tmp_path: Path, oracle: str, expected: str
+) -> None:
+    tape = ExperimentTape(tmp_path / TAPE, "record")
+    tape.add(Kept(key="k", status=200, usd=1.0, read=10, written=2))
+    tape.close()
+    found = dict(
+        asked_together(asking_of(planned(tmp_path, "http://127.0.0.1:9", oracle)), tmp_path, [[FORETOLD] * 2]).rows
+    )
+    assert found["calls"] == "about 200 to a model, $6.00; 8 at once over all cells"
+    assert found["budget"].startswith(expected)
+
+
+def test_with_ask_once_the_calls_are_a_bound_and_the_limits_over_all_cells_a_time(tmp_path: Path) -> None:
+    plan = planned(tmp_path, "http://127.0.0.1:9", "{ask_once: true, max_concurrency: 2, rate_per_s: 0.5}")
+    found = asked_together(asking_of(plan), tmp_path, [[FORETOLD] * 2])
+    assert [name for name, _ in found.rows] == ["calls"]
+    assert found.rows[0][1].startswith("at most about 200 to a model, $6.00, fewer as equal questions are asked once")
+    assert found.least_s == [pytest.approx(400.0)]
+    few_or_many = asked_together(asking_of(plan), tmp_path, [[FORETOLD], [FORETOLD] * 3])
+    assert few_or_many.rows[0][1].startswith("at most about 100 to 300 to a model, $3.00 to $9.00")
+    assert few_or_many.least_s == [200.0, 600.0]
+    assert asked_together(asking_of(plan), tmp_path, [[]]).rows == []

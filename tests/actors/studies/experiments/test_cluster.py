@@ -1,0 +1,188 @@
+"""Experiments on a real Ray cluster of two nodes whose processes and nodes are killed, and places that are none."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from actors.core.errors import PlaceError
+from actors.studies.experiments import on_ray
+from actors.studies.experiments.batch import KILLS_MAX, LOSSES_MAX, Batch
+from actors.studies.experiments.cells import Done
+from actors.studies.experiments.driver import Where, is_ray, opened
+from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.standing import Progress
+from tests.actors.studies.experiments.cluster import in_namespace, why_not
+from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+
+BASE = """
+simulation: {rounds: 12, ticks_per_round: 24}
+population: {size: 60, graph: {path: graph.txt}, activity: {mean: 0.9, sigma: 0.1}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.timeout(420)
+def test_a_killed_process_a_killed_node_and_a_killed_driver_change_nothing_in_the_table(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := why_not("ray", "grpc"):
+        pytest.skip(reason)
+    monkeypatch.chdir(short)
+    (short / "graph.txt").write_text("".join(f"{each} {(each + 1) % 60}\n" for each in range(60)))
+    write_experiment(short, EXPERIMENT.replace("seeds: 3", "seeds: 4"), BASE)
+    found = in_namespace(short)
+    plan = make_plan(short / "e.yaml")
+    with opened(Where(jobs=2)) as executor:
+        problems = executor.run(plan.cells, short / "here", lambda *_: None)
+    assert problems == {}
+    assert found["nodes"] == "2", "both nodes run cells"
+    for name in ("struck", "killed", "client"):
+        for cell in plan.cells:
+            names = {path.name for path in (short / name / "cells" / cell.key).iterdir()}
+            here = {path.name for path in (short / "here" / "cells" / cell.key).iterdir()}
+            assert names == here - {"run.lock"}
+            journals = [(short / each / "cells" / cell.key / "journal.prism").read_bytes() for each in (name, "here")]
+            assert journals[0] == journals[1]
+    tables = {(short / name / "results.csv").read_bytes() for name in ("struck", "killed", "client")}
+    assert len(tables) == 1
+    assert 0 < int(found["done_at_loss"]) < len(plan.cells)
+    assert 0 < int(found["done_at_kill"]) < len(plan.cells)
+    assert found["again"].count(", seed ") == len(plan.cells) - int(found["done_at_kill"]), "what was done is kept"
+    assert found["no_client"] == (
+        "prism: --on ray://127.0.0.1:9: nobody answers there; is the cluster up, and is it the right port? "
+        "10001 is Ray's client\n"
+    )
+
+
+def test_places_are_told_apart() -> None:
+    assert [is_ray(on) for on in ("ray", "ray://head:10001", "10.0.0.1:6379")] == [True] * 3
+    assert [is_ray(on) for on in ("processes", "rey", "ray://head", "head:", "a b:1")] == [False] * 5
+    with pytest.raises(PlaceError, match="--on rey: expected processes, ray, ray://HOST:PORT or HOST:PORT"):
+        opened(Where(on="rey")).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("missing", "on", "said"),
+    [
+        ("ray", "ray", r"--on ray runs cells with Ray, not installed here; .*prism-sim\[ray\]"),
+        (
+            "grpc",
+            "ray://h:1",
+            r"--on ray://h:1 needs the package grpcio, not installed here: pip ",
+        ),
+    ],
+)
+def test_a_missing_package_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, missing: str, on: str, said: str) -> None:
+    monkeypatch.setattr(on_ray, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(PlaceError, match=said):
+        opened(Where(on=on)).__enter__()
+
+
+def fake_ray(error: Exception) -> ModuleType:
+    """Return a package that cannot connect."""
+    ray = ModuleType("ray")
+    ray.exceptions = ModuleType("ray.exceptions")  # type: ignore[attr-defined]
+    ray.exceptions.RayError = type("RayError", (Exception,), {})
+
+    def init(**_: object) -> None:
+        raise error
+
+    ray.init = init  # type: ignore[attr-defined]
+    return ray
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            ConnectionError("Failed to connect to\nGCS"),
+            "--on h:1: no Ray cluster can be used there: Failed to connect to GCS",
+        ),
+        (
+            RuntimeError("Version mismatch: Ray 1, Python 3.9"),
+            "--on h:1: the cluster has other versions: Version mismatch",
+        ),
+    ],
+)
+def test_a_cluster_that_cannot_be_used_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", fake_ray(error))
+    monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
+    monkeypatch.setattr(on_ray, "is_there", lambda *_: True)
+    with pytest.raises(PlaceError, match=said):
+        opened(Where(on="h:1")).__enter__()
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
+    monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = on.format(server.getsockname()[1])
+    with pytest.raises(PlaceError, match=f"--on {place}: nobody answers there; is the cluster up"):
+        opened(Where(on=place)).__enter__()
+
+
+def batch_of(directory: Path, ended: dict[str, str]) -> tuple[Batch, Progress, Cell]:
+    """Return a batch of two cells, and the first of them, which was taken."""
+    cells = make_plan(write_experiment(directory)).cells[:2]
+    progress = Progress()
+
+    def on_done(cell: Cell, done: Done) -> None:
+        ended[cell.key] = done.problem
+
+    batch = Batch(cells, directory, on_done, progress)
+    return batch, progress, batch.take()
+
+
+def test_a_cell_that_ends_its_process_three_times_has_failed(tmp_path: Path) -> None:
+    ended = dict[str, str]()
+    batch, progress, first = batch_of(tmp_path, ended)
+    batch.kill(first)
+    assert batch.take() is not first, "one that was never begun comes first"
+    assert batch.next_is_alone
+    for _ in range(KILLS_MAX - 1):
+        assert batch.take() is first
+        assert ended == {}
+        batch.kill(first, "its process on a node")
+    assert ended == {first.key: "its process on a node was killed 3 times; is there enough memory?"}
+    assert not batch.is_waiting
+    assert progress.standing().losses["worker killed"] == 3
+
+
+def test_a_cell_that_loses_its_node_is_not_to_blame(tmp_path: Path) -> None:
+    ended = dict[str, str]()
+    batch, progress, first = batch_of(tmp_path, ended)
+    batch.take()
+    for _ in range(LOSSES_MAX - 1):
+        batch.lose(first, "node lost")
+        assert batch.take() is first
+    assert ended == {}
+    batch.lose(first, "node lost")
+    assert ended == {first.key: "lost 20 times, at last by: node lost"}
+    assert progress.standing().losses == {"worker killed": 0, "node lost": 20, "result lost": 0, "worker replaced": 0}
+
+
+def test_a_cluster_without_room_is_said_and_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress()
+    small = {"CPU": 2.0, "memory": 50e6}
+    nodes = on_ray._Nodes(None, on_ray._Remote(None, None, None, None), progress)
+    nodes.needed_bytes = 100_000_000
+    nodes._check_room([small, {"memory": 9e9}])
+    note = progress.standing().note
+    assert note == (
+        "no node of the cluster has room for a cell: it needs 1 processor and 100 MB; 2 nodes, 50 MB at most beside a "
+        "processor"
+    )
+    nodes._check_room([{"CPU": 1.0, "memory": 1e9}])
+    nodes._check_room([small])
+    monkeypatch.setattr(on_ray, "ROOM_WAIT_S", 0.0)
+    with pytest.raises(PlaceError, match="no node of the cluster has room for a cell"):
+        nodes._check_room([small])

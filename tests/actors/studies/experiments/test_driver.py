@@ -1,0 +1,240 @@
+"""The driver of an experiment, with processes that are killed, files that change and directories that are no runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from actors.core.errors import RunDirectoryError
+from actors.record.lock import locked
+from actors.results.result import read_result
+from actors.studies.experiments.cells import Done, Task, cell_path, count_done, work
+from actors.studies.experiments.driver import Where, opened
+from actors.studies.experiments.measures import measured
+from actors.studies.experiments.outcome import _cell, outcome_of
+from actors.studies.experiments.plan import Cell, make_plan
+from actors.studies.experiments.processes import room
+from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+
+
+def killed(marked: Path, task: Task) -> Done:
+    """Kill the process of one cell, when another one is at work too; each try leaves a line."""
+    with marked.with_suffix(".tries").open("a") as file:
+        file.write(f"{task.path.name}\n")
+    if task.path.name == marked.read_text():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Done()
+
+
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.long
+def test_the_cells_beside_one_that_kills_its_process_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(write_experiment(tmp_path))
+    guilty, marked = plan.cells[1], tmp_path / "guilty"
+    marked.write_text(guilty.key)
+    monkeypatch.setattr("actors.studies.experiments.processes.work", partial(killed, marked))
+    ended = list[str]()
+    with opened(Where(jobs=3)) as executor:
+        problems = executor.run(plan.cells, tmp_path, lambda cell, _: ended.append(cell.key))
+    assert problems == {guilty.key: "its process was killed 3 times; is there enough memory?"}
+    assert sorted(ended) == sorted(cell.key for cell in plan.cells)
+    assert marked.with_suffix(".tries").read_text().split().count(guilty.key) >= 2
+
+
+HELD = list[bytes]()
+
+
+def hoard(_: Task) -> Done:
+    """Hold more and more memory."""
+    HELD.append(b"x" * 20_000_000)
+    return Done(f"{os.getpid()}")
+
+
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.long
+def test_a_worker_that_has_grown_is_replaced_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(write_experiment(tmp_path))
+    monkeypatch.setattr("actors.studies.experiments.processes.work", hoard)
+    monkeypatch.setattr("actors.studies.experiments.processes.GROWTH_BYTES_MAX", 50_000_000)
+    with opened(Where(jobs=1)) as executor:
+        found = executor.run(plan.cells, tmp_path, lambda *_: None)
+        standing = executor.progress.standing()
+    assert len(found) == 6
+    assert len(set(found.values())) == 2, "the first one is replaced after its fourth cell"
+    assert standing.losses["worker replaced"] == 1
+    assert standing.note.startswith("a process was replaced: it held ")
+
+
+def test_an_error_of_somebody_elses_code_is_a_problem_of_its_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("in a domain")
+
+    cell = make_plan(write_experiment(tmp_path)).cells[0]
+    monkeypatch.setattr("actors.studies.experiments.cells.run", fail)
+    assert "raised ZeroDivisionError: in a domain" in work(Task(cell.config, cell_path(tmp_path, cell), {})).problem
+
+
+def test_no_more_cells_at_once_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = make_plan(write_experiment(tmp_path, base="population: {size: 100000}\n")).cells
+    monkeypatch.setattr("actors.studies.experiments.processes.processors", lambda: 64)
+    for available, expected in ((64 * 1024**3, 39), (4 * 1024**3, 2), (0, 1), (None, 64)):
+        monkeypatch.setattr("actors.studies.experiments.processes.available_bytes", lambda found=available: found)
+        assert room(cells, None) == expected
+    assert room(cells, 3) == 3
+
+
+def test_a_directory_that_another_process_begins_is_not_discarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_plan(write_experiment(tmp_path)).cells[0]
+    path = cell_path(tmp_path, cell)
+    path.mkdir(parents=True)
+    monkeypatch.setattr("actors.studies.experiments.cells.LOCKED_WAIT_S", 0.0)
+    with locked(path):
+        assert work(Task(cell.config, path, {})).problem == f"{path}: another process still works on it"
+        assert path.exists()
+
+
+def stubborn(marked: Path, task: Task) -> Done:
+    """Let the marked cell take no notice of SIGTERM, as somebody else's code may; the other one waits for it."""
+    guilty = marked.read_text()
+    pipe = marked.with_suffix(".pipe")
+    if task.path.name != guilty:
+        return Done(pipe.read_text())
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    pipe.write_text(f"{os.getpid()}")
+    while True:
+        signal.pause()
+
+
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.long
+def test_an_interrupted_experiment_ends_also_if_a_cell_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(write_experiment(tmp_path))
+    marked, told = tmp_path / "guilty", list[str]()
+    marked.write_text(plan.cells[0].key)
+    os.mkfifo(marked.with_suffix(".pipe"))
+    monkeypatch.setattr("actors.studies.experiments.processes.work", partial(stubborn, marked))
+    monkeypatch.setattr("actors.studies.experiments.processes.ENDING_S", 0.1)
+
+    def interrupt(_: Cell, done: Done) -> None:
+        told.append(done.problem)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), opened(Where(jobs=2)) as executor:
+        executor.run(plan.cells[:2], tmp_path, interrupt)
+    assert told
+    assert not Path(f"/proc/{told[0]}").exists()
+
+
+def reported(task: Task) -> Done:
+    """Say which process this is."""
+    return Done(f"{os.getpid()}")
+
+
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.long
+def test_workers_stay_between_two_calls_and_end_with_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(write_experiment(tmp_path))
+    monkeypatch.setattr("actors.studies.experiments.processes.work", reported)
+    with opened(Where(jobs=1)) as executor:
+        first = executor.run(plan.cells[:2], tmp_path, lambda *_: None)
+        second = executor.run(plan.cells[2:], tmp_path, lambda *_: None)
+    assert len({*first.values(), *second.values()}) == 1
+    assert len({**first, **second}) == len(plan.cells)
+    assert not Path(f"/proc/{next(iter(first.values()))}").exists()
+
+
+def test_an_input_file_that_changes_after_the_plan_leaves_no_run_under_the_old_key(tmp_path: Path) -> None:
+    graph = tmp_path / "graph.txt"
+    ring = "".join(f"{each} {(each + 1) % 60}\n" for each in range(60))
+    graph.write_text(ring)
+    base = "simulation: {rounds: 1, ticks_per_round: 4}\npopulation: {size: 60, graph: {path: graph.txt}}\n"
+    cell = make_plan(write_experiment(tmp_path, base=base)).cells[0]
+    graph.write_text(ring + "0 2\n")
+    path = cell_path(tmp_path, cell)
+    done = work(Task(cell.config, path, cell.inputs))
+    assert done.problem.endswith("has changed since the plan was made, so the run is discarded")
+    assert not path.exists()
+    graph.write_text(ring)
+    assert work(Task(cell.config, path, cell.inputs)).problem == ""
+    assert count_done(tmp_path) == 1
+
+
+def test_a_directory_that_cannot_be_made_again_is_a_problem_of_its_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_plan(write_experiment(tmp_path)).cells[0]
+    path = cell_path(tmp_path, cell)
+    path.mkdir(parents=True)
+
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    assert work(Task(cell.config, path, {})).problem == f"{path}: Permission denied"
+
+
+def test_a_cell_that_was_killed_before_its_journal_existed_is_run_anew(tmp_path: Path) -> None:
+    cell = make_plan(write_experiment(tmp_path)).cells[0]
+    path = cell_path(tmp_path, cell)
+    task = Task(cell.config, path, cell.inputs)
+    assert work(task).problem == ""
+    digest = read_result(path).summary.digest
+    for left in path.iterdir():
+        if left.name not in {"config.yaml", "manifest.json", "run.lock"}:
+            left.unlink()
+    assert work(task).problem == ""
+    assert read_result(path).summary.digest == digest
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.float32(3.0), 3])
+def test_a_measure_may_be_any_real_number(tmp_path: Path, value: float) -> None:
+    own: dict[str, Callable[[Path], float]] = {"m": lambda _: value}
+    assert measured(tmp_path, {"m": "own:m"}, own) == {"m": 3.0}
+
+
+def test_a_measure_that_is_nan_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="is no number but float: nan"):
+        measured(tmp_path, {"m": "own:m"}, {"m": lambda _: float("nan")})
+
+
+@pytest.mark.slow
+def test_a_hypothesis_without_pairs_still_counts_in_the_correction(tmp_path: Path) -> None:
+    more = "  - {measure: posts, contrast: [chronological, none], test: t}\n"
+    three = EXPERIMENT.replace("seeds: 3", "    none: {feed.size: 4}\nseeds: 3") + more
+    plan = make_plan(write_experiment(tmp_path, three))
+    values = {
+        (cell.condition, cell.seed): {
+            "likes": cell.seed * (cell.condition == "random"),
+            "engagement": 0.0,
+            "posts": 1.0,
+        }
+        for cell in plan.cells
+        if cell.condition != "none"
+    }
+    [found] = outcome_of(plan, values, []).comparisons
+    assert found.p == pytest.approx(0.25)
+    assert found.p_holm == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [("=1+1", "'=1+1"), ("\uff1d1", "'\uff1d1"), ("'", "''"), ("", ""), (True, "true"), (2, 2), ([1], "[1]")],
+)
+def test_a_cell_of_the_table_is_no_formula(value: object, cell: object) -> None:
+    assert _cell(value) == cell

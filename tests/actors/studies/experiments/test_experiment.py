@@ -1,0 +1,228 @@
+"""`prism experiment`, with real processes: the table is that of the runs, and nothing is done twice."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.studies.experiments.record import read_experiment_record
+from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
+from tests.command import Prism, run_prism
+
+pytestmark = [pytest.mark.long, pytest.mark.process, pytest.mark.network]
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+def rows(path: str = "experiments/e/results.csv") -> list[dict[str, str]]:
+    with Path(path).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def outcome() -> Any:
+    return json.loads(Path("experiments/e/outcome.json").read_text())
+
+
+def runs_done(setting: str) -> Iterator[dict[str, Any]]:
+    """Yield the summaries of the runs with a line in their configuration."""
+    for path in sorted(Path("experiments/e/cells").iterdir()):
+        if f"  {setting}" in (path / "config.yaml").read_text():
+            yield json.loads((path / "summary.json").read_text())
+
+
+@pytest.mark.slow
+def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    first = prism("experiment", "e.yaml", "--jobs", "2")
+    assert first.code == 0, first.err
+    assert [line.partition(":")[0] for line in first.err.splitlines()] == [f"{count} of 6" for count in range(1, 7)]
+    found = [row for row in rows() if row["condition"] == "random" and row["measure"] == "likes"]
+    likes = {row["seed"]: float(row["value"]) for row in found}
+    expected = {str(run["seed"]): float(run["likes"]) for run in runs_done("size: 3")}
+    assert likes == expected
+    assert len(likes) == 3
+    assert len(rows()) == 2 * 3 * 3
+    assert [each["hypothesis"]["measure"] for each in outcome()["comparisons"]] == ["likes"]
+    assert outcome()["missing"] == {}
+    assert {(row["condition"], row["feed.size"]) for row in rows()} == {("chronological", ""), ("random", "3")}
+    assert any("an interval of 3 seeds is rough" in note for note in outcome()["notes"])
+    assert "prism report experiments/e, or prism view experiments/e" in first.out
+    assert max(map(len, first.out.splitlines())) > 80, "what is not a terminal wraps nothing"
+    question, answer, limits, *_ = first.out.splitlines()
+    assert (question, answer) == (outcome()["question"], outcome()["answers"][0]["text"])
+    assert answer.startswith("Undecided. Over 3 matched seeds people gave on average ")
+    assert limits.startswith("The world is not calibrated on data: ")
+    assert limits.endswith(f"PRISM {outcome()['made_of']['prism'][0]}; no input files.")
+    before = Path("experiments/e/results.csv").read_bytes()
+    again = prism("experiment", "e.yaml")
+    assert (again.code, again.err) == (0, "")
+    assert Path("experiments/e/results.csv").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    write_experiment(
+        tmp_path,
+        EXPERIMENT.replace("seeds: 3", "seeds: 4")
+        + "  - {measure: engagement, contrast: [random, chronological], alternative: greater}\n"
+        + "thresholds:\n  - {measure: likes, most: 0}\n",
+    )
+    more = prism("experiment", "e.yaml", "--jobs", "1")
+    assert more.code == 4, more.err
+    assert [line.rpartition(":")[0] for line in more.err.splitlines()] == [
+        *("7 of 8: chronological, seed 4", "8 of 8: random, seed 4")
+    ]
+    assert outcome()["exploratory"] == ["engagement: random is greater than chronological (wilcoxon)"]
+    assert "exploratory: not planned before the first result" in " ".join(more.out.split())
+    assert "threshold likes at most 0" in more.out
+    assert more.out.count("missed") == 1
+    foretold = " ".join(prism("experiment", "plan", "e.yaml", "--jobs", "1").out.split())
+    assert "two-sided, among 1 hypothesis: its smallest p is 0.125" in foretold  # planned, so corrected by itself
+    assert "4 pairs can never reach p <= 0.05 with the test wilcoxon, among 2 hypotheses" in foretold
+    assert len(list(Path("experiments/e/plans").iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_a_removed_hypothesis_is_named_and_still_counts_in_the_correction(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path, EXPERIMENT + "  - {measure: engagement, contrast: [random, chronological], test: t}\n")
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    [left] = outcome()["comparisons"]
+    assert (left["among"], left["p_holm"]) == (2, min(1.0, 2 * left["p"]))
+    assert outcome()["notes"][0].startswith("removed after there were results: engagement: random differs")
+    [live] = read_experiment_record(Path("experiments/e")).outcome.comparisons
+    assert live.among == 2
+
+
+def test_a_plan_says_what_it_would_run_and_that_few_pairs_find_nothing(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    planned = prism("experiment", "plan", "e.yaml", "--jobs", "1")
+    assert planned.code == 0, planned.err
+    said = " ".join(planned.out.split())
+    assert "cells 6, 6 of them to do, 1 at once" in said
+    assert (
+        "3 pairs can never reach p <= 0.05 with the test wilcoxon, two-sided, among 1 hypothesis: its smallest p is "
+        "0.25" in said
+    )
+    assert not Path("experiments").exists()
+
+
+@pytest.mark.slow
+def test_a_measure_of_ones_own_is_a_function_of_the_runs_directory(prism: Prism, tmp_path: Path) -> None:
+    (tmp_path / "own_measures.py").write_text(
+        "import json\n\n"
+        "def double_likes(run):\n"
+        "    return 2 * json.loads((run / 'summary.json').read_text())['likes']\n"
+    )
+    write_experiment(tmp_path, EXPERIMENT.replace("  posts: rounds.posts", "  double: own_measures:double_likes"))
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 0, ended.err
+    by_measure = {
+        name: [float(row["value"]) for row in rows() if row["measure"] == name] for name in ("likes", "double")
+    }
+    assert by_measure["double"] == [2 * value for value in by_measure["likes"]]
+
+
+def test_a_misspelt_measure_is_refused_before_anything_is_run(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path, EXPERIMENT.replace("likes: likes", "likes: likez"))
+    for command in ((), ("plan",)):
+        ended = prism("experiment", *command, "e.yaml")
+        assert ended.code == 3
+        assert ended.err == "prism: e.yaml:9: measures.likes: no measure 'likez': did you mean likes?\n"
+    assert not Path("experiments/e/cells").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("likes: likes", "likes: cascade_sizes.9999", "no measure 'cascade_sizes.9999': expected one of 1"),
+        (
+            "likes: likes",
+            "likes: behaviour.dwell.idle",
+            "measure 'behaviour.dwell.idle' is no number but dict with ",
+        ),
+    ],
+)
+def test_a_measure_that_only_a_run_can_tell_to_be_missing_is_one_clear_line(
+    prism: Prism, tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 2
+    assert problem in ended.err
+    assert len(ended.err.splitlines()) == 1, "the first cell tells it, before the others are run"
+    write_experiment(tmp_path)
+    mended = prism("experiment", "e.yaml")
+    assert mended.code == 0, mended.err
+    assert len(mended.err.splitlines()) < 6, "what was done is kept"
+    write_experiment(tmp_path, EXPERIMENT.replace(old, new))
+    again = prism("experiment", "e.yaml", "--quiet")
+    assert again.code == 2
+    assert "6 of 6 cells have no result; mend what is named above, and run it again: what is done is kept" in again.err
+
+
+@pytest.mark.slow
+def test_a_run_that_cannot_go_on_is_named_and_the_others_count(prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    broken = next(Path("experiments/e/cells").iterdir())
+    (broken / "manifest.json").write_text("{")
+    (broken / "summary.json").unlink()
+    mended = prism("experiment", "e.yaml")
+    assert mended.code == 0, mended.err
+    assert len(mended.err.splitlines()) == 1, "a directory that is no run is made again"
+
+
+@pytest.mark.slow
+def test_sequential_seeds_end_with_the_same_table_after_an_interruption(prism: Prism, tmp_path: Path) -> None:
+    rule = "seeds: {measure: likes, relative: 0.5, least: 5, most: 9, step: 2}"
+    write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", rule))
+    ended = prism("experiment", "e.yaml")
+    assert ended.code == 0, ended.err
+    stopped = outcome()["stopped"]
+    assert stopped["reason"] == "narrow"
+    assert len(ended.err.splitlines()) == 2 * stopped["seeds"], "no cell beyond what was needed"
+    assert f"seeds: stopped at {stopped['seeds']} seeds after" in " ".join(ended.out.split())
+    files = ("results.csv", "results.parquet", "outcome.json")
+    before = [Path("experiments/e", name).read_bytes() for name in files]
+    for lost in sorted(Path("experiments/e/cells").iterdir())[::3]:
+        shutil.rmtree(lost)
+    assert prism("experiment", "e.yaml", "--quiet").code == 0
+    assert [Path("experiments/e", name).read_bytes() for name in files] == before
+
+
+@pytest.mark.slow
+def test_a_quiet_command_says_which_threshold_was_missed(prism: Prism, tmp_path: Path) -> None:
+    limits = "thresholds:\n  - {measure: engagement, most: 1}\n  - {measure: likes, condition: random, most: -1}\n"
+    write_experiment(tmp_path, EXPERIMENT + limits)
+    ended = prism("experiment", "e.yaml", "--quiet")
+    assert ended.code == 4
+    assert ended.out == ""
+    assert ended.err.startswith("prism: threshold likes of random at most -1: ")
+    assert ended.err.endswith(" (random): missed\n")
+    assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_equal_points_of_a_screening_are_counted(prism: Prism, tmp_path: Path) -> None:
+    design = "design:\n  kind: morris\n  trajectories: 6\n  factors: {feed.size: {low: 1, high: 2, whole: true}}\n"
+    text = f"{EXPERIMENT[: EXPERIMENT.index('design:')]}{design}seeds: 2\nmeasures: {{likes: likes}}\n"
+    write_experiment(tmp_path, text)
+    for command in ((), ("plan",)):
+        ended = prism("experiment", *command, "e.yaml")
+        assert ended.code == 0, ended.err
+        assert "! 2 of 12 points are distinct: equal ones are the same runs, done once" in " ".join(ended.out.split())

@@ -1,0 +1,545 @@
+"""Plans: a cell is known by what decides its result, and by nothing else."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from actors.cli.experiment import experiment
+from actors.cli.experiment_tables import print_outcome
+from actors.runs.forecast import Forecast, forecast
+from actors.studies.experiments.batches import run_batches
+from actors.studies.experiments.outcome import outcome_of, write_outcome
+from actors.studies.experiments.parquet import COLUMNS, PARQUET, factor_type
+from actors.studies.experiments.plan import Plan, make_plan
+from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
+from actors.studies.experiments.record import read_experiment_record
+from prism.config import Config
+from prism.errors import ConfigError
+from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
+from tests.paths import ROOT
+
+PATHS = "population: {graph: {path: graph.txt}}\n"
+
+
+def keys(plan: Plan) -> dict[tuple[str, int], str]:
+    return {(cell.condition, cell.seed): cell.key for cell in plan.cells}
+
+
+def test_there_is_a_cell_for_each_condition_and_seed_with_its_configuration(tmp_path: Path) -> None:
+    plan = make_plan(write_experiment(tmp_path))
+    assert [*keys(plan)] == [(name, seed) for name in ("chronological", "random") for seed in (1, 2, 3)]
+    assert len(set(keys(plan).values())) == 6
+    last = plan.cells[-1].config
+    assert (last.simulation.seed, last.feed.algorithm, last.feed.size, last.population.size) == (3, "random", 3, 60)
+
+
+def test_a_key_does_not_depend_on_what_changes_no_result(tmp_path: Path) -> None:
+    before = make_plan(write_experiment(tmp_path))
+    changed = BASE + "run: {checkpoint_every_ticks: 7}\nmetrics: {enabled: true, port: 9999}\n"
+    text = EXPERIMENT.replace("seeds: 3", "seeds: 4").replace("random:", "other:").replace(", random]", ", other]")
+    after = make_plan(write_experiment(tmp_path, text, changed))
+    assert set(keys(before).values()) < set(keys(after).values())
+    assert before.hash != after.hash
+
+
+def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: Path) -> None:
+    graph = tmp_path / "graph.txt"
+    graph.write_text("0 1\n1 2\n")
+    base = "population: {graph: {path: graph.txt}}\n"
+    first = make_plan(write_experiment(tmp_path, base=base))
+    graph.write_text("0 1\n1 2\n2 0\n")
+    second = make_plan(write_experiment(tmp_path, base=base))
+    third = make_plan(write_experiment(tmp_path, base=base + "feed: {attention: 0.5}\n"))
+    assert not set(keys(first).values()) & set(keys(second).values())
+    assert not set(keys(second).values()) & set(keys(third).values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("feed.size: 3", "feed.size: 0", "e.yaml:6: design.conditions.random.feed.size: expected int"),
+        (
+            "feed.size: 3",
+            "feed.sise: 3",
+            "e.yaml:6: design.conditions.random.feed.sise: unknown key; did you mean feed.size?",
+        ),
+        ("base.yaml", "none.yaml", ":2: base: no such file: none.yaml, beside this file or in "),
+        ("design:", "set: {feed.size: 0}\ndesign:", "e.yaml:3: set.feed.size: expected int"),
+        (
+            "rounds.posts",
+            "rounds.pots",
+            "measures.posts: no column 'pots' in rounds.csv: did you mean posts?",
+        ),
+        ("rounds.posts", "rounds.mean.pots", "e.yaml:11: measures.posts: no column 'pots' in rounds.csv: did you mean"),
+        ("likes: likes", "likes: likez", "e.yaml:9: measures.likes: no measure 'likez': did you mean likes?"),
+        ("likes: likes", "likes: zzz", "e.yaml:9: measures.likes: no measure 'zzz': expected one of in_words, digest,"),
+        (
+            "likes: likes",
+            "likes: engagment",
+            "e.yaml:9: measures.likes: no measure 'engagment': did you mean engagement",
+        ),
+        (
+            "likes: likes",
+            "likes: behaviour.engagement_per_post",
+            "no measure 'behaviour.engagement_per_post': did you mean behaviour.engagement_per_post_seen?",
+        ),
+        (
+            "likes: likes",
+            "likes: behaviour",
+            "measures.likes: behaviour is no number: expected one of behaviour.",
+        ),
+        ("likes: likes", "likes: likes.all", "e.yaml:9: measures.likes: likes is a number, with nothing below it"),
+        ("likes: likes", "likes: status", "e.yaml:9: measures.likes: status is a text, and no number"),
+        ("likes: likes", "likes: 'no_module:f'", "e.yaml:9: measures.likes: no_module:f cannot be imported: "),
+    ],
+)
+def test_what_is_wrong_is_found_before_the_first_run(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new)))
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "known", "unknown"),
+    [
+        ("{}", ["cascade_sizes.7", "behaviour.dwell.idle.mean_ticks", "rounds.growth.likes"], "inflation"),
+        ("simulation: {domain: economy}", ["inflation", "rounds.mean.inflation", "interest_rate_path.mean"], "likes"),
+    ],
+)
+def test_measures_are_those_of_the_domain_and_what_a_run_itself_names_is_left_to_it(
+    tmp_path: Path, base: str, known: list[str], unknown: str
+) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + "design: {conditions: {a: {}, b: {feed.size: 3}}}\nseeds: 2\n"
+    for place in (*known, "decisions_by_source.llm", "llm.cost_usd", "wall_s"):
+        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {place}}}\n", base))
+    with pytest.raises(ConfigError, match=f"e.yaml:5: measures.m: no measure '{unknown}'"):
+        make_plan(write_experiment(tmp_path, f"{text}measures: {{m: {unknown}}}\n", base))
+
+
+def test_a_level_or_a_sampled_value_that_cannot_be_names_its_factor_and_its_condition(tmp_path: Path) -> None:
+    before, after = EXPERIMENT.split("design:")[0], "seeds: 3\nmeasures: {likes: likes}\n"
+    levels = "design:\n  kind: factorial\n  factors:\n    feed.attention: [0.5, 0.7]\n    feed.size: [3, 0]\n"
+    with pytest.raises(ConfigError) as refused:
+        make_plan(write_experiment(tmp_path, before + levels + after))
+    said = str(refused.value)
+    assert "e.yaml:7: design.factors.feed.size: expected int" in said
+    assert said.endswith("got 0 (condition attention=0.5 size=0)")
+    with pytest.raises(ConfigError, match=r"base\.yaml:1: feed\.size: expected int"):
+        make_plan(write_experiment(tmp_path, base="feed: {size: 0}\n"))
+
+
+def test_the_code_of_an_own_measure_is_part_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    text = EXPERIMENT.replace("posts: rounds.posts", "posts: 'planned_measures:f'")
+    hashes = list[str]()
+    for body in ("1.0", "2.0", "1.0"):
+        (tmp_path / "planned_measures.py").write_text(f"def f(run):\n    return {body}\n")
+        sys.modules.pop("planned_measures", None)
+        hashes.append(make_plan(write_experiment(tmp_path, text)).hash)
+    sys.modules.pop("planned_measures", None)
+    assert hashes[0] == hashes[2] != hashes[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_planned"),
+    [
+        ("seeds: 3", "seeds: 4", True),
+        ("likes: likes", "likes: posts_seen", False),
+        ("feed.size: 3", "feed.size: 4", False),
+        ("chronological}", "chronological, feed.size: 9}", False),
+        ("Does", "Really, does", True),
+    ],
+)
+def test_a_hypothesis_was_planned_if_its_measure_and_conditions_meant_the_same(
+    tmp_path: Path, old: str, new: str, is_planned: bool
+) -> None:
+    assert record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
+    changed = make_plan(write_experiment(tmp_path, EXPERIMENT.replace(old, new)))
+    assert bool(record_plan(tmp_path, changed, 6)) == is_planned
+
+
+@pytest.mark.parametrize(
+    ("base", "graph", "is_planned"),
+    [
+        (PATHS, "0 1\n1 2\n", True),
+        (PATHS + "run: {checkpoint_every_ticks: 7}\n", "0 1\n1 2\n", True),
+        (PATHS + "feed: {size: 9}\n", "0 1\n1 2\n", False),
+        (PATHS, "0 1\n2 1\n", False),
+    ],
+)
+def test_a_base_or_an_input_file_that_was_changed_after_results_makes_hypotheses_exploratory(
+    tmp_path: Path, base: str, graph: str, *, is_planned: bool
+) -> None:
+    (tmp_path / "graph.txt").write_text("0 1\n1 2\n")
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, base=PATHS)), 0)
+    (tmp_path / "graph.txt").write_text(graph)
+    changed = make_plan(write_experiment(tmp_path, base=base))
+    assert record_plan(tmp_path, changed, 6) == (planned if is_planned else [])
+    assert [note.partition(":")[0] for note in notes_on_plans(tmp_path, changed.hash)] == (
+        [] if is_planned else ["exploratory, although it was planned in these words"]
+    )
+    record = read_experiment_record(tmp_path)
+    assert (record.plan.hash, bool(record.outcome.exploratory)) == (changed.hash, not is_planned)
+    assert record.outcome.notes == notes_on_plans(tmp_path, changed.hash)
+
+
+def test_a_base_under_another_name_is_the_same_experiment(tmp_path: Path) -> None:
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path)), 0)
+    (tmp_path / "other.yaml").write_text(f"# a word on it\n{BASE}")
+    path = write_experiment(tmp_path, EXPERIMENT.replace("base: base.yaml", "base: other.yaml"))
+    assert record_plan(tmp_path, make_plan(path), 6) == planned
+
+
+@pytest.mark.slow
+def test_what_an_exploratory_hypothesis_adds_leaves_the_planned_ones_as_they_were(tmp_path: Path) -> None:
+    first = make_plan(write_experiment(tmp_path))
+    more = make_plan(
+        write_experiment(tmp_path, EXPERIMENT + "  - {measure: posts, contrast: [random, chronological], test: t}\n")
+    )
+    rng = np.random.default_rng(3)
+    values = {
+        (each.condition, each.seed): {name: float(rng.normal()) for name in first.experiment.measures}
+        for each in first.cells
+    }
+    planned = first.experiment.hypotheses
+    alone, together = outcome_of(first, values, planned), outcome_of(more, values, planned)
+    assert together.comparisons[:1] == alone.comparisons
+    assert [each.among for each in together.comparisons] == [1, 2]
+
+
+@pytest.mark.slow
+def test_a_planned_hypothesis_that_is_removed_after_results_counts_in_the_corrections_of_the_others(
+    tmp_path: Path,
+) -> None:
+    second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
+    both = make_plan(write_experiment(tmp_path, EXPERIMENT + second))
+    record_plan(tmp_path, both, 0)
+    values = {
+        (each.condition, each.seed): dict.fromkeys(both.experiment.measures, each.seed**2 + number * 0.1)
+        for number, each in enumerate(both.cells)
+    }
+    one = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, one, 6)
+    planned, lost = promised_so_far(tmp_path, one)
+    assert [each.with_test for each in lost] == ["posts: random differs from chronological (t)"]
+    [left] = outcome_of(one, values, planned, lost=lost).comparisons
+    assert (left.among, left.p_holm) == (2, min(1.0, 2 * left.p))
+    [note] = notes_on_plans(tmp_path, one.hash)
+    assert note.startswith(f"removed after there were results: {lost[0].with_test}")
+
+
+def test_a_hypothesis_that_is_removed_before_the_first_result_is_forgotten(tmp_path: Path) -> None:
+    second = "  - {measure: posts, contrast: [random, chronological], test: t}\n"
+    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT + second)), 0)
+    one = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, one, 0)
+    assert promised_so_far(tmp_path, one) == (list(one.experiment.hypotheses), [])
+
+
+def test_the_meanings_of_conditions_do_not_depend_on_seeds_and_defaults(tmp_path: Path) -> None:
+    first = make_plan(write_experiment(tmp_path)).meanings
+    assert make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: [8, 9]"))).meanings == first
+    assert len(set(first.values())) == len(first) == 2
+
+
+def test_a_table_beside_the_file_is_a_design_and_its_errors_name_line_and_column(tmp_path: Path) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
+        "design: {kind: table, file: design.csv}\nseeds: 2\nmeasures: {likes: likes}\n"
+    )
+    path = write_experiment(tmp_path, text)
+    (tmp_path / "design.csv").write_text("name,feed.size,feed.algorithm\nfew,2,hot\nmany,9,random\n")
+    assert [(cell.condition, cell.config.feed.size) for cell in make_plan(path).cells[::2]] == [("few", 2), ("many", 9)]
+    for old, new, problem in (
+        ("9", "0", "design.csv:3: feed.size: expected int"),
+        ("feed.size", "feed.sise", "design.csv:1: feed.sise: unknown key; did you mean feed.size?"),
+    ):
+        wrong = (tmp_path / "design.csv").read_text().replace(old, new)
+        (tmp_path / "wrong.csv").write_text(wrong)
+        with pytest.raises(ConfigError, match=problem.replace("design", "wrong").replace("?", r"\?")):
+            make_plan(write_experiment(tmp_path, text.replace("design.csv", "wrong.csv")))
+    (tmp_path / "design.csv").unlink()
+    with pytest.raises(
+        ConfigError, match=r"design\.csv: no such file; expected a CSV file with a condition in each row"
+    ):
+        make_plan(write_experiment(tmp_path, text))
+
+
+def test_the_parquet_table_has_typed_columns_and_the_keys_of_cells(tmp_path: Path) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
+        "design: {kind: factorial, factors: {feed.size: [2, 5], feed.algorithm: [hot, random], "
+        "population.ambiguity: [0, 0.25]}}\nseeds: 2\nmeasures: {likes: likes}\n"
+    )
+    made = make_plan(write_experiment(tmp_path, text))
+    values = {(cell.condition, cell.seed): {"likes": cell.seed * 1.5} for cell in made.cells[1:]}
+    write_outcome(tmp_path, made, values, outcome_of(made, values, []))
+    first = (tmp_path / PARQUET).read_bytes()
+    found = pq.read_table(tmp_path / PARQUET)
+    assert [(field.name, str(field.type)) for field in found.schema] == [
+        ("condition", "string"),
+        ("feed.size", "int64"),
+        ("feed.algorithm", "string"),
+        ("population.ambiguity", "double"),
+        ("seed", "int64"),
+        ("measure", "string"),
+        ("value", "double"),
+        ("cell", "string"),
+    ]
+    rows = found.to_pylist()
+    assert len(rows) == 15
+    assert rows[0]["cell"] == made.cells[1].key
+    assert (rows[0]["population.ambiguity"], rows[-1]["value"]) == (0.0, 3.0)
+    with (tmp_path / "results.csv").open() as file:
+        assert [row["value"] for row in csv.DictReader(file)] == [str(row["value"]) for row in rows]
+    write_outcome(tmp_path, made, values, outcome_of(made, values, []))
+    assert (tmp_path / PARQUET).read_bytes() == first
+
+
+def test_the_page_has_the_columns_of_the_parquet_table() -> None:
+    page = (ROOT / "docs" / "experiments.md").read_text()
+    for name, kind in COLUMNS.items():
+        assert f"| `{name}` | {kind} |" in page
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind"),
+    [([1, 2], "int64"), ([1, 2.5], "double"), ([True, False], "bool"), ([1, "a"], "string"), ([[1], [2]], "string")],
+)
+def test_the_type_of_a_factor_follows_from_its_levels(levels: list[object], kind: str) -> None:
+    assert factor_type(levels) == kind
+
+
+@pytest.mark.slow
+def test_levels_are_averaged_over_the_other_factors_and_cells_that_are_missing_are_said(tmp_path: Path) -> None:
+    text = EXPERIMENT[: EXPERIMENT.index("design:")] + (
+        "design: {kind: factorial, factors: {feed.size: [2, 5], feed.algorithm: [hot, random]}}\n"
+        "seeds: 4\nmeasures: {likes: likes}\n"
+        "hypotheses: [{measure: likes, factor: feed.size, test: kruskal_wallis}]\n"
+    )
+    made = make_plan(write_experiment(tmp_path, text))
+    values = {
+        (cell.condition, cell.seed): {
+            "likes": cell.seed + 10.0 * cell.config.feed.size + (cell.config.feed.algorithm == "hot")
+        }
+        for cell in made.cells
+    }
+    whole = outcome_of(made, values, [])
+    [found] = whole.several
+    assert {name: (group.mean, group.count) for name, group in found.groups.items()} == {"2": (23.0, 4), "5": (53.0, 4)}
+    assert [(each.factor, each.level, each.value) for each in whole.effects] == [
+        ("feed.size", "2", -15.0),
+        ("feed.size", "5", 15.0),
+        ("feed.algorithm", "hot", 0.5),
+        ("feed.algorithm", "random", -0.5),
+    ]
+    del values["size=2 algorithm=hot", 3]
+    some = outcome_of(made, values, [])
+    assert {name: group.count for name, group in some.several[0].groups.items()} == {"2": 3, "5": 4}
+    assert some.variance[0].seeds == 3
+    assert "variance and effects the 3 of 4 that all share" in some.notes[0]
+    for seed in (1, 2):
+        del values["size=2 algorithm=random", seed]
+    few = outcome_of(made, values, [])
+    assert few.several == []
+    assert few.notes[1].startswith("not tested, but counted by Holm's correction: likes: depends on feed.size")
+
+
+def test_seeds_that_were_added_after_results_are_said(tmp_path: Path) -> None:
+    first = make_plan(write_experiment(tmp_path))
+    record_plan(tmp_path, first, 0)
+    assert notes_on_plans(tmp_path, first.hash) == []
+    more = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 9")))
+    record_plan(tmp_path, more, 6)
+    [note] = notes_on_plans(tmp_path, more.hash)
+    assert note.startswith("seeds were added after there were results (3, then 9): p values hold for")
+
+
+def test_seeds_in_place_of_others_are_added_ones_and_fewer_seeds_are_not(tmp_path: Path) -> None:
+    for seeds in ("3", "[1, 2]", "[2, 3]"):
+        record_plan(
+            tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", f"seeds: {seeds}"))), 6
+        )
+    assert notes_on_plans(tmp_path, "") == []
+    record_plan(tmp_path, make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: [3, 4]"))), 6)
+    assert len(notes_on_plans(tmp_path, "")) == 1
+
+
+@pytest.mark.slow
+def test_another_test_of_a_planned_hypothesis_is_exploratory_and_the_planned_one_is_not(tmp_path: Path) -> None:
+    hypothesis = "  - {measure: likes, contrast: [chronological, random]"
+    text = EXPERIMENT.partition("hypotheses:")[0] + f"hypotheses:\n{hypothesis}}}\n"
+    planned = record_plan(tmp_path, make_plan(write_experiment(tmp_path, text)), 0)
+    made = make_plan(write_experiment(tmp_path, f"{text}{hypothesis}, test: t}}\n"))
+    assert record_plan(tmp_path, made, 6) == planned
+    values = {
+        (each.condition, each.seed): dict.fromkeys(made.experiment.measures, float(each.seed)) for each in made.cells
+    }
+    assert outcome_of(made, values, planned).exploratory == ["likes: chronological differs from random (t)"]
+
+
+def test_a_missing_file_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.yaml: no such file; expected "):
+        make_plan(tmp_path / "none.yaml")
+
+
+def test_an_experiment_is_rehearsed_once_for_each_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rehearsed = list[str]()
+
+    def counted(config: Config) -> Forecast:
+        rehearsed.append(config.feed.algorithm)
+        return forecast(config)
+
+    monkeypatch.setattr("actors.cli.experiment_plan.forecast", counted)
+    path = write_experiment(tmp_path)
+    ended = CliRunner().invoke(experiment, ["plan", str(path), "--jobs", "1"])
+    assert ended.exit_code == 0, ended.output
+    assert sorted(rehearsed) == ["chronological", "random"]
+    assert "3 pairs can never reach p <= 0.05 with the test wilcoxon" in " ".join(ended.output.split())
+    assert "finds" not in ended.output
+
+
+@pytest.mark.parametrize(
+    ("alternative", "said"),
+    [
+        (
+            "two-sided",
+            "among 1 hypothesis: its smallest p is 0.0625. Take at least 6 seeds, or name the direction now: with an",
+        ),
+        ("less", "wilcoxon with 5 seeds finds an effect of 1.4"),
+    ],
+)
+def test_five_pairs_are_too_few_without_a_direction_and_enough_with_one(
+    tmp_path: Path, alternative: str, said: str
+) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: 5").replace("random]}", f"random], alternative: {alternative}}}")
+    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
+    assert ended.exit_code == 0, ended.output
+    assert said in " ".join(ended.output.split())
+
+
+def test_a_plan_says_which_effect_its_seeds_find(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: 20") + (
+        "  - {measure: posts, contrast: [chronological, random]}\n"
+        "  - {measure: posts, contrast: [chronological, random], test: mann_whitney}\n"
+    )
+    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
+    said = " ".join(ended.output.split())
+    ended_with = "in four of five experiments (p <= 0.05, among 3 hypotheses)."
+    times = "times the standard deviation of the"
+    assert f"wilcoxon with 20 seeds finds an effect of 0.81 {times} paired differences {ended_with} Equal pairs" in said
+    assert f"mann_whitney with 20 seeds finds an effect of 1.1 {times} values {ended_with}" in said
+    assert said.count("wilcoxon") == 1, "the same is said once"
+
+
+def test_a_plan_says_which_conditions_are_the_same_runs(tmp_path: Path) -> None:
+    equal = EXPERIMENT.replace("feed.algorithm: random, feed.size: 3", "feed.algorithm: chronological")
+    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, equal)), "--jobs", "1"])
+    said = " ".join(ended.output.split())
+    assert "! chronological, random: the same runs, because their settings are equal" in said
+    assert "cells 3, 3 of them to do" in said
+    other = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path)), "--jobs", "1"])
+    assert "the same runs" not in other.output
+
+
+def test_names_of_conditions_are_text_and_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = EXPERIMENT.replace("    random: {", '    "a\\e[31mb": {').replace("    chronological: {", '    "[/]": {')
+    made = make_plan(write_experiment(tmp_path, text.replace("[chronological, random]", '["[/]", "a\\e[31mb"]')))
+    values = {
+        (cell.condition, cell.seed): {"likes": cell.seed * 1.0, "engagement": 0.5, "posts": 1.0} for cell in made.cells
+    }
+    print_outcome(outcome_of(made, values, []), made, tmp_path)
+    said = capsys.readouterr().out
+    assert "[/]" in said
+    assert r"a\x1b[31mb" in said
+    assert "\x1b" not in said
+    assert "an interval is for its difference alone; supported follows from p (Holm)" in said
+    assert "3 pairs, 3 of them without a difference; not tested: no pair differs" in " ".join(said.split())
+
+
+def test_sequential_seeds_stop_at_the_same_seed_whatever_was_done_before(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 10, most: 60, step: 10}")
+    made = make_plan(write_experiment(tmp_path, text))
+    rng, ran = np.random.default_rng(3), list[int]()
+    drawn = {
+        (cell.condition, cell.seed): float(each) for cell, each in zip(made.cells, rng.normal(size=120), strict=True)
+    }
+
+    def run(part: Plan) -> dict[str, str]:
+        ran.append(len(part.cells))
+        return {}
+
+    def read(part: Plan, _out: Path, _failed: object) -> tuple[Any, dict[str, str]]:
+        cells = [(cell.condition, cell.seed) for cell in part.cells]
+        return {cell: {"likes": drawn[cell], "engagement": 0.5, "posts": 1.0} for cell in cells}, {}
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("actors.studies.experiments.batches.read_values", read)
+        part, values, problems, end = run_batches(made, tmp_path, run)
+        again, _, _, _ = run_batches(made, tmp_path, lambda _: {})
+    assert end is not None
+    assert end.reason == "narrow"
+    assert ran == [20 * look for look in range(1, end.looks + 1)]
+    assert len(values) == 2 * end.seeds == len(part.cells) < len(made.cells)
+    assert again == part
+    assert part.hash == made.hash
+    assert problems == {}
+    outcome = outcome_of(part, values, [])
+    assert outcome.missing == {}
+    assert {each.over_seeds.count for each in outcome.conditions} == {end.seeds}
+
+
+def test_a_failed_cell_ends_sequential_seeds(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 10, most: 60, step: 10}")
+    made = make_plan(write_experiment(tmp_path, text))
+    part, values, problems, end = run_batches(made, tmp_path, lambda part: {part.cells[0].key: "is broken"})
+    assert end is not None
+    assert end.reason == "failed"
+    assert len(part.experiment.seeds) == 10
+    assert (values, len(problems)) == ({}, 20), "the others have no run here"
+
+
+def test_the_plan_of_sequential_seeds_says_the_least_and_the_most(tmp_path: Path) -> None:
+    text = EXPERIMENT.replace("seeds: 3", "seeds: {measure: likes, half_width: 0.8, least: 5, most: 60, step: 10}")
+    ended = CliRunner().invoke(experiment, ["plan", str(write_experiment(tmp_path, text)), "--jobs", "1"])
+    assert ended.exit_code == 0, ended.output
+    said = " ".join(ended.output.split())
+    assert "seeds 5 to 60, until the 95% interval of likes has a half-width of at most 0.8" in said
+    assert "cells 10 to 120, 10 to 120 of them to do" in said
+    assert "5 pairs can never reach p <= 0.05 with the test wilcoxon" in said
+    assert "wilcoxon with 60 seeds finds an effect of 0.38" in said
+
+
+def test_the_help_of_a_group_has_the_options_of_a_run_and_a_misspelt_command_is_named(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path)
+    said = CliRunner().invoke(experiment, ["--help"]).output
+    missing = [name for name in ("--out DIR", "--jobs N", "--on PLACE", "--tape TAPE", "--quiet") if name not in said]
+    assert not missing
+    wrong = CliRunner().invoke(experiment, ["plam", str(file)])
+    assert wrong.exit_code == 2
+    assert "'plam' is no file and no command; expected a file, or one of: plan, run" in wrong.output
+    assert "plan, run" not in CliRunner().invoke(experiment, [str(tmp_path / "none.yaml")]).output
+
+
+@pytest.mark.slow
+def test_an_interval_that_holds_0_beside_a_supported_hypothesis_is_explained(tmp_path: Path) -> None:
+    made = make_plan(write_experiment(tmp_path, EXPERIMENT.replace("seeds: 3", "seeds: 12")))
+    values = {
+        (cell.condition, cell.seed): dict.fromkeys(made.experiment.measures, float(cell.condition == "random"))
+        for cell in made.cells
+    }
+    [plain] = outcome_of(made, values, []).comparisons
+    assert plain.supported
+    values["chronological", 12] = dict.fromkeys(made.experiment.measures, 60.0)
+    skewed = outcome_of(made, values, [])
+    [compared] = skewed.comparisons
+    assert compared.supported
+    assert (compared.difference.low or 0) < 0 < (compared.difference.high or 0)
+    assert any("supported by its test, though the interval of the difference holds 0" in note for note in skewed.notes)
+    assert not any("rough" in note for note in skewed.notes)

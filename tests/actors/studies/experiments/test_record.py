@@ -1,0 +1,163 @@
+"""The record of an experiment: what its files say, whether it has ended, is going on, or is damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from actors.core.errors import RunDirectoryError
+from actors.pages.experiment_charts import course_charts
+from actors.studies.experiments.courses import read_courses
+from actors.studies.experiments.record import CellState, read_experiment_record
+from tests.actors.studies.experiments.files import write_experiment
+from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_end, write_experiment_directory
+from tests.command import prism_alone
+
+SHORT, LONG = CONDITIONS
+
+
+@pytest.mark.slow
+def test_of_an_experiment_that_is_going_on_what_is_done_is_worked_out(tmp_path: Path) -> None:
+    record = read_experiment_record(write_experiment_directory(tmp_path / "e", done=SEEDS + 5))
+    assert not record.is_final
+    assert [cell.state for cell in record.cells].count(CellState.DONE) == SEEDS + 5
+    comparison = record.outcome.comparisons[0]
+    assert (comparison.difference.mean, comparison.difference.count) == (-10.0, 5)
+    assert record.outcome.missing == {LONG: [6, 7, 8]}
+    assert record.outcome.exploratory == []
+
+
+def test_a_hypothesis_that_came_after_results_is_exploratory_also_before_the_end(tmp_path: Path) -> None:
+    record = read_experiment_record(write_experiment_directory(tmp_path / "e", done=9, cells_done=3))
+    assert record.outcome.exploratory == [f"likes: {SHORT} is less than {LONG} (wilcoxon)"]
+
+
+def test_a_cell_that_was_begun_and_left_is_interrupted(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=1)
+    key = read_experiment_record(path).cells[1].key
+    (path / "cells" / key).mkdir()
+    states = [cell.state for cell in read_experiment_record(path).cells]
+    assert states[:3] == [CellState.DONE, CellState.INTERRUPTED, CellState.WAITING]
+
+
+@pytest.mark.slow
+def test_measures_of_ones_own_are_not_executed(tmp_path: Path) -> None:
+    measures = {"likes": "likes", "own": "harm:function"}
+    record = read_experiment_record(write_experiment_directory(tmp_path / "e", measures=measures))
+    assert record.values[SHORT, 1] == {"likes": 1.0}
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.process
+def test_at_its_end_it_says_what_the_command_wrote(tmp_path: Path) -> None:
+    file = write_experiment(tmp_path)
+    ended = prism_alone("experiment", str(file), "--out", str(tmp_path / "out"), "--jobs", "1", "-q")
+    assert ended.code == 0, ended.err
+    record = read_experiment_record(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "outcome.json").read_bytes())
+    assert record.is_final
+    assert record.outcome.comparisons[0].p == written["comparisons"][0]["p"]
+    assert set(record.values) == {(name, seed) for name in ("chronological", "random") for seed in (1, 2, 3)}
+    (tmp_path / "out" / "outcome.json").unlink()  # as before the end
+    again = read_experiment_record(tmp_path / "out")
+    assert not again.is_final
+    assert again.values == record.values
+    assert again.outcome.comparisons == record.outcome.comparisons
+
+
+@pytest.mark.slow
+def test_of_sequential_seeds_the_cells_are_those_that_were_run(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=0)
+    for cell in read_experiment_record(path).cells:
+        if cell.seed <= 3:
+            write_cell(path / "cells" / cell.key, likes=cell.seed)
+    stopped = {"reason": "narrow", "seeds": 3, "looks": 1, "widest": "x", "half_width": 1.0, "wanted": 2.0}
+    write_end(path, stopped=stopped, missing={})
+    record = read_experiment_record(path)
+    assert record.is_final
+    assert [cell.seed for cell in record.cells] == [1, 2, 3, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_a_result_that_was_lost_is_missing_and_the_end_is_the_end(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=2 * SEEDS - 1)
+    write_end(path)
+    record = read_experiment_record(path)
+    assert record.is_final
+    assert record.outcome.missing == {LONG: [8]}
+
+
+def test_a_new_plan_is_followed_once_it_is_made_and_the_old_outcome_is_not_its(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=4)
+    write_end(path, missing={})
+    plan = json.loads(next((path / "plans").iterdir()).read_bytes())
+    plan["hash"], plan["cells_done"] = "cd" * 32, 4
+    (path / "plans" / "002-cdcdcdcdcdcdcdcd.json").write_text(json.dumps(plan))
+    record = read_experiment_record(path)
+    assert (record.plan.hash, record.plans, record.is_final) == ("cd" * 32, 2, False)
+    assert record.outcome.exploratory == []  # the first plan had the hypothesis, before any result
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("plans/001-abababababababab.json", b"{", "holds a file that is no plan"),
+        ("outcome.json", b"[]", "is no outcome"),
+        ("outcome.json", b"\xff", "cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_one_line_with_its_name(tmp_path: Path, name: str, content: bytes, problem: str) -> None:
+    path = write_experiment_directory(tmp_path / "e")
+    (path / name).write_bytes(content)
+    with pytest.raises(RunDirectoryError, match=problem) as caught:
+        read_experiment_record(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_without_a_plan_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "plans").mkdir()
+    with pytest.raises(RunDirectoryError, match="holds no plan yet"):
+        read_experiment_record(tmp_path)
+
+
+def test_bands_are_quantiles_of_the_cells(tmp_path: Path) -> None:
+    record = read_experiment_record(write_experiment_directory(tmp_path / "e"))
+    courses = read_courses(record, [SHORT, LONG])
+    likes = courses.over_time["likes"][LONG]
+    assert list(likes.x) == [1, 2, 3, 4, 5, 6]
+    values = [10 + seed for seed in range(1, SEEDS + 1)]  # in each round as many as in the first
+    assert likes.middle == pytest.approx([np.median(values)] * 6)
+    assert likes.low == pytest.approx([np.quantile(values, 0.05)] * 6)
+    sizes = courses.sizes[SHORT]
+    assert list(sizes.x) == [1, 2, 3, 4, 5]
+    two = [(20 + seed + 3) / (83 + seed) for seed in range(1, SEEDS + 1)]
+    assert sizes.middle[1] == pytest.approx(np.median(two))
+    assert sizes.middle[4] == pytest.approx(np.median([3 / (83 + seed) for seed in range(1, SEEDS + 1)]))
+
+
+def test_a_cell_whose_files_cannot_be_read_is_left_out_of_the_bands(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e", done=0)
+    keys = [cell.key for cell in read_experiment_record(path).cells]
+    write_cell(path / "cells" / keys[0], likes=4)
+    write_cell(path / "cells" / keys[1], likes=4)
+    (path / "cells" / keys[1] / "rounds.csv").write_text("round,tick\n1,x\n")
+    courses = read_courses(read_experiment_record(path), [SHORT])
+    assert courses.over_time["likes"][SHORT].cells == 1
+    assert courses.sizes[SHORT].cells == 2
+
+
+def test_the_interventions_of_a_condition_are_those_of_its_first_cell(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e")
+    record = read_experiment_record(path)
+    summary = record.cell_path(next(cell for cell in record.cells if cell.condition == LONG)) / "summary.json"
+    fields = json.loads(summary.read_bytes())
+    fields["interventions"] = [{"round": number, "tick": 0, "kind": "silence"} for number in (3, 5, 5)]
+    summary.write_text(json.dumps(fields))
+    courses = read_courses(record, [SHORT, LONG])
+    assert courses.interventions == {SHORT: [], LONG: [3, 5]}
+    reading = [chart.reading for chart in course_charts(courses)]
+    assert all("Dotted lines: interventions." in each for each in reading)

@@ -1,0 +1,285 @@
+"""The broker with servers that are lists of replies: who is asked, what is shared, and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing
+from pathlib import Path
+
+import anyio
+import msgspec
+import pytest
+from anyio import to_thread
+
+from actors.studies.gateway.broker import Broker
+from actors.studies.gateway.place import Limits
+from actors.studies.gateway.service import Service
+from actors.studies.gateway.tape import ExperimentTape, Kept
+from actors.studies.gateway.upstream import Request
+from prism.config.model import PricesConfig
+
+HOST = "http://10.0.0.1:80"
+SERVICE = Service(
+    key="service",
+    origins=frozenset({HOST}),
+    headers={},
+    query={},
+    secrets=(),
+    has_key=False,
+    prices=PricesConfig(),
+    ca_files={},
+)
+ID = "3-7-0123456789abcdef"
+
+
+class Server:
+    """Replies in their order; then the number of the call. It answers when its gate is open."""
+
+    def __init__(self, *replies: Kept) -> None:
+        self.replies = list(replies)
+        self.asked: list[Request] = []
+        self.gate = anyio.Event()
+        self.gate.set()
+
+    async def call(self, request: Request, key: str) -> Kept:
+        self.asked.append(request)
+        reply = self.replies.pop(0) if self.replies else Kept(key="", status=200, body=str(len(self.asked)), usd=0.1)
+        await self.gate.wait()
+        return msgspec.structs.replace(reply, key=key, is_call=request.is_call)
+
+
+def question(body: bytes = b'{"seed": 1}', cell: str = "a", name: str = ID, process: str = "p") -> Request:
+    return Request(
+        method="POST",
+        place=f"{HOST}/api/chat",
+        body=body,
+        headers={},
+        service="s",
+        cell=cell,
+        process=process,
+        question=f"{name}-1-1-{process}" if name else "",
+        within_s=5.0,
+    )
+
+
+Open = Callable[..., AbstractAsyncContextManager[Broker]]
+
+
+@pytest.fixture
+def tapes(tmp_path: Path) -> Iterator[Callable[[], ExperimentTape]]:
+    """Open the tape once more, for a gateway that takes over."""
+    with ExitStack() as stack:
+
+        def again() -> ExperimentTape:
+            stack.close()
+            tape = ExperimentTape(tmp_path / "tape", "record")
+            stack.callback(tape.close)
+            return tape
+
+        yield again
+
+
+@asynccontextmanager
+async def broker_of(tape: ExperimentTape, server: Server, **limits: object) -> AsyncIterator[Broker]:
+    async with anyio.create_task_group() as tasks:
+        chosen = msgspec.convert({"max_concurrency": 4, **limits}, Limits)
+        yield Broker(chosen, tape, {"s": SERVICE}, {"s": server}, tasks)
+
+
+async def told(broker: Broker, request: Request) -> str:
+    kept = await broker.answer(request)
+    if kept.is_answer:
+        broker.note_served(request)
+    return kept.body if kept.is_answer else kept.failure or str(kept.status)
+
+
+async def test_a_cell_that_was_killed_gets_its_answer_again_and_another_cell_asks_for_itself(
+    tapes: Callable[[], ExperimentTape],
+) -> None:
+    server = Server()
+    async with broker_of(tapes(), server) as broker:
+        assert await told(broker, question()) == "1"
+        assert await told(broker, question(process="after the kill")) == "1"
+        assert await told(broker, question(cell="b")) == "2"
+    assert len(server.asked) == 2
+    assert broker.statistics().from_tape == 1
+
+
+async def test_an_answer_that_was_of_no_use_is_not_given_to_the_same_question_again(
+    tapes: Callable[[], ExperimentTape],
+) -> None:
+    server = Server()
+    async with broker_of(tapes(), server) as broker:
+        assert [await told(broker, question()) for _ in range(3)] == ["1", "2", "3"]
+        assert [await told(broker, question(process="q")) for _ in range(3)] == ["1", "2", "3"]
+    assert len(server.asked) == 3
+
+
+async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
+    tapes: Callable[[], ExperimentTape],
+) -> None:
+    server, said = Server(), list[str]()
+    server.gate = anyio.Event()
+
+    async def note(broker: Broker, cell: str) -> None:
+        said.append(await told(broker, question(cell=cell, process=cell)))
+
+    async with broker_of(tapes(), server, ask_once=True) as broker, anyio.create_task_group() as tasks:
+        for cell in "abc":
+            tasks.start_soon(note, broker, cell)
+        await anyio.wait_all_tasks_blocked()
+        assert len(server.asked) == 1
+        server.gate.set()
+    async with broker_of(tapes(), server, ask_once=True) as later:
+        assert await told(later, question(cell="d")) == "1"
+    assert said == ["1", "1", "1"]
+    assert len(server.asked) == 1
+    assert (broker.statistics().shared, later.statistics().from_tape) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shares"),
+    [
+        (b'{"seed": 1}', b'{"seed": 1}', True),
+        (b'{"seed": 1}', b'{"seed": 2}', False),
+        (b'{"options": {"seed": 1}}', b'{"options": {"seed": 1}}', True),
+        (b'{"temperature": 0.0}', b'{"temperature": 0.0}', True),
+        (b'{"temperature": 0.7}', b'{"temperature": 0.7}', False),
+        (b'{"temperature": 1.0, "logprobs": true}', b'{"temperature": 1.0, "logprobs": true}', True),
+    ],
+)
+async def test_two_agents_share_an_answer_only_if_their_draw_is_the_same(
+    tapes: Callable[[], ExperimentTape], first: bytes, second: bytes, shares: bool
+) -> None:
+    server = Server()
+    async with broker_of(tapes(), server, ask_once=True) as broker:
+        await told(broker, question(first))
+        await told(broker, question(second, cell="b", name="3-8-fedcba9876543210"))
+    assert len(server.asked) == (1 if shares else 2)
+
+
+async def test_without_a_seed_the_same_agent_in_the_same_tick_of_another_cell_shares(
+    tapes: Callable[[], ExperimentTape],
+) -> None:
+    server = Server()
+    async with broker_of(tapes(), server, ask_once=True) as broker:
+        await told(broker, question(b"{}"))
+        await told(broker, question(b"{}", cell="b", name="3-7-fedcba9876543210"))
+    assert len(server.asked) == 1
+
+
+async def test_the_check_of_a_server_is_shared_by_all_cells(tapes: Callable[[], ExperimentTape]) -> None:
+    server = Server()
+    async with broker_of(tapes(), server) as broker:
+        first = [await told(broker, question(name="", process="p")) for _ in range(2)]
+        assert first == [await told(broker, question(name="", cell="b", process="q")) for _ in range(2)] == ["1", "2"]
+    assert len(server.asked) == 2
+
+
+async def test_a_failure_is_passed_on_and_asked_again(tapes: Callable[[], ExperimentTape]) -> None:
+    server = Server(Kept(key="", failure="connection_error"), Kept(key="", status=500))
+    async with broker_of(tapes(), server) as broker:
+        assert [await told(broker, question()) for _ in range(3)] == ["connection_error", "500", "3"]
+    assert broker.statistics().totals.calls == 2
+
+
+async def test_a_spent_budget_refuses_new_questions_and_answers_old_ones(tapes: Callable[[], ExperimentTape]) -> None:
+    server = Server()
+    async with broker_of(tapes(), server, max_usd=0.15) as broker:
+        assert [await told(broker, question(b"%d" % number)) for number in range(3)] == ["1", "2", "spent"]
+    async with broker_of(tapes(), server, max_usd=0.15) as continued:
+        assert await told(continued, question(b"0", process="q")) == "1"
+        refused = await continued.answer(question(b"9"))
+        assert (refused.failure, "$" in refused.body) == ("spent", False)
+        assert "0.2000 of oracle.max_usd 0.15; raise it" in refused.body
+    async with broker_of(tapes(), server, max_usd=0.25) as raised:
+        assert await told(raised, question(b"9")) == "3"
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(("name", "most"), [("max_calls", 2), ("max_tokens", 20)])
+async def test_calls_and_tokens_have_budgets_too(tapes: Callable[[], ExperimentTape], name: str, most: int) -> None:
+    replies = [Kept(key="", status=200, body="yes", read=8, written=2) for _ in range(3)]
+    async with broker_of(tapes(), Server(*replies), **{name: most}) as broker:
+        assert [await told(broker, question(b"%d" % number)) for number in range(3)] == ["yes", "yes", "spent"]
+    assert broker.statistics().refused == 1
+
+
+async def test_only_the_addresses_of_a_service_are_asked(tapes: Callable[[], ExperimentTape]) -> None:
+    async with broker_of(tapes(), Server()) as broker:
+        for place, problem in [
+            (f"{HOST}/api/chat", None),
+            ("http://10.0.0.1/api/chat", None),
+            ("http://10.0.0.1:81/api/chat", "not the address of this service"),
+            ("http://10.0.0.1:80@evil/api/chat", "not the address of this service"),
+            ("http://10.0.0.1:x/", "no address"),
+        ]:
+            assert broker.refusal(msgspec.structs.replace(question(), place=place)) == problem
+        assert broker.refusal(msgspec.structs.replace(question(), service="other")) == "no such service"
+
+
+async def test_what_is_only_read_is_asked_every_time_and_kept_once(tapes: Callable[[], ExperimentTape]) -> None:
+    tape, server = tapes(), Server(*[Kept(key="", status=200, body="models")] * 3)
+    listing = msgspec.structs.replace(question(name=""), method="GET", body=b"")
+    async with broker_of(tape, server) as broker:
+        for _ in range(3):
+            assert (await broker.answer(listing)).body == "models"
+    assert (len(server.asked), tape.totals.calls) == (3, 0)
+    assert (await anyio.Path(tape.path).read_bytes()).count(b"models") == 1
+
+
+async def test_a_full_disk_gives_no_answer_out_and_says_so(
+    tapes: Callable[[], ExperimentTape], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    server = Server()
+    tape = tapes()
+    monkeypatch.setattr(os, "pwrite", full)
+    async with broker_of(tape, server) as broker:
+        assert [await told(broker, question(b"1")), await told(broker, question(b"2"))] == ["tape", "tape"]
+        assert broker.statistics().problem.endswith(
+            "cannot be written: No space left on device; what was under way is lost"
+        )
+    assert len(server.asked) == 1
+    monkeypatch.undo()
+    async with broker_of(tapes(), server) as continued:
+        assert await told(continued, question(b"2")) == "2"
+
+
+async def test_a_replay_asks_nobody_and_repeats_a_failure_that_had_no_answer(tmp_path: Path) -> None:
+    server = Server(Kept(key="", failure="timeout"), Kept(key="", status=400, body="no"), Kept(key="", status=503))
+    tape = ExperimentTape(tmp_path / "tape", "record")
+    async with broker_of(tape, server) as broker:
+        recorded = [await told(broker, question(body)) for body in (b"1", b"1", b"2", b"2", b"3")]
+    tape.close()
+    assert recorded == ["timeout", "400", "503", "4", "5"]
+    tape = ExperimentTape(tmp_path / "tape", "replay")
+    async with broker_of(tape, Server(), max_calls=0) as broker:
+        bodies = (b"1", b"1", b"1", b"2", b"2", b"3")
+        assert [await told(broker, question(body)) for body in bodies] == ["timeout", "400", "400", "4", "missing", "5"]
+        missing = await broker.answer(question(b"9"))
+    tape.close()
+    assert f"no answer to the question {ID}" in missing.body
+
+
+async def test_a_tape_that_is_damaged_while_it_is_in_use_stops_cells_and_names_the_line(tmp_path: Path) -> None:
+    path, server = tmp_path / "tape", Server()
+
+    def damage() -> None:
+        path.write_bytes(path.read_bytes().replace(b'"body":"1"', b'"body":"9"'))
+
+    with closing(ExperimentTape(path, "record")) as tape:
+        async with broker_of(tape, server) as broker:
+            assert (await broker.answer(question())).is_answer
+            await to_thread.run_sync(damage)
+            again = await broker.answer(question(process="q"))
+            assert (again.failure, again.status) == ("tape", 0)
+            assert again.body == f"{path}: line 2 is damaged; remove that line, and its question is asked again"
+            other = await broker.answer(question(b'{"seed": 2}'))
+            assert (other.failure, other.body) == ("tape", again.body), "nothing new is asked"
+            assert broker.statistics().problem == again.body
+    assert len(server.asked) == 1

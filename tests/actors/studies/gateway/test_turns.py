@@ -1,0 +1,79 @@
+"""The places for calls in virtual time: never too many, and for every cell in turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import anyio
+
+from actors.studies.gateway.turns import Turns
+from tests.schedules import in_schedules
+
+
+class Server:
+    """A server whose calls take a second; it notes who was served, and how many at once."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns = turns
+        self.begun: list[tuple[float, str]] = []
+        self.under_way = self.most = 0
+
+    async def ask(self, cell: str, service: str = "s") -> None:
+        await self.turns.take(cell, service)
+        self.begun.append((anyio.current_time(), cell))
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        try:
+            await anyio.sleep(1.0)
+        finally:
+            self.under_way -= 1
+            self.turns.give_back()
+
+
+@in_schedules(10)
+async def test_a_cell_with_many_requests_gets_as_many_places_as_one_with_few() -> None:
+    server = Server(Turns(2))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(40):
+            tasks.start_soon(server.ask, "greedy")
+        await anyio.wait_all_tasks_blocked()
+        for cell in "ab":
+            for _ in range(5):
+                tasks.start_soon(server.ask, cell)
+    assert server.most == 2
+    assert server.turns.waiting == 0
+    served = Counter(cell for time, cell in server.begun if 1.0 <= time < 7.0)
+    assert served == {"greedy": 4, "a": 4, "b": 4}
+
+
+@in_schedules(10)
+async def test_requests_that_are_cancelled_cost_no_place() -> None:
+    server = Server(Turns(1))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(server.ask, "a")
+        await anyio.sleep(3.5)
+        tasks.cancel_scope.cancel()
+    assert (server.turns.free, server.turns.waiting) == (1, 0)
+
+
+@in_schedules(5)
+async def test_no_more_calls_begin_in_a_second_than_the_rate_allows() -> None:
+    server = Server(Turns(100, rate_per_s=4.0))
+    async with anyio.create_task_group() as tasks:
+        for number in range(21):
+            tasks.start_soon(server.ask, f"cell {number % 3}")
+    times = [time for time, _ in server.begun]
+    assert [round(time - times[0], 6) for time in times] == [0.25 * place for place in range(21)]
+
+
+@in_schedules(5)
+async def test_a_pause_of_one_service_holds_its_requests_and_no_others() -> None:
+    turns = Turns(1)
+    server = Server(turns)
+    async with anyio.create_task_group() as tasks:
+        turns.pause("paused", 10.0)
+        turns.pause("paused", 5.0)  # a shorter one changes nothing
+        tasks.start_soon(server.ask, "a", "paused")
+        tasks.start_soon(server.ask, "b", "other")
+    assert sorted(server.begun) == [(0.0, "b"), (10.0, "a")]
