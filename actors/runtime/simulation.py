@@ -331,7 +331,7 @@ class Simulation:
                 with collector_paused():
                     self.agents.begin(agents)
                     await anyio.lowlevel.checkpoint()
-                with agents_frozen(self.domain.size), structlog.contextvars.bound_contextvars(actor="engine"):
+                with agents_frozen(len(self.agents.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between, every)
                 self.engine.stop()
                 self.agents.end()
