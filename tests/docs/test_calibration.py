@@ -47,6 +47,7 @@ ELSEWHERE = {
     "margins.py": "the precision of a fit to tables, and what is shown",
     "matrix_market.py": "the reading of files",
     "pajek.py": "the reading of files",
+    "post_file.py": "the reading of files, and what is shown",
     "profile_columns.py": "the reading of files",
     "profile_rows.py": "the reading of files",
     "profiles.py": "the reading of files",

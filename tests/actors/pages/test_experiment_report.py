@@ -14,8 +14,14 @@ import pytest
 from actors.pages.experiment_charts import MINUS, contrast_words, effect_charts
 from actors.pages.experiment_report import experiment_report
 from actors.studies.experiments.record import read_experiment_record
-from tests.actors.studies.experiments.written import CONDITIONS, HYPOTHESES, SEEDS, write_end, write_experiment_directory
 from tests.actors.pages.test_report import parsed
+from tests.actors.studies.experiments.written import (
+    CONDITIONS,
+    HYPOTHESES,
+    SEEDS,
+    write_end,
+    write_experiment_directory,
+)
 from tests.command import prism_alone
 from tests.hostile_texts import HARM, TEXTS
 

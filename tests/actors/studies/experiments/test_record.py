@@ -13,7 +13,13 @@ from actors.pages.experiment_charts import course_charts
 from actors.studies.experiments.courses import read_courses
 from actors.studies.experiments.record import CellState, read_experiment_record
 from tests.actors.studies.experiments.files import write_experiment
-from tests.actors.studies.experiments.written import CONDITIONS, SEEDS, write_cell, write_end, write_experiment_directory
+from tests.actors.studies.experiments.written import (
+    CONDITIONS,
+    SEEDS,
+    write_cell,
+    write_end,
+    write_experiment_directory,
+)
 from tests.command import prism_alone
 
 SHORT, LONG = CONDITIONS
