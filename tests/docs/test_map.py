@@ -22,7 +22,7 @@ def test_the_list_of_modules_is_that_of_the_tree() -> None:
 def test_every_room_is_in_the_list() -> None:
     packages = [path.parent for name in ("actors", "prism") for path in (ROOT / name).rglob("__init__.py")]
     found = {path.relative_to(ROOT).as_posix() for path in packages}
-    assert set(rooms()) == found
+    assert set(rooms()) == found - {"actors"}
 
 
 def test_contributing_lists_the_rooms_of_actors_from_the_top_layer_to_the_bottom() -> None:
