@@ -95,10 +95,13 @@ class Admission:
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
         """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted."""
+        # 1. It is too late, and then no other reason matters.
         if self.expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
+        # 2. The server is away. Where questions are held they stay in the queue instead: `delay` says for how long.
         if not self.holds and not self.breaker.allows(now):
             return fallback(waiting.question, Source.FALLBACK, "breaker_open")
+        # 3. The spend cap, for the whole run: earlier processes of it count, too.
         used = self._used()
         self._events.spent(used)
         if not self._has_reached_cap(used):
@@ -112,6 +115,8 @@ class Admission:
         """Return the time at which a question becomes a fallback, unless an outage lasts until then."""
         if not self._counts_waiting:
             return now + self._deadline_s
+        # Seconds: arrival + deadline + the outages since then. Without the last part a question that was held for as
+        # long as its deadline would expire in the moment in which the server is back.
         lost_s = self.outages.seconds(waiting.arrived, now, is_open=not self.breaker.is_closed) if self.holds else 0.0
         return waiting.arrived + self._deadline_s + lost_s
 
@@ -155,6 +160,7 @@ class Admission:
 
     def wake_s(self, waiting: WaitingQuestion, delay_s: float, now: float) -> float:
         """Return the seconds until a question that has to wait must be looked at again."""
+        # The queue sleeps until a call may start or the question expires, whichever is first.
         if self.holds and self.outages.lasts(now, is_open=not self.breaker.is_closed):
             return delay_s  # its deadline stands still
         return min(delay_s, self.expires(waiting, now) - now)
@@ -175,6 +181,7 @@ class Admission:
             under_way: calls under way, itself included.
             waited: True if it waited for the rate, and for nothing else.
         """
+        # Every limit counts the call before it runs; to an open breaker it is the probe.
         self._bucket.take(now, waited=waited)
         self.learned_rate.take(now, waited=waited)
         within_s = self.expires(waiting, now) - now
@@ -189,13 +196,16 @@ class Admission:
         Raises:
             OracleOutageError: the server has been away for longer than the run waits.
         """
+        # 1. The failure's name: a deadline that passed after a short call says nothing about the server.
         failure = answer.reason or None
         if failure == "deadline" and call.within_s < self._deadline_s / 2:
             failure = WAITED
+        # 2. Breaker and limit, then the events that tell of their changes.
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.limit.ended(failure, call.under_way, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
         self._events.limit(self.limit.limit)
+        # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
         if self.holds and failure not in {WAITED, retry.REFUSED}:
             self._note(call, answer, now)
 
@@ -219,7 +229,7 @@ class Admission:
         left_s = self.expires(waiting, now) - now
         if answer.reason == "deadline" and left_s < self._deadline_s / 2:
             return None  # others were answered meanwhile
-        if self.is_holding:
+        if self.is_holding:  # back into the queue at once: the breaker decides when it is tried
             return 0.0 if left_s > 0.0 else None
         # The learned rate slows calls that were refused, so their pause need not grow.
         tries = 1 if answer.reason == "overloaded" else waiting.tries
@@ -227,6 +237,8 @@ class Admission:
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
+        # A question that the server refuses may be at fault, so it is tried a few times, also in an outage; any other
+        # failure is forgiven in one, or else the outage would use up the attempts of all who wait.
         if answer.reason == retry.REFUSED:
             return waiting.attempts < self._attempts
         if answer.reason in retry.COUNTED:
@@ -243,18 +255,22 @@ class Admission:
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:
         """Follow a call that ended, where questions are held."""
+        # 1. An answer ends the outage, if the breaker has closed: an answer to an old call does not close it.
         pause_s = self._asked_pause_s(answer)
         if not answer.reason:
             self.learned_rate.answered(now)
             if self.breaker.is_closed:
                 self.outages.answered(now, was_open=call.is_probe)
             return
+        # 2. A failure slows the calls, as far as the server has asked for it, and prolongs the outage.
         self.learned_rate.pause(now, pause_s)
         if answer.is_rate_limited:
             self.learned_rate.refused(call.begun, now)
         self.outages.failed(call.begun, now, answer.reason, answer.detail, pause_s)
         if self.breaker.is_closed:
             return
+        # 3. An open breaker: the run ends once its patience is over. The last probe is not later than that, or a server
+        #    that came back in time would not be noticed.
         self.outages.opened()
         left_s = self._patience_s - (self.outage_s(now) or 0.0)
         if left_s <= 0.0:

@@ -87,13 +87,17 @@ def recover(
 
 
 def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_damage: bool) -> Recovered:
+    # 1. The header says which ticks are sealed. Later segments are of a crash before the header was written.
     header, sealed, _ = read_tail(disk)
     notes: list[str] = []
     if repair:
         remove_unused_segments(disk)
+    # 2. The checkpoints before the journal: its scan keeps the link of the chain only at the places they point to.
     candidates = _checkpoints(disk, notes, repair=repair)
-    # Every byte is read, though checkpoints would allow fewer: a part that is not read could be damaged.
+    # 3. The journal. Every byte is read, though checkpoints allow fewer: a part that is not read could be damaged.
     scan = scan_tail(disk, {position.journal_bytes for position in candidates})
+    # Segments, and all bytes that a checkpoint counts, were synced: a crash explains no damage there. A journal
+    # that is shorter than its checkpoint says was only cut, so the damage is where it was cut.
     if (damage := scan.damage) is not None:
         newest = max((position.journal_bytes for position in candidates), default=0)
         was_durable = scan.in_segment or damage.offset < newest <= journal_size(disk)
@@ -103,10 +107,14 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
         if repair:
             cut_journal(disk, scan)
 
+    # 4. The checkpoint. A link proves that it belongs to this journal: a fork or a copied file has another chain.
+    #    Places in sealed segments were not scanned, so their links are looked up there.
     def link_of(place: int) -> bytes | None:
         return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
 
     chosen, skipped = _chosen(disk, candidates, link_of, accepts, notes, repair=repair)
+    # 5. The oracle's log, whose answers the ticks after the checkpoint need again; what it has spent is counted from
+    #    there on, because the checkpoint knows what was spent before.
     durable = max((position.answers_end for position in candidates), default=0)
     counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
     answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
@@ -124,6 +132,7 @@ def _chosen(
     repair: bool,
 ) -> tuple[Checkpoint | None, bool]:
     """Return the latest checkpoint that the journal has and that is accepted, and whether a later one is not."""
+    # Only a checkpoint of another journal is removed: one that is not accepted now may be wanted at the next resume.
     skipped = False
     for position in candidates:
         name = checkpoint_name(position.tick)
@@ -163,6 +172,7 @@ def _repair_answers(
             return AnswersScan(0, 0, None)
         create_answers(disk)
         notes.append(f"{ANSWERS}: is missing; an empty one was created")
+    # Bytes that a checkpoint counts were synced before it was written: damage among them is no torn tail.
     scan = scan_answers(disk, counted_from)
     _, end, damage, _ = scan
     if damage is not None:

@@ -182,16 +182,19 @@ class EngineActor:
                 run. Others may be run together, and then the state after one of them is not to be had.
         """
         self._end = ticks
-        self.open_questions.ask_again(ticks)
+        self.open_questions.ask_again(ticks)  # those of a checkpoint: their mailbox did not outlive the process
         while self.tick < ticks and (not self.is_stopping or self.is_replaying):
+            # 1. The tick, or several that need nobody in between.
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
             self.is_in_tick = True
             frames = await self._run_ticks(self.tick - self.tick % every + every)
+            # 2. The record first, then the count: a tick that is counted is in the journal, or on its way there.
             for frame in frames:
                 await self._recorder.commit(self.tick, frame)
                 self.tick += 1
             self.is_in_tick = False
+            # 3. Those who look at the run. `between` may write a checkpoint, so it comes after all counts.
             each_s = (perf_counter() - started) / len(frames)
             for tick in range(self.tick - len(frames), self.tick):
                 if is_new:
@@ -205,17 +208,20 @@ class EngineActor:
 
     async def _run_ticks(self, until: int) -> list[bytes]:
         """Run the next tick, and those to before `until` that can be run together with it; return their frames."""
+        # 1. How far: not past the recorded ticks, the next intervention, or the last tick whose questions are answered.
         if self.is_replaying:
             until = min(until, self._recorder.recorded_ticks())
         until = min(
             [until, self._end - self._deliberation, *(tick for tick in self._interventions if tick >= self.tick)]
         )
+        # 2. Together, if nobody must see a single wave and all open questions have answers that were computed at once.
         must_look = self.on_triggers is not None or self.reactions.are_counted or self._pace.is_set
         pending, found = self.open_questions.chosen(), None
         if until > self.tick and pending is not None and not must_look:
             found = self._stretch_of(range(self.tick, until), pending)
         if found is None:
             return [await self._step(self.tick)]
+        # 3. The same counts and frames as of ticks that were run one by one.
         stretch, kinds = found
         self.counters.add_triggers(stretch.triggers)
         self.counters.add(kinds, stretch.updates)
@@ -224,6 +230,7 @@ class EngineActor:
         ticks = zip(stretch.frames, stretch.messages, strict=True)
         frames = [self.digest.add(self.tick + at, [frame], number) for at, (frame, number) in enumerate(ticks)]
         await asyncio.sleep(0)
+        # 4. A wave that the stretch could not take has left the world in the midst of a tick, which is done now.
         if stretch.wave is not None:
             frames.append(await self._step(self.tick + len(frames), stretch.wave))
         return frames
@@ -278,20 +285,26 @@ class EngineActor:
         Args:
             triggers: the world's, if the tick has begun already.
         """
+        # 1. Interventions hold for the whole tick, so they come before the world says who is due.
         if tick in self._interventions:
             self._intervene(tick)
         if triggers is None:
             triggers = self._world.triggers(tick)
         while True:
+            # 2. A wave: one trigger to each agent that is due, and one answer from each.
             self.counters.add_triggers(len(triggers))
             await self._exchange(tick, triggers)
+            # 3. The decisions that take effect in this tick, first those that must be waited for. Each goes to its
+            #    agent as the same trigger once more.
             if due := self.open_questions.take_due(tick):  # without deliberation: the agents that asked in this wave
                 await self._await_answers(due, tick)
                 await self._exchange(tick, self.open_questions.close_all(due, tick))
             if (decisions := self.open_questions.take_chosen(tick)) is not None:
                 await self._exchange(tick, decisions)
+            # 4. What follows in the same tick, such as the review of a proposal, is another wave.
             if not (triggers := self._world.reactions(tick)):
                 break
+        # 5. The frame. The digest is chained over it, so it is made once everything of the tick is in it.
         frame = self.digest.add(tick, self._frame, self._in_frame)
         self._frame, self._in_frame = [], 0
         return frame
@@ -311,6 +324,7 @@ class EngineActor:
 
         In a recorded tick, exactly the agents whose answers came too late then are late again.
         """
+        # `late` is None in a new tick: then everybody is awaited in `pace`, and nobody in `realtime`.
         self.open_questions.add_answers(self.decisions.take_all())
         late = self._recorder.late_agents(tick)
         if late is None and not self._waits:
@@ -321,6 +335,7 @@ class EngineActor:
                 self.waits_since = anyio.current_time()
             self.open_questions.add_answers(await self.decisions.receive_all())
         self.waits_since = None
+        # An answer that is here in time now was not then: without it the tick comes out as it was recorded.
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
@@ -333,12 +348,15 @@ class EngineActor:
 
     async def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
+        # 1. Questions: their agents deliberate from now on, and get no trigger.
         pieces = () if answers.updates is None else tuple(answers.updates.pieces(AT_ONCE))
         if isinstance(answers.questions, Questions):
             self._ask_all(answers.questions)
         else:
             for question, encoded in answers.questions:
                 self._ask(question, encoded)
+        # 2. Updates, in two passes: `begin` of all pieces reads the world as it was before the wave, so how a wave is
+        #    cut into pieces changes no result. Between two pieces the event loop has its turn.
         for apply in (self._world.begin, self._world.apply_all):
             for piece in pieces:
                 if len(pieces) > 1:
@@ -348,9 +366,11 @@ class EngineActor:
             self.counters.add_all(answers.updates)
         if answers.number > AT_ONCE:
             await asyncio.sleep(0)
+        # 3. The frame: the answers as they were encoded, then what came of them.
         self._frame.extend(answers.encoded)
         self._in_frame += answers.number
         self.reactions.add(self._add_events())
+        # 4. The wave's questions leave once it is committed, so the oracle works while the tick goes on.
         self.open_questions.offer()
 
     def _add_events(self) -> Sequence[Event]:

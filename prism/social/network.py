@@ -8,7 +8,6 @@ from heapq import nlargest
 from types import MappingProxyType
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +70,7 @@ from prism.social.tables import (
     WHO,
 )
 from prism.social.ties.rings import Rings
-from prism.social.view_words import PackedTexts, ViewWords
+from prism.social.view_words import ViewWords
 
 POSTS_A_PIECE = 2048
 """Posts in one piece of a column: one takes as long to encode as twenty numbers."""
@@ -90,10 +89,6 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 """`{effect: its number}`."""
-DONE_WORDS: Final = PackedTexts.of(
-    map(msgspec.msgpack.encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
-)
-"""The words for what was done, by the number of the effect."""
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
@@ -286,7 +281,7 @@ class Network:
         if with_feeds:
             room += len(events) * t.feed.shape[1] * NUMBER_BYTES
         out, ends = np.empty(room, dtype=np.uint8), np.zeros(2, dtype=np.int64)
-        view_kernel.write_events(t, tick, len(events), taken, *DONE_WORDS[:2], *words.words[:2], with_feeds, out, ends)
+        view_kernel.write_events(t, tick, len(events), taken, words.tables, with_feeds, out, ends)
         return Events(out[: ends[0]].tobytes(), int(ends[1]))
 
     def _count_reshares(self, events: Ints) -> None:
@@ -364,18 +359,7 @@ class Network:
         words = self.words
         words.learn(self.state.topics)
         out, ends = np.empty(len(wholes) * words.room, dtype=np.uint8), np.empty(len(wholes), dtype=np.int64)
-        view_kernel.write_views(
-            self.state.t.key,
-            tick,
-            wholes,
-            shares.view(np.uint64),
-            words.names,
-            *words.name_words[:2],
-            *words.words[:2],
-            *words.given[:2],
-            out,
-            ends,
-        )
+        view_kernel.write_views(self.state.t.key, tick, wholes, shares.view(np.uint64), words.tables, out, ends)
         return out, ends
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:

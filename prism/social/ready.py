@@ -13,7 +13,8 @@ from prism.agents.social_agent import ANYBODY
 from prism.config import FeedConfig
 from prism.config.model import RelevanceConfig
 from prism.social.kernels import choice_kernel, post_kernel, stretch_kernel, turn_kernel, view_kernel
-from prism.social.kernels.stretch_kernel import ChoiceTables, TextTables, TurnTables
+from prism.social.kernels.stretch_kernel import ChoiceTables, TurnTables
+from prism.social.kernels.view_kernel import TextTables
 from prism.social.people.population import Population
 from prism.social.state import SocialState
 from prism.social.stretch import log_of, wave_of
@@ -61,8 +62,8 @@ def _call_all() -> None:
     view_kernel.relevances(some[0], views, shares, some[0])
     names, text = np.zeros((1, 3), dtype=np.int32), np.zeros(1, dtype=np.uint8)
     words = TextTables(names, text, due, text, due, text, due, text, due)
-    view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], *words[:7], text, due)
-    view_kernel.write_events(state.t, 0, 0, 0, text, due, text, due, False, text, due)  # a kernel's
+    view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], words, text, due)
+    view_kernel.write_events(state.t, 0, 0, 0, words, False, text, due)
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
     answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
     known = TurnTables(due, text, due, HEADS, kinds, due, truths, some[0])

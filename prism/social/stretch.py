@@ -26,13 +26,11 @@ from prism.social.kernels.stretch_kernel import (
     WAVE,
     ChoiceTables,
     StretchBuffers,
-    TextTables,
     TurnTables,
     Wave,
 )
 from prism.social.kernels.turn_kernel import EFFECT
 from prism.social.kernels.view_kernel import EVENT_BYTES
-from prism.social.network import DONE_WORDS
 from prism.social.posts.post import PostView
 from prism.social.tables import END, FEED, SHARE_COLUMNS, VIEW_COLUMNS, ChartTables
 from prism.social.view_words import decode_question
@@ -92,7 +90,6 @@ class Stretches:
             return None
         words = network.words
         words.learn(state.topics)
-        wording = TextTables(words.names, *words.name_words[:2], *words.words[:2], *words.given[:2], *DONE_WORDS[:2])
         people = len(world.people)
         of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
         events = 2 * (1 + state.at_once)  # of a turn and a decision: what is done, and the feed that is built
@@ -105,7 +102,7 @@ class Stretches:
         before = log.progress[ASKED] = _put_in(log, pending)
         limit = UPDATES if are_compiled() else UPDATES_PLAIN
         stretch_kernel.run_ticks(
-            state.t, ticks.start, ticks.stop, delay, limit, room, chart, known, choosing, wording, wave, log
+            state.t, ticks.start, ticks.stop, delay, limit, room, chart, known, choosing, words.tables, wave, log
         )
         network.taken = int(state.t.counts.posts[END])
         done, left = ticks.start + int(log.progress[DONE]), int(log.progress[WAVE])

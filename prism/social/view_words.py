@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prism.agents.answer_kernel import NUMBER_BYTES
 from prism.agents.turn import Question
 from prism.columns import Ints
-from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME
+from prism.social.kernels.view_kernel import FIELDS, FIRST_NAME, LAST_NAME, TextTables
 from prism.social.people.persona import FIRST_NAMES, LAST_NAMES
 from prism.social.people.population import Population
 from prism.social.people.synthetic import SyntheticPeople
@@ -44,6 +44,12 @@ class PackedTexts(NamedTuple):
         return cls(content, starts, max(map(len, known), default=0))
 
 
+_DONE: Final = PackedTexts.of(
+    map(_encode, ("", "like", "reply", "reshare", "publish", "", "follow", "unfollow", "mute"))
+)
+"""The words for what was done, by the number of the effect."""
+
+
 class ViewWords:
     """The words of a population's views.
 
@@ -68,6 +74,11 @@ class ViewWords:
         """The most bytes of a view."""
         self._known = 0
         self._each: list[bytes] = []
+
+    @property
+    def tables(self) -> TextTables:
+        """The words so far, for kernels."""
+        return TextTables(self.names, *self.name_words[:2], *self.words[:2], *self.given[:2], *_DONE[:2])
 
     def learn(self, topics: Sequence[tuple[str, ...]]) -> None:
         """Take over the topics of posts that are new, by code."""

@@ -152,6 +152,7 @@ class Statechart(Generic[S]):
         Those rows are marked `oracle=True`, or have no target. A question that arises only because the guards of other
         rows overlap has options of its own each time, which no chart knows beforehand.
         """
+        # All guarded rows in order, with the else at their end: one group may hold several rows with one guard.
         rows = self._index.get(state, {}).get(trigger)
         if rows is None:
             return ()
@@ -186,11 +187,13 @@ class Statechart(Generic[S]):
                 stays where it was.
             Exception: any error of the action; the agent stays where it was.
         """
+        # 1. The rows. A KeyError is a state of another chart, or a trigger that no row has: `rows` tells which.
         state = agent.state
         try:
             rows = self._index[state][trigger]
         except KeyError:
             rows = self.rows(state, trigger)
+        # 2. The short way, for most: one row, without guard and action.
         if rows is not None and (target := rows.at_once) is not None:
             try:  # unlike a look-up of `enter` beforehand, this costs nothing for an agent
                 agent.enter(target, trigger, tick, context)  # type: ignore[union-attr]
@@ -199,12 +202,15 @@ class Statechart(Generic[S]):
                     raise
                 _move(agent, target)
             return target
+        # 3. A guard or an action that fires on its own agent would move it in the midst of a step (SCXML 3.13: a step
+        #    runs to its end before the next one begins).
         marked: Any = agent if hasattr(agent, "enter") else _Mark()
         if marked.running is not None:
             raise StatechartError(
                 f"{marked.running.name}: its guard or action must not fire {shown(trigger)} on its agent"
             )
-        # The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
+        # 4. The same as `commit`, without its checks: the row is of this chart, and of the state that the agent is in.
+        #    The action runs before the state is written: if it raises, nothing has happened.
         row = None if rows is None else self._first(rows, agent, context, marked)
         if row is None or (target := row.target) is None:
             return None
@@ -227,7 +233,7 @@ class Statechart(Generic[S]):
         """Return the outcome of each row, in order, as `select` finds it. It counts no error of a guard."""
         rows = self.rows(agent.state, trigger)
         found: list[RowOutcome[S]] = []
-        level: int | None = None
+        level: int | None = None  # that of the first enabled row: rows of states further out are then not asked
         for group, guard in () if rows is None else rows.guarded:
             if level is not None and group[0].level > level:
                 found.extend(RowOutcome(row, "not_asked") for row in group)
@@ -303,10 +309,12 @@ class Statechart(Generic[S]):
         """
         enabled: list[Transition[S]] = []
         asks = False
+        # The mark says which guard runs. It is put back, because a guard may ask what its own agent could do.
         marked: Any = agent if hasattr(agent, "enter") else _Mark()
         before = marked.running
         try:
             for group, guard in rows.guarded:
+                # Rows are sorted from the inside out, so this is the end: inner rows hide outer ones (SCXML 3.13).
                 if enabled and group[0].level > enabled[0].level:
                     break
                 marked.running = group[0]
@@ -319,6 +327,7 @@ class Statechart(Generic[S]):
                     self._count_guard_error(group, error)
         finally:
             marked.running = before
+        # A guard of a plain object can move it, and then none of these rows is of its state.
         if agent.state != rows.source:
             return (), False
         if not enabled and rows.otherwise is not None:
@@ -360,6 +369,8 @@ class Statechart(Generic[S]):
                 self.guard_errors.append(GuardErrors(row, 1, _told(error)))
 
     def _choice(self, rows: Rows[S], enabled: tuple[Transition[S], ...]) -> Choice[S]:
+        # 1. One option a target, the first row that leads there. A row without a target stands for all targets that the
+        #    rows of this state and trigger have. A row that is never to be asked about counts only as the first one.
         options: dict[S, Transition[S]] = {}
         for row in enabled:
             if row.oracle is False and row is not enabled[0]:
@@ -367,6 +378,7 @@ class Statechart(Generic[S]):
             for target in rows.targets if row.target is None else (row.target,):
                 if target not in options:
                     options[target] = row if row.target is not None else msgspec.structs.replace(row, target=target)
+        # 2. The first option is the fallback: the row that `fire` would take, or the state in which least happens.
         first = enabled[0].target or most_passive(options)
         ordered = (options.pop(first), *options.values())
         return Choice(enabled[0].trigger, enabled[0].source, ordered)
@@ -397,6 +409,7 @@ class Statechart(Generic[S]):
 
 
 def _rows(rows: list[Transition[S]]) -> Rows[S]:
+    # 1. An else before other rows would always win. A row for the oracle alone needs targets from other rows.
     for position, row in enumerate(rows[:-1]):
         if row.guard is None:
             raise StatechartError(
@@ -406,9 +419,11 @@ def _rows(rows: list[Transition[S]]) -> Rows[S]:
     for row in rows:
         if row.target is None and not targets:
             raise StatechartError(f"{row.name}: the oracle has nothing to choose from; add rows with a target")
+    # 2. Neighbours with the same guard are one group: it is called once, so it cannot answer them differently.
     groups = [tuple(group) for _, group in groupby((row for row in rows if row.guard is not None), _guard_id)]
     guarded = tuple((group, cast("Guard", group[0].guard)) for group in groups)
     otherwise = rows[-1] if rows[-1].guard is None else None
+    # 3. What needs no agent: the row that is always taken, and its target if it does nothing else.
     certain = None if guarded or otherwise is None or _is_ambiguous((otherwise,)) else otherwise
     at_once = None if certain is None or certain.action is not None else certain.target
     found = (expression_of(group[0].guard) for group in groups)
@@ -432,6 +447,8 @@ def _guard_id(row: Transition[S]) -> tuple[int, int]:
 
 
 def _is_ambiguous(enabled: tuple[Transition[S], ...]) -> bool:
+    # One row is ambiguous if it is meant for the oracle; several are if at least two of them may be asked about (a
+    # conflict, UML 2.5.1), or if one is meant for it.
     if len(enabled) == 1:
         return enabled[0].oracle is True or enabled[0].target is None
     return sum(row.oracle is not False for row in enabled) >= 2 or any(
@@ -472,6 +489,7 @@ def _act(row: Transition[S], agent: Movable[S], context: Any, marked: Any) -> No
         result: object = row.action(agent, context)  # type: ignore[misc]  # checked by the caller
     finally:
         marked.running = None
+    # A coroutine would never run, and a state that the action writes itself would have no record.
     if result is not None and is_work_left(result):
         raise StatechartError(f"{row.name}: the action returned work for later, which nobody does; got {shown(result)}")
     if agent.state != row.source:

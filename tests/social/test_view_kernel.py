@@ -51,7 +51,7 @@ def test_a_name_is_as_msgpack_has_it(first: str, last: str, before: int, has_las
     words.name_words = type(words.name_words).of([first.encode(), last.encode()])
     name = f"{first} {last}" if has_last else first
     name = f"{name} {before + 1}" if before else name
-    assert written(view_kernel.put_name, words.names[0], *words.name_words[:2]) == encode(name)
+    assert written(view_kernel.put_name, words.names[0], words.tables) == encode(name)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -100,6 +100,8 @@ def weigh(constants: Any, forms: Any, b: Any, seen: Any, weights: Any, room: Any
         constants, forms: of each option.
         room: for as many numbers as there are options.
     """
+    # exp(V / scale) over the sum of them all. The highest V is taken off first: exp would overflow, and the quotients
+    # stay the same. The sum is exact, so that it does not depend on the order of options.
     count = len(constants)
     highest = -math.inf
     for option in range(count):
@@ -126,6 +128,7 @@ def look(tick: Any, agents: Any, wholes: Any, shares: Any, seen: Any, draws: Any
         seen[at, POPULARITY], seen[at, FATIGUE] = share[OF_POST], share[TIREDNESS]
         seen[at, QUALITY], seen[at, EXPOSURE] = share[APPRECIATED], whole[TIMES]
         draws[at, AGENT], draws[at, INDEX] = agents[at], whole[ORIGIN]
+        # A view without an origin was made by hand: its draws are those of the tick.
         draws[at, TICKS] = whole[VIEWED] + (whole[TIMES] - 1) * EXPOSURE_TICKS if whole[ORIGIN] else tick
 
 
@@ -150,6 +153,8 @@ def choose(
         which: the kind of each question.
         chosen: of a question without probabilities, because a weight of a person is too large, it gets -1.
     """
+    # Shapes, of q questions and kinds of at most o options: constants, forms (kinds, o); seen (q, SEEN_COLUMNS); draws
+    # (q, 3); weights (q, o); room (o,). What is behind the options of a kind in a row is not read.
     for at in range(len(seen)):
         kind, count = which[at], sizes[which[at]]
         probabilities = weights[at, :count]

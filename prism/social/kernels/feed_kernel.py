@@ -67,6 +67,7 @@ _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 @kernel
 def mark_seen(t: Any, person: Any, value: Any) -> None:
     """Set the slots of the cascades that a person has seen."""
+    # A ring's newest number is before its end, so this goes back from there, and around the front.
     ring, slots, at = t.seen[person], t.room.slots, t.people[person, SEEN_END]
     for _ in range(t.people[person, SEEN_COUNT]):
         at = at - 1 if at else len(ring) - 1
@@ -76,6 +77,7 @@ def mark_seen(t: Any, person: Any, value: Any) -> None:
 @kernel
 def has_seen(t: Any, person: Any, cascade: Any) -> Any:
     """Return whether a person has seen a cascade."""
+    # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
     if not t.room.slots[cascade & _SLOT]:
         return False
     ring, at = t.seen[person], t.people[person, SEEN_END]
@@ -94,6 +96,7 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     """
     if t.settings.exposure == ONCE:
         return False
+    # 1. It was shown, but no post of it by this author.
     was_shown, width, end = False, t.exposed.shape[1], t.people[person, EXPOSED_END]
     for back in range(t.people[person, EXPOSED_COUNT]):
         at = (end - 1 - back) % width
@@ -103,10 +106,12 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
             was_shown = True
     if not was_shown:
         return False
+    # 2. The person has not engaged with it.
     width, end = t.engaged.shape[1], t.people[person, ENGAGED_END]
     for back in range(t.people[person, ENGAGED_COUNT]):
         if t.engaged[person, (end - 1 - back) % width] == cascade:
             return False
+    # 3. The person follows the author.
     return follows(t.ties, person, author)
 
 
@@ -120,9 +125,10 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
     settings, row = t.settings, t.posts[post]
     if not settings.response:
         return True
+    # The draws name the original and the author, never the tick: what has reached somebody stays so at a later look.
     of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[ORIGIN])
     of_person = unit(t.key, person, row[AUTHOR], _RESPONSE, row[ORIGIN])
-    log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))
+    log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))  # the quantile of 0 is -inf
     log += settings.response_sigma * normal_quantile(max(of_person, LEAST_DRAW))
     return tick - row[CREATED] >= settings.response * math.exp(log)
 
@@ -164,6 +170,7 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
     post, room = number - t.counts.posts[BASE], t.room
     row = t.posts[post]
     room.numbers[at], room.cascades[at], room.created[at] = number, row[CASCADE], row[CREATED]
+    # Twice the author: else a's reshare of b's original and b's of a's, of the same tick, would have the same hash.
     room.lucks[at] = scattered(row[ORIGIN] + (row[AUTHOR] << 1))
     room.scores[at] = called(t.settings.score, t, person, post, tick)
 
@@ -185,6 +192,7 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
     first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
     for _ in range(t.people[person, CAME_COUNT]):
+        # 1. Leave out what cannot be shown; the cheap questions first, since they are asked of every post that came.
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
@@ -196,10 +204,12 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
             continue
         if has_seen(t, person, cascade) and not is_shown_again(t, person, cascade, author):
             continue
+        # 2. Put it behind the others, and look for its cascade: the search ends at itself, so it needs no bound.
         put(t, count, person, number, tick)
         same = 0
         while cascades[same] != cascade:
             same += 1
+        # 3. Keep it if its cascade is new, or let it replace the post of its cascade if it is better.
         if same == count:
             count += 1
         elif comes_first(t, count, same):
@@ -223,8 +233,8 @@ def keep_smallest(t: Any, start: Any, count: Any, limit: Any) -> Any:
         if kept == most:
             if bits >= smallest[kept - 1]:
                 continue
-            kept -= 1
-        to = kept
+            kept -= 1  # the list is full: its largest hash falls out
+        to = kept  # insertion into the ascending list, from its end
         while to > 0 and smallest[to - 1] > bits:
             smallest[to], chosen[to] = smallest[to - 1], chosen[to - 1]
             to -= 1
@@ -242,17 +252,21 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
     sample, unless the number of parts changes: samples of two conditions stay matched. Source: bottom-k samples, Cohen
     & Kaplan, "Summarizing data using bottom-k sketches" (2007).
     """
+    # 1. Draw a part: as many random bits as it takes to number the parts. Without bits there is one part.
     known = t.counts.originals[NEWEST] - t.counts.originals[OLDEST]
     bits = bits_for(known, t.settings.part_size)
     if t.counts.originals[BITS] != bits:
         part_originals(t)
     part = np.int64(drawn_bits(t.key, person, round_start, _PART, 0) >> U(64 - bits)) if bits else np.int64(0)
+    # 2. Hash each original of the part with a salt of this reader and this round.
     salt = drawn_bits(t.key, person, round_start, _POOL, 0)
     start, count, likely = t.part_starts[part], t.part_counts[part], 2 * t.settings.pool + 8
     hashes, origins = t.room.hashes, t.part_origins
     for at in range(count):
         hashes[at] = mixed_bits(origins[start + at] ^ salt)
-    if count > 2 * likely:  # nearly always enough of them are below this
+    # 3. Keep the smallest. Hashes are uniform over 64 bits, so about `likely` of them are below `likely` / `count` of
+    #    that range. This is nearly always enough, and spares the insertion of all others; if it is not, all are tried.
+    if count > 2 * likely:
         kept = keep_smallest(t, start, count, _ALL // U(count) * U(likely))
         if kept == t.settings.pool:
             return kept
@@ -291,6 +305,8 @@ def keep_within_caps(t: Any, count: Any) -> Any:
     """Move the best candidates that are within the limits to the front of the own side; return how many they are."""
     if not (t.settings.per_author or t.settings.per_topic):
         return count
+    # Three ranges: up to `kept` the chosen ones, then the candidates, from `end` on the refused ones. A refused
+    # candidate stays refused, because authors and topics become only more frequent among the chosen.
     kept, end = 0, count
     while kept < end:
         best = best_of(t, kept, end)
@@ -327,6 +343,7 @@ def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     Args:
         own: the candidates of the own side; most: the most that can be shown.
     """
+    # The sample holds for a round: who looks twice in it samples the same originals.
     count = sample(t, person, tick - tick % t.settings.ticks_per_round)
     for at in range(count):
         put(t, own + at, person, t.room.chosen[at], tick)
@@ -361,6 +378,7 @@ def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
         inside, outside: how many of each side there are to be, none more than there are.
         own: the candidates of the own side; those of the other one follow, best first.
     """
+    # A merge of two lists. The other side is sorted already; the own side is sorted only as far as it is taken.
     numbers, feed, first, other = t.room.numbers, t.feed, 0, own
     for at in range(inside + outside):
         if first < inside:
@@ -398,8 +416,10 @@ def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
         own: the candidates of the own side: the other side's share is of what they leave room for.
     """
     most, total = t.settings.share, t.settings.inside + t.settings.outside
+    # A short own side shortens the other one, too, in proportion: most / (total - most) is what the settings ask for.
     if most < total:
         most = min(most, own * most / (total - most))
+    # The part behind the point becomes a place with that probability, drawn once a round.
     return np.int64(math.floor(most + unit(t.key, person, tick - tick % t.settings.ticks_per_round, _SHARE, 0)))
 
 
@@ -411,21 +431,27 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     """
     settings, counts = t.settings, t.counts.feeds
     total = settings.inside + settings.outside
+    # 1. The own side: what came to the timeline, the best of each cascade.
     mark_seen(t, person, 1)
     own, others, planned = keep_within_caps(t, add_own(t, person, tick)), 0, settings.outside
+    # 2. The places of the other side; where sides borrow, also those that the own side leaves empty.
     if settings.fill == SHARING:
         planned = places_outside(t, person, own, tick)
     wanted = max(planned, total - own) if settings.fill == BORROWING else planned
+    # 3. The other side: the best of a sample. It comes second, because a cascade of the own side is not shown twice.
     if planned:
         others = add_others(t, person, own, wanted, tick)
-    mark_seen(t, person, 0)
+    mark_seen(t, person, 0)  # the slots are one table for all readers
+    # 4. The places of the own side; where sides borrow, also those that the other side leaves empty.
     if settings.fill == BORROWING:
         wanted = min(others, wanted)
     inside, outside = min(own, total - wanted), min(others, wanted)
+    # 5. Both in one order, and the session begins.
     mix(t, person, inside, own, outside)
     shown = inside + outside
     remember_shown(t, person, shown)
     t.people[person, SHOWN] = t.people[person, LEFT] = shown
+    # 6. Counts of what was asked for and of what there was.
     counts[BUILT] += 1
     counts[PLACES] += total
     t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise

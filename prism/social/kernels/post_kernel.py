@@ -145,6 +145,7 @@ def has_muted(ties: Any, person: Any, other: Any) -> Any:
 @kernel
 def put_in(lists: Any, person: Any, other: Any) -> None:
     """Put somebody into a person's list, which has room for one more."""
+    # Lists stay ascending, because `found_in` halves them: those above move one place to the right.
     at, values = lists.ends[person], lists.values
     while at > lists.starts[person] and values[at - 1] > other:
         values[at] = values[at - 1]
@@ -165,6 +166,7 @@ def take_out(lists: Any, person: Any, other: Any) -> None:
 @kernel
 def row_of(t: Any, cascade: Any) -> Any:
     """Return the row of a cascade that is not forgotten."""
+    # Nearly all are in the table's second part, where no number is left out; a few old ones are before it.
     if cascade >= t.counts.cascades[CASCADE_FIRST]:
         return cascade - t.counts.cascades[SHIFT]
     return found_in(t.early, 0, t.counts.cascades[EARLY], cascade)
@@ -188,6 +190,7 @@ def engagements_of(t: Any, post: Any) -> Any:
 @kernel
 def has_interest(interests: Any, person: Any, topic: Any) -> Any:
     """Return whether a topic is one of a person's interests."""
+    # `bits` has `width` bytes a person: topic 10 is bit 2 of the second byte.
     if topic < 0 or topic >= interests.topics:
         return False
     return interests.bits[person * interests.width + (topic >> 3)] >> (topic & 7) & 1 == 1
@@ -205,6 +208,7 @@ def has_topic(interests: Any, code: Any, topic: Any) -> Any:
 @kernel
 def topic_match(interests: Any, person: Any, code: Any) -> Any:
     """Return the share of a post's topics that are among a person's interests; 0 of no topics."""
+    # A low code is the topic itself. Nearly all posts have one topic, so nearly none needs the loop.
     if code < interests.topics:
         return 1.0 if has_interest(interests, person, code) else 0.0
     matching = 0
@@ -220,6 +224,8 @@ def exposures_of(t: Any, person: Any, post: Any) -> Any:
     """Return how many people have shown a person the cascade of the post in a row, up to this post: 1 or more."""
     if t.settings.exposure == ONCE:
         return 1
+    # The rings have the posts shown and their cascades at the same places. Each other author of this cascade counts
+    # once, oldest first, up to the post itself: the ring has the whole feed already, also the posts further down.
     ids, cascades, width = t.exposed_posts, t.exposed, t.exposed.shape[1]
     cascade, name, author = t.posts[post, CASCADE], t.posts[post, ID], t.posts[post, AUTHOR]
     first, count = t.people[person, EXPOSED_END] - t.people[person, EXPOSED_COUNT], 1
@@ -249,6 +255,7 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     In simple contagion each exposure is a chance of its own, so each after the first has a draw of its own.
     """
     chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
+    # The draw u is below 1, so a smaller power makes u^power larger: more appeals to those who participate more.
     row = row_of(t, t.posts[post, CASCADE])
     power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
     drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), power)
@@ -298,6 +305,7 @@ def drawn_about(t: Any, person: Any, tick: Any, draw: Any) -> Any:
     """Return a draw of a person about the post in view, the same in two runs in which they see it; else of the tick."""
     if not has_view(t, person):
         return unit(t.key, person, tick, draw, 0)
+    # Not the tick itself but the ticks since the post came into view: in another run it may come earlier or later.
     post = t.people[person, CURRENT] - t.counts.posts[BASE]
     ticks = tick - t.people[person, CAME] + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
     return unit(t.key, person, ticks, draw, t.posts[post, ORIGIN])
@@ -349,20 +357,25 @@ def part_of(t: Any, origin: Any, bits: Any) -> Any:
 @kernel
 def part_originals(t: Any) -> None:
     """Put the originals into their parts, each with room for more."""
+    # `part_posts` and `part_origins` hold the parts one after the other, each with spare places at its end, so that
+    # most new originals are added without a move of the others.
     counts, base = t.counts.originals, t.counts.posts[BASE]
     known = counts[NEWEST] - counts[OLDEST]
     bits = bits_for(known, t.settings.part_size)
     counts[BITS] = bits
+    # 1. Count each part.
     for part in range(1 << bits):
         t.part_counts[part] = 0
     for at in range(counts[OLDEST], counts[NEWEST]):
         t.part_counts[part_of(t, t.posts[t.originals[at] - base, ORIGIN], bits)] += 1
+    # 2. Place the parts: the spare places are divided equally.
     spare, start = (len(t.part_posts) - known) >> bits, 0
     for part in range(1 << bits):
         t.part_starts[part] = start
         start += t.part_counts[part] + spare
         t.part_counts[part] = 0
     t.part_starts[1 << bits] = start
+    # 3. Fill them, oldest first. The counts, set back to 0, say where the next one goes.
     for at in range(counts[OLDEST], counts[NEWEST]):
         add_to_part(t, t.originals[at], bits)
 
@@ -387,6 +400,7 @@ def add_original(t: Any, number: Any) -> None:
     t.originals[counts[NEWEST]] = number
     counts[NEWEST] += 1
     bits = bits_for(counts[NEWEST] - counts[OLDEST], t.settings.part_size)
+    # While no original is in its part (-1), the next sample puts all of them there.
     if counts[BITS] >= 0 and (bits != counts[BITS] or not add_to_part(t, number, bits)):
         part_originals(t)
 
@@ -434,6 +448,7 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
     Its id is the author's number and the author's count of posts before it.
     """
     counts, made = t.counts.posts, t.people[author, MADE]
+    # A kernel cannot raise an error: the caller in Python does, by REFUSED.
     if counts[END] >= counts[MOST] or made >= _NUMBER_MAX:
         counts[REFUSED] = 1 if counts[END] >= counts[MOST] else 2 + author
         return -1
@@ -502,6 +517,7 @@ def interest_of(t: Any, author: Any, tick: Any) -> Any:
 @kernel
 def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
     """Return the number of the post that a person publishes: of some that are drawn, the first with the best score."""
+    # Row 0 of the file's posts stands for no post, so their numbers are from 1 on.
     count, begun = len(t.given_topics) - 1, begun_in(t, author, tick)
     best, chosen = -math.inf, np.int64(0)
     for place in range(t.settings.offered):
@@ -518,15 +534,18 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
 
     It is a post of the file if there is one, else it is on one of the author's interests.
     """
+    # 1. Its content. The draws are those of the author, the tick, and the originals of the tick before it.
     person, given = t.people[author], np.int64(0)
     if len(t.given_topics) > 1:
         given = taken_from_file(t, author, tick)
     topics = t.given_topics[given] if given else interest_of(t, author, tick)
+    # 2. Its name, as `prism.social.posts.post.origin_of` makes it.
     if person[BEGUN_IN] != tick:
         person[BEGUN_IN], person[BEGUN] = tick, 0
     place = person[BEGUN] % _OWN_PLACES
     name = (np.int64(tick) << _TICK_BITS) | ((1 + place) << _AUTHOR_BITS) | np.int64(author)
     person[BEGUN] += 1
+    # 3. The post, and what it is worth to everybody.
     post = publish_as(t, author, tick, topics, name)
     if post >= 0:
         t.posts[post, GIVEN] = given
@@ -541,7 +560,7 @@ def publish_all(t: Any, author: Any, tick: Any) -> None:
     """Publish an original, and further ones at once so that their mean is the person's rate where that is above 1."""
     rate = t.rates[author if len(t.rates) > 1 else 0]
     count = 1
-    if rate > 1.0:
+    if rate > 1.0:  # below that, the rate was the probability that this session has an original at all
         count = math.floor(rate + unit(t.key, author, tick, _PUBLISHES, 1))
     for _ in range(count):
         publish(t, author, tick)
@@ -557,6 +576,7 @@ def are_apart(t: Any, person: Any, other: Any) -> Any:
 @kernel
 def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     """Count a person's engagement with the cascade of the post in a row, and remember it where it is shown again."""
+    # 1. The cascade's counts; TOUCHED keeps it from being forgotten.
     cascade = t.posts[post, CASCADE]
     row = row_of(t, cascade)
     t.cascades[row, ENGAGEMENTS] += 1
@@ -565,6 +585,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
         t.worth[row, ACROSS] += 1.0
     if t.settings.exposure == ONCE:
         return
+    # 2. The person's ring, each cascade once.
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]
     end = people[person, ENGAGED_END]
     for back in range(people[person, ENGAGED_COUNT]):
@@ -585,6 +606,7 @@ def credited(t: Any, person: Any, post: Any) -> Any:
     if t.settings.credit == TO_ROOT:
         root = t.cascades[row_of(t, cascade), ROOT_NUMBER]
         return root - base if root >= first else post
+    # The latest post of the cascade that came to the person. A reply hands no post on, so it gets no credit.
     if t.settings.credit == TO_NEWEST:
         width, end = t.timeline.shape[1], t.people[person, CAME_END]
         for back in range(t.people[person, CAME_COUNT]):
@@ -642,6 +664,7 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
 @kernel
 def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
+    # Ties change after the last wave of a tick: until then everybody of the tick sees the same ones.
     whom = t.posts[post, AUTHOR]
     if effect >= FOLLOW_ROOT:
         whom, effect = root_author(t, post), effect - TO_ROOT_AUTHOR

@@ -75,20 +75,6 @@ class ChoiceTables(NamedTuple):
     own: Floats
 
 
-class TextTables(NamedTuple):
-    """The words of views and events: what `prism.social.kernels.view_kernel` reads."""
-
-    names: NDArray[np.int32]
-    name_words: Bytes
-    name_starts: Ints
-    words: Bytes
-    starts: Ints
-    given: Bytes
-    given_starts: Ints
-    done: Bytes
-    done_starts: Ints
-
-
 class Wave(NamedTuple):
     """Room for a wave: a place for each person."""
 
@@ -142,6 +128,8 @@ class StretchBuffers(NamedTuple):
 @kernel
 def are_known(t: Any, count: Any, known: Any, choosing: Any, wave: Any) -> Any:
     """Return whether a kernel can take the turns of a wave, whose numbers it has."""
+    # Left to the engine: a turn that is taken alone or not looked up yet, a kind of question that the choice does not
+    # know, and a question without a post in view, whose bytes are none of `write_views`.
     for at in range(count):
         number, person = wave.numbers[at], wave.due[at]
         if number < 0:
@@ -175,6 +163,7 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
     first = log.progress[ASKED]
     agents, codes = log.agents[first : first + asked], log.codes[first : first + asked]
     wholes, shares, seen, draws = wave.wholes[:asked], wave.shares[:asked], wave.seen[:asked], wave.draws[:asked]
+    # 1. What each of them sees. `wave.bits` are the shares' own bytes, so step 4 needs no copy of them.
     see(t, agents, tick, wholes, shares)
     relevances(known.relevance, wholes, shares, log.relevance[first : first + asked])
     look(tick, agents, wholes, shares, seen, draws)
@@ -182,6 +171,7 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
         seen[at, ACTIVITY], seen[at, OWN] = choosing.activity[agents[at]], choosing.own[agents[at]]
         wave.which[at] = choosing.of_codes[codes[at]]
         log.ticks[first + at] = tick
+    # 2. What each of them chooses, straight into the log.
     choose(
         choosing.key,
         choosing.constants,
@@ -195,26 +185,15 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
         wave.room,
         log.options[first : first + asked],
     )
+    # 3. What comes of each choice. If one is not in the table yet, nothing is committed: the log's ASKED still stands
+    #    before these questions, and the engine takes the whole wave.
     for at in range(first, first + asked):
         move = 0 if log.options[at] < 0 else known.settled[log.codes[at] * OPTIONS_MAX + log.options[at]]
         if move < SETTLED:
             return False
         log.moves[at] = move - SETTLED
-    write_views(
-        t.key,
-        tick,
-        wholes,
-        wave.bits[:asked],
-        wording.names,
-        wording.name_words,
-        wording.name_starts,
-        wording.words,
-        wording.starts,
-        wording.given,
-        wording.given_starts,
-        log.contexts[log.progress[CONTEXTS] :],
-        wave.ends,
-    )
+    # 4. What the questions are about, as bytes.
+    write_views(t.key, tick, wholes, wave.bits[:asked], wording, log.contexts[log.progress[CONTEXTS] :], wave.ends)
     for at in range(asked):
         log.context_ends[first + at] = log.progress[CONTEXTS] + wave.ends[at]
     return True
@@ -226,12 +205,11 @@ def commit(t: Any, tick: Any, agents: Any, moves: Any, known: Any, wording: Any,
     for at in range(len(moves)):
         log.counts[moves[at]] += 1
     apply(t, tick, agents, moves, known.kinds)
+    # The events of each wave follow its answers in the frame, as the engine writes them: so they are taken here.
     events, progress = t.counts.posts[EVENTS], log.progress
     t.counts.posts[EVENTS] = 0
     log.wrote[1] = 0
-    out = log.out[progress[LENGTH] :]
-    done, starts = wording.done, wording.done_starts
-    write_events(t, tick, events, progress[TAKEN], done, starts, wording.words, wording.starts, False, out, log.wrote)
+    write_events(t, tick, events, progress[TAKEN], wording, False, log.out[progress[LENGTH] :], log.wrote)
     progress[LENGTH] += log.wrote[0]
     log.messages[progress[DONE]] += log.wrote[1]
     progress[TAKEN] = t.counts.posts[END]
@@ -255,11 +233,13 @@ def write(tick: Any, agents: Any, numbers: Any, asked: Any, known: Any, wave: An
 @kernel
 def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
     """Take the turns of those who are due, whose numbers the wave has; return whether it could be done."""
+    # 1. Nothing is written to the world before it is certain that the whole wave can be done here.
     if not are_known(t, count, known, choosing, wave):
         return False
     asked, moved = part(count, known, wave, log)
     if asked and not answer(t, tick, asked, known, choosing, wording, wave, log):
         return False
+    # 2. All answers in the order of agents, questions among them, and then what comes of the updates.
     write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
     first = log.progress[ASKED]
     for at in range(first, first + asked):
@@ -272,6 +252,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording:
 @kernel
 def take_decisions(t: Any, tick: Any, delay: Any, known: Any, wording: Any, wave: Any, log: Any) -> None:
     """Let the answers take effect that were asked for so many ticks ago."""
+    # The log is a queue: questions are in it in the order of ticks, and NEXT is the first without effect.
     start, stop = log.progress[NEXT], log.progress[NEXT]
     while stop < log.progress[ASKED] and log.ticks[stop] + delay <= tick:
         stop += 1
@@ -307,26 +288,26 @@ def run_ticks(
         for_wave: `Wave`; for_log: `StretchBuffers`, in which everything that is counted is 0, but for the questions
             asked before.
     """
-    t, chart, known, choosing = (
-        address_of(tables),
-        address_of(chart_tables),
-        address_of(known_tables),
-        address_of(choice_tables),
-    )
-    wording, wave, log = address_of(words), address_of(for_wave), address_of(for_log)
+    t, chart, known = address_of(tables), address_of(chart_tables), address_of(known_tables)
+    choosing, wording = address_of(choice_tables), address_of(words)
+    wave, log = address_of(for_wave), address_of(for_log)
     progress, people, most = log.progress, len(t.people), len(log.agents)
     bytes_max = min(len(log.out) - room, len(log.contexts) - room)
     progress[WAVE] = -1
     while tick < until and progress[UPDATES] < limit:
+        # 1. Is there room for a tick in which everybody asks? Within a tick nobody looks.
         if progress[ASKED] + people > most or max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
             break
+        # 2. The wave of triggers. If it is left to the engine, `due` and `codes` stay in the room for it.
         count = take_due(t, tick, wave.due, wave.codes)
         if count:
             select(t, tick, wave.due[:count], wave.codes[:count], chart, wave.numbers, wave.places)
             if not take_wave(t, tick, count, known, choosing, wording, wave, log):
                 progress[WAVE] = count
                 return
+        # 3. The decisions that take effect in this tick: after its wave, as the engine has it.
         take_decisions(t, tick, delay, known, wording, wave, log)
+        # 4. The end of its frame.
         log.turns[progress[DONE]] = count
         log.ends[progress[DONE]] = progress[LENGTH]
         progress[DONE] += 1

@@ -78,10 +78,13 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
     t = address_of(tables)
     people, key = t.people, t.key
     for person in range(len(people)):
+        # 1. Who may come: a silence that ends with this round counts no more.
         if people[person, SILENT] == tick:
             people[person, SILENT] = 0
         if t.roles[people[person, STATE]] != OFFLINE or people[person, BARRED] or people[person, SILENT]:
             continue
+        # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
+        #    changes no arrival.
         if unit(key, person, tick, _ONLINE, 0) >= t.activity[person] * factor:
             continue
         posts = False
@@ -103,6 +106,7 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     for person in range(len(people)):
         row = people[person]
         if is_last:
+            # The round's end replaces any trigger that is planned. Who deliberates keeps the one of a later tick.
             if row[DUE] == tick or not (row[WAITS] or row[BARRED]):
                 row[DUE] = NEVER
             if row[WAITS] or row[BARRED] or roles[row[STATE]] == OFFLINE:
@@ -142,13 +146,17 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     t = address_of(tables)
     for at in range(len(agents)):
         person = agents[at]
+        # 1. What is the same for everybody in this state.
         group = t.people[person, STATE] * chart.triggers + codes[at]
         number = chart.fixed[group]
+        # 2. What depends on guards: bit g of the pattern is guard g. Guards that read the post in view cannot be read
+        #    if that is forgotten: then the turn is taken alone.
         if number == GUARDED:
             number = ALONE
             if not chart.views[group] or has_view(t, person):
                 places[at] = chart.starts[group] + np.int64(called(t.settings.pattern, t, person, group, tick))
                 number = chart.outcomes[places[at]]
+        # 3. What depends on the person's intention: the updates of the actions stand one after the other.
         if number >= DRAWS:
             number += intended(t, person, tick) - DRAWS
         numbers[at] = number
@@ -169,6 +177,7 @@ def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
 @kernel
 def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
     """Return a dwell time: that of looking, or of writing, drawn for the tick in which it begins."""
+    # `dwell` has a row for looking and one for writing: law, median in ticks, sigma.
     of = t.dwell[0 if law == LOOK else 1]
     if of[0] == CONSTANT:
         return np.int64(of[1])
@@ -179,6 +188,7 @@ def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
 @kernel
 def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
     """Plan what comes of a state by itself; of a state without a delay, a timeout."""
+    # A delay is (law, first number, second number, trigger), all as floats: the table has one type.
     delay = t.delays[state]
     law = np.int64(delay[0])
     if law in (LOOK, WRITE):
@@ -194,7 +204,7 @@ def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
 def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
     """Bring the next post of the feed into a person's view, or plan the delay if there is none."""
     row = t.people[person]
-    if not is_fresh(t, person, tick):
+    if not is_fresh(t, person, tick):  # a decision came after the end of its round: this session is over
         plan(t, person, tick + 1, ROUND_ENDS)
     elif row[LEFT] > 0:
         row[CURRENT], row[CAME] = t.feed[person, row[SHOWN] - row[LEFT]], tick
@@ -211,6 +221,7 @@ def attend(t: Any, person: Any, tick: Any) -> None:
     The probability of a close look is `attention` to the power of the post's place in the feed (position bias).
     Source: the examination hypothesis of click models, Craswell et al. (2008).
     """
+    # The look takes its time in either case; only what comes of it differs.
     until = tick + drawn_ticks(t, person, tick, LOOK)
     chance = math.pow(t.settings.attention, place_in_feed(t, person) * 1.0)
     plan(t, person, until, DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else IGNORES)
@@ -230,12 +241,13 @@ def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
 @kernel
 def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
     """Count a transition, and the ticks of the stay that it ends."""
+    # Ticks inside so far, at any tick T: inside[1] + T * inside[0]. Each entry takes its tick off, each exit adds it.
     t.inside[before, 0] -= 1
     t.inside[before, 1] += tick
     t.inside[after, 0] += 1
     t.inside[after, 1] -= tick
     length, step = stayed, 0
-    while length >= EXACT_TICKS:  # those of three digits are counted by these, for each power of ten
+    while length >= EXACT_TICKS:  # longer stays are counted by their first three digits, for each power of ten
         length //= 10
         step += 1
     digits = EXACT_TICKS - EXACT_TICKS // 10
@@ -272,6 +284,7 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
     """
     t = address_of(tables)
     for at in range(len(agents)):
+        # 1. The turn is over, and its action is pending from now on.
         person, kind = agents[at], kinds[codes[at]]
         row = t.people[person]
         row[WAITS] = 0
@@ -281,9 +294,11 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
         if after == UNMOVED:
             stay(t, person, kind[BARS], tick)
             continue
+        # 2. The state, then the effect: it is about the post that is in view until step 3 brings another one.
         move(t, person, after, tick)
         if kind[EFFECT] and not row[SILENT]:
             act(t, person, kind[EFFECT], row[CURRENT], tick)
+        # 3. What comes next, by the role of the new state.
         role = t.roles[after]
         if role == BROWSE:
             if row[LEFT] == CLOSED and is_fresh(t, person, tick):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import put_bytes, put_number
+from prism.columns import Ints
 from prism.kernel_rng import U, below
 from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
@@ -67,6 +69,27 @@ FIRST_NAME, LAST_NAME, NAMESAKES = range(3)
 """The columns of names: the first name, the last name or -1, and how many people before have the same two."""
 
 
+class TextTables(NamedTuple):
+    """The words of views and events. Of each kind the n-th is at `starts[n]` to before `starts[n + 1]`, as msgpack.
+
+    Args:
+        names: of everybody, a row each; name_words: the words in them, without a header.
+        words: of each code of topics WORDS, the topics and then the texts.
+        given: the texts of posts of a file.
+        done: what was done, by the number of the effect.
+    """
+
+    names: NDArray[np.int32]
+    name_words: NDArray[np.uint8]
+    name_starts: Ints
+    words: NDArray[np.uint8]
+    starts: Ints
+    given: NDArray[np.uint8]
+    given_starts: Ints
+    done: NDArray[np.uint8]
+    done_starts: Ints
+
+
 def _bits_one_by_one(out: Any, at: Any, bits: Any) -> Any:
     """Do what `put_float` does."""
     out[at] = 0xCB
@@ -86,6 +109,7 @@ def put_float(out: Any, at: Any, bits: Any) -> Any:
 @kernel
 def put_header(out: Any, at: Any, length: Any) -> Any:
     """Write what msgpack has before a text of so many bytes, below 65,536; return the place after it."""
+    # msgpack: 101xxxxx with the length in the low bits; D9 and a byte; DA and two bytes, the high one first.
     if length < 1 << 5:
         out[at] = 0xA0 + length
         return at + 1
@@ -119,18 +143,17 @@ def put_digits(out: Any, at: Any, number: Any) -> Any:
 
 
 @kernel
-def put_name(out: Any, at: Any, name: Any, words: Any, starts: Any) -> Any:
-    """Write a name; return the place after it.
-
-    Args:
-        name: FIRST_NAME, LAST_NAME and NAMESAKES; words: the first and last names, of the n-th from `starts[n]` on.
-    """
+def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
+    """Write a name, of FIRST_NAME, LAST_NAME and NAMESAKES; return the place after it."""
+    words, starts = wording.name_words, wording.name_starts
+    # 1. The length comes first in msgpack, so it is counted before anything is written: "Ada Reed 2" has two spaces.
     first, last, before = name[FIRST_NAME], name[LAST_NAME], name[NAMESAKES]
     length = starts[first + 1] - starts[first]
     if last >= 0:
         length += 1 + starts[last + 1] - starts[last]
     if before:
         length += 1 + digits_of(before + 1)
+    # 2. The same parts again, now as bytes.
     at = put_bytes(out, put_header(out, at, length), words, starts[first], starts[first + 1])
     if last >= 0:
         out[at] = 32  # a space
@@ -142,16 +165,15 @@ def put_name(out: Any, at: Any, name: Any, words: Any, starts: Any) -> Any:
 
 
 @kernel
-def put_text(out: Any, at: Any, whole: Any, key: Any, words: Any, starts: Any, given: Any, given_starts: Any) -> Any:
-    """Write the text and the topics of a post; return the place after them. No author has written the text.
-
-    Args:
-        whole: the post; the others: as of `write_views`.
-    """
+def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any) -> Any:
+    """Write the text and the topics of a post; return the place after them. No author has written the text."""
+    words, starts = wording.words, wording.starts
     kind, topics = whole[KIND], whole[TOPICS] * WORDS
+    # A reply to a post of a file has a text of its own; a reshare has that of its root.
     first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
     if whole[GIVEN] and kind != IS_REPLY:
-        at = put_bytes(out, at, given, given_starts[whole[GIVEN]], given_starts[whole[GIVEN] + 1])
+        given_starts = wording.given_starts
+        at = put_bytes(out, at, wording.given, given_starts[whole[GIVEN]], given_starts[whole[GIVEN] + 1])
     else:
         text = topics + first + below(texts, key, whole[AUTHOR], whole[CREATED], _TEXT, 0)
         at = put_bytes(out, at, words, starts[text], starts[text + 1])
@@ -159,44 +181,29 @@ def put_text(out: Any, at: Any, whole: Any, key: Any, words: Any, starts: Any, g
 
 
 @kernel
-def write_views(
-    key: Any,
-    tick: Any,
-    wholes: Any,
-    bits: Any,
-    names: Any,
-    name_words: Any,
-    name_starts: Any,
-    words: Any,
-    starts: Any,
-    given: Any,
-    given_starts: Any,
-    out: Any,
-    ends: Any,
-) -> None:
+def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: Any, ends: Any) -> None:
     """Write views one after the other.
 
     Args:
         wholes: what `prism.social.kernels.post_kernel.see` says; bits: those that its shares have in memory.
-        names: of everybody; name_words: the words in them, of the n-th from `name_starts[n]` on.
-        words: of each code of topics WORDS, the topics and then the texts, of the n-th from `starts[n]` on.
-        given: the texts of posts of a file, of the n-th from `given_starts[n]` on.
+        words: `TextTables`.
         ends: gets the place after each view.
     """
-    at = 0
+    wording, at = address_of(words), 0
     for place in range(len(wholes)):
         whole, share = wholes[place], bits[place]
+        # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
         out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
         at = put_number(out, at + 3, whole[ID])
         at = put_number(out, at, whole[AUTHOR])
-        at = put_name(out, at, names[whole[AUTHOR]], name_words, name_starts)
-        at = put_text(out, at, whole, key, words, starts, given, given_starts)
+        at = put_name(out, at, wording.names[whole[AUTHOR]], wording)
+        at = put_text(out, at, whole, key, wording)
         at = put_number(out, at, tick - whole[CREATED])
         for column in (LIKES, REPLIES, RESHARES):
             at = put_number(out, at, whole[column])
         at = put_float(out, at, share[VELOCITY])
         at = put_float(out, at, share[POPULARITY])
-        out[at] = 0xC2 + whole[FOLLOWED]
+        out[at] = 0xC2 + whole[FOLLOWED]  # false, or true
         at = put_float(out, at + 1, share[TOPIC_MATCH])
         at = put_float(out, at, share[APPEAL])
         at = put_float(out, at, share[FATIGUE])
@@ -231,7 +238,7 @@ def put_above(out: Any, at: Any, above: Any) -> Any:
 def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
     """Write the record of the feed that a person was shown; return the place after it."""
     shown = t.people[person, SHOWN]
-    out[at], out[at + 1] = 0x94, 8
+    out[at], out[at + 1] = 0x94, 8  # an array of four: the tag of the record, tick, person, and the array of ids
     at = put_number(out, put_number(out, at + 2, tick), person)
     if shown < 1 << 4:
         out[at] = 0x90 + shown
@@ -246,27 +253,19 @@ def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
 
 @kernel
 def write_events(
-    tables: Any,
-    tick: Any,
-    count: Any,
-    taken: Any,
-    done: Any,
-    done_starts: Any,
-    words: Any,
-    starts: Any,
-    with_feeds: Any,
-    out: Any,
-    ends: Any,
+    tables: Any, tick: Any, count: Any, taken: Any, words: Any, with_feeds: Any, out: Any, ends: Any
 ) -> None:
     """Write the records of the first events in their table, one after the other, as msgpack has them.
 
     Args:
         taken: the number of the first post that they have made.
-        done: what was done, of the n-th effect from `done_starts[n]` on; words, starts: as of `write_views`.
+        words: `TextTables`.
         with_feeds: whether feeds that were shown have a record.
         ends: gets the place after them, and how many they are.
     """
-    t = address_of(tables)
+    t, wording = address_of(tables), address_of(words)
+    starts, done_starts = wording.starts, wording.done_starts
+    # Posts are numbered in the order of their events, so `number` goes along: it is the row of the next post made.
     at, number = 0, taken - t.counts.posts[BASE]
     for place in range(count):
         event = t.events[place]
@@ -276,14 +275,15 @@ def write_events(
                 at = put_feed(t, tick, who, out, at)
                 ends[1] += 1
             continue
+        # An array of seven for a `PostEvent`, or of six for a `TieChanged`, which has no topics; then the tag.
         out[at], out[at + 1] = (0x97, 7) if what < FEED else (0x96, 9)
         at = put_number(out, put_number(out, at + 2, tick), who)
-        at = put_bytes(out, at, done, done_starts[what], done_starts[what + 1])
+        at = put_bytes(out, at, wording.done, done_starts[what], done_starts[what + 1])
         at = put_number(out, at, event[POST])
         at = put_above(out, at, event[ABOVE])
         ends[1] += 1
         if what == PUBLISH:
-            at = put_bytes(out, at, words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
+            at = put_bytes(out, at, wording.words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
             if len(t.given_topics) > 1 and t.posts[number, GIVEN]:
                 out[at], out[at + 1] = 0x95, 11
                 at = put_number(out, put_number(out, at + 2, tick), who)

@@ -23,6 +23,7 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
     """
     if not sigma:
         return mean
+    # The mean grows with c, so halving finds it: in logs, because c may be very small where the mean is.
     low, high = -_WIDEST, _WIDEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2.0
@@ -32,6 +33,8 @@ def activity_scale(mean: float, sigma: float, least: float) -> float:
 
 def _mean_of(scale: float, sigma: float, least: float) -> float:
     """Return the mean over people."""
+    # The mean has three parts, by z: below `bottom` everybody has `least`, above `top` everybody has 1, and between
+    # them the log-normal has its partial mean, which is that of a normal moved by sigma.
     shift = math.log(scale) - sigma * sigma / 2.0
     top = -shift / sigma
     at_top = 1.0 - _share_below(top)

@@ -134,6 +134,7 @@ class _Ties:
 
     def _pairs(self, gap: int, step: int) -> tuple[Ints, Ints]:
         """Return pairs of ties that may swap: the places of the one and of the other."""
+        # 1. Ties of the kind of which there are too many, some of them, in a random order.
         kept = np.flatnonzero(self._same == (gap < 0))
         marks = uniforms(self._seed, kept, step, Draw.HOMOPHILY)
         some = np.flatnonzero(marks * len(kept) < max(CANDIDATES_MIN, 4 * abs(gap)))
@@ -141,6 +142,7 @@ class _Ties:
         if self._mutual:  # either end of a friendship may be swapped
             turned = kept[uniforms(self._seed, kept, step, Draw.HOMOPHILY, 1) < 0.5]
             self.tails[turned], self.heads[turned] = self.heads[turned], self.tails[turned]
+        # 2. Two halves, whose ties are paired. Ties between unequals gain only if the new ends are of one group.
         half = len(kept) // 2
         one, other = kept[:half], kept[half : 2 * half]
         if gap < 0:

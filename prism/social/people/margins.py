@@ -185,9 +185,12 @@ class Margins:
 
         Every sum from the first combination on differs by less than one person from the shares.
         """
+        # 1. Shares as whole numbers: sums of floats would depend on their order.
         weights = np.rint(self.shares.ravel() * UNITS).astype(np.int64)
         ends = np.cumsum(weights)
         total = int(ends[-1])
+        # 2. Systematic sampling: the people stand at equal distances along the shares, and a draw moves all of them.
+        #    A combination gets those between the end before it and its own: its share, rounded down or up.
         marks = (ends * size + integer(total, seed, WORLD, 0, Draw.MARGIN)) // total
         return np.diff(marks, prepend=0)
 
@@ -242,16 +245,19 @@ class Margins:
 
     def _fitted(self) -> Floats:
         """Return the share of each combination, by iterative proportional fitting."""
+        # 1. Begin with all combinations alike: this leaves attributes independent as far as the tables let them be.
         joint = np.full(self._shape, 1.0 / math.prod(self._shape))
+        # 2. Scale to one table after the other. Each scaling spoils the others a little less, where they agree.
         for _ in range(ROUNDS_MAX):
             before = joint
             for table, target in zip(self.tables, self._targets, strict=True):
                 others = self._axes_but(table)
-                now = joint.sum(axis=others)
+                now = joint.sum(axis=others)  # what the table says of now: an axis for each of its attributes
                 factors = np.divide(target, now, out=np.zeros_like(now), where=now > 0.0)
                 joint = joint * np.expand_dims(factors, others)
             if float(np.abs(joint - before).max()) < CHANGE_MIN:
                 break
+        # 3. Tables that contradict each other never come to rest: what is left over tells the user which one.
         self._refuse_misfit(joint)
         return np.asarray(joint / joint.sum())
 
@@ -278,6 +284,7 @@ class DrawnMargins:
 
     def __init__(self, margins: Margins, size: int, seed: int) -> None:
         self._margins, self._size, self._seed = margins, size, seed
+        # The combinations are dealt to people in a random order: those next to each other in number are not alike.
         order = np.argsort(uniforms(seed, np.arange(size, dtype=np.int64), 0, Draw.MARGIN, 1), kind="stable")
         self._cell_of = np.empty(size, dtype=np.int32)
         self._cell_of[order] = np.repeat(np.arange(margins.shares.size, dtype=np.int32), margins.counts(size, seed))

@@ -33,14 +33,17 @@ class PeopleLists:
 
     def make_room(self, owners: Ints) -> None:
         """Give these people's lists room for one more, for each time that somebody is among them."""
+        # 1. Whose list has no room for so many more.
         owners, more = np.unique(owners, return_counts=True)
         is_full = self.lists.ends[owners] + more > self._limits[owners]
         owners, more = owners[is_full], more[is_full]
         before = self.lists.starts[owners]
         lengths = self.lists.ends[owners] - before
+        # 2. Twice as much room for each of these, one after the other behind all values.
         rooms = 2 * lengths + more + SPARE
         starts = self._end + np.cumsum(rooms) - rooms
         self._end += int(rooms.sum())
+        # 3. Their people move there. The old places are never used again.
         values, places = grown(self.lists.values, self._end), places_in_lists(lengths)
         values[np.repeat(starts, lengths) + places] = values[np.repeat(before, lengths) + places]
         self.lists = self.lists._replace(values=values)

@@ -130,19 +130,23 @@ class SyntheticPeople(Sequence[Persona]):
     def interest_codes(self) -> NDArray[np.int16]:
         """The numbers of the topics of each person's interests, a row each, in the order drawn."""
         weights = topic_weights(self._config)
+        # All people draw their first interest, then all their second, and so on. Nobody has a topic twice, so who has
+        # drawn the same ones so far is in one group, and draws from the same rest.
         count = min(self._config.interests_per_person, len(weights))
         codes = np.zeros((self._size, count), dtype=np.int16)
         groups = np.zeros(self._size, dtype=np.int64)
         for place in range(count):
+            # 1. The people of each group, next to each other.
             units = uniforms(self._seed, self._everybody, 0, Draw.INTERESTS, place)
             order = ascending(groups)
             starts, _ = runs(groups[order])
             for people in np.split(order, starts[1:]):
+                # 2. The topics left to the group, and one of them for each of its people.
                 drawn = codes[people[0], :place].tolist()
                 left = [topic for topic in range(len(weights)) if topic not in drawn]
                 picked = _picked([weights[topic] for topic in left], units[people])
                 codes[people, place] = np.array(left, dtype=np.int16)[picked]
-            # who has drawn the same so far draws the next one from the same topics
+            # 3. The groups of the next place, numbered without gaps, so that the product below stays small.
             drawn_so_far = groups * len(weights) + codes[:, place]
             groups = np.searchsorted(distinct(drawn_so_far), drawn_so_far)
         return codes
@@ -164,7 +168,7 @@ class SyntheticPeople(Sequence[Persona]):
         both = first * len(LAST_NAMES) + last
         names = np.empty((3, self._size), dtype=np.int32)
         names[0], names[1] = first, last
-        names[2, ascending(both)] = places_in_lists(np.bincount(both))
+        names[2, ascending(both)] = places_in_lists(np.bincount(both))  # a stable order: namesakes count up by number
         return names
 
     def _persona(self, person: int) -> Persona:
@@ -213,6 +217,8 @@ def _picked(weights: Sequence[float], units: Floats) -> NDArray[np.intp]:
     """Return `prism.rng.pick` of each unit."""
     if len(units) == 1:
         return np.array([pick(weights, float(units[0]))])
+    # As in `pick`, each weight is taken off in turn, and the place is the one at which a mark falls below 0. If
+    # rounding keeps it from that, it is the last place that has a weight.
     marks = units * math.fsum(weights)
     found = np.full(len(units), max(place for place, weight in enumerate(weights) if weight > 0.0))
     is_open = np.ones(len(units), dtype=np.bool_)

@@ -57,6 +57,7 @@ class Rings:
         """Return rows with room for this many numbers each: these, if they have it."""
         if width <= self.rows.shape[1]:
             return self.rows
+        # In a wider row the numbers stand from its beginning: a place of a ring is taken modulo the width.
         wider = np.zeros((len(self.rows), width), dtype=self.rows.dtype)
         for block in self.blocks():
             wider[np.repeat(block.keys, block.lengths), places_in_lists(block.lengths)] = block.values
