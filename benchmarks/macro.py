@@ -27,12 +27,11 @@ from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, Tayl
 from prism.economy.action import Action
 from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine
 from prism.economy.initial import initial_lags, initial_state
-from prism.economy.macro import Lags, draw_shocks, output_gap, rate_with_shock, step
+from prism.economy.macro import Lags, draw_shocks, output_gap, policy_rate, rate_with_shock, step, taylor_rate
 from prism.economy.moments import COLUMNS, moments, real_columns
 from prism.economy.series import Figures, quarter_inflation, year_growth
 from prism.economy.series_file import parse_series
 from prism.economy.state import GlobalState
-from prism.economy.taylor import policy_rate, taylor_rate
 from prism.quarter import Period
 
 Array = NDArray[np.float64]

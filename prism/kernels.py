@@ -40,7 +40,6 @@ MODULES: Final = (
     "prism.expressions.source",
     "prism.agents.answer_kernel",
     "prism.social.tables",
-    "prism.social.posts.quality",
     "prism.social.kernels.post_kernel",
     "prism.social.kernels.feed_kernel",
     "prism.social.kernels.turn_kernel",

@@ -15,7 +15,7 @@ from prism.expectations import guess
 from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_chart_text
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
-from prism.statechart.deferred import is_deferred
+from prism.statechart.transitions import is_deferred
 
 SUFFIXES = (".yaml", ".yml")
 

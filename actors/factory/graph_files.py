@@ -7,13 +7,12 @@ import re
 import tempfile
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
 from prism.social.ties.graph import FollowGraph, from_igraph
-from prism.social.ties.graph_format import graph_format
 from prism.social.ties.graph_library import load_igraph
 from prism.social.ties.matrix_market import parse_matrix_market
 from prism.social.ties.pajek import parse_pajek
@@ -115,3 +114,48 @@ def _graphml_ids(graph: igraph.Graph) -> list[str] | None:
     """Return the ids of the nodes; None where a data key named `id` hides them and is not unique."""
     ids = [str(value) for value in graph.vs["id"]]
     return ids if len({*ids}) == len(ids) else None
+
+
+GraphFormat = Literal["graphml", "gml", "pajek", "matrix_market", "table"]
+
+HEAD_BYTES: Final = 64 * 1024
+"""The beginning of a file, in which its format shows."""
+
+EXPECTED: Final = "expected a table of ties, GraphML, GML, Pajek or MatrixMarket"
+_FORMATS: Final[dict[GraphFormat, re.Pattern[str]]] = {
+    "matrix_market": re.compile(r"%%matrixmarket\b", re.IGNORECASE),
+    "pajek": re.compile(r"(?:\s*%[^\n]*\n)*\s*\*(?:network|vertices)\b", re.IGNORECASE),
+    "graphml": re.compile(r"\s*<(?:.*?<)??(?:\w+:)?graphml\b", re.DOTALL),
+    "gml": re.compile(
+        r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+(?:\"[^\"]*\"|[^\s\[]+)[ \t]*)\n)*\s*graph\s*\[", re.IGNORECASE
+    ),
+}
+_OTHERS: Final = {
+    "XML without an element `graphml`": re.compile(r"\s*<"),
+    "a Graphviz file": re.compile(r"\s*(?:(?://|#)[^\n]*\n\s*)*(?:strict\s+)?(?:di)?graph\b[^\n\[{]*\{", re.IGNORECASE),
+    "JSON": re.compile(r"\s*[\[{]"),
+}
+_BINARY: Final = (
+    (b"PK\x03\x04", "a zip archive or spreadsheet"),
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3", "a database"),
+)
+
+
+def graph_format(data: bytes, source: str) -> GraphFormat:
+    """Return the format of a file's content. Content of no known format is taken for a table of ties.
+
+    Raises:
+        InputError: the format is known and cannot be read.
+    """
+    for start, what in _BINARY:
+        if data.startswith(start):
+            raise InputError(source, f"is {what}: {EXPECTED}")
+    head = data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    for form, beginning in _FORMATS.items():
+        if beginning.match(head):
+            return form
+    for what, beginning in _OTHERS.items():
+        if beginning.match(head):
+            raise InputError(source, f"is {what}: {EXPECTED}")
+    return "table"

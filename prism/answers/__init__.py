@@ -1,9 +1,18 @@
 """Results in sentences: the words for measures, for a run, and for what limits a result."""
 
-from prism.answers.limits import MadeOf, caveats
-from prism.answers.measure_words import SIZE, MeasureWords, figure, words_of
-from prism.answers.names import INDICATORS, RATES, NumberName, moment_in_words, named, setting_in_words
-from prism.answers.run_words import run_in_words
+from prism.answers.measure_words import (
+    INDICATORS,
+    RATES,
+    SIZE,
+    MeasureWords,
+    NumberName,
+    figure,
+    moment_in_words,
+    named,
+    setting_in_words,
+    words_of,
+)
+from prism.answers.run_words import MadeOf, caveats, run_in_words
 
 __all__ = [
     "INDICATORS",

@@ -16,9 +16,8 @@ from typing import Final
 import msgspec
 
 from prism.config.model import EconomyConfig
-from prism.economy.macro import output_gap
+from prism.economy.macro import output_gap, policy_rate, taylor_rate
 from prism.economy.series import Figures, year_inflation
-from prism.economy.taylor import policy_rate, taylor_rate
 from prism.quarter import Period, Quarter
 
 QUARTERS_MIN: Final = 8

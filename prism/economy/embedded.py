@@ -23,10 +23,9 @@ from prism.config import Config
 from prism.config.model import EconomyConfig, TaylorConfig
 from prism.economy.action import Action, is_economic
 from prism.economy.components import Components, clock_of
-from prism.economy.macro import output_gap
+from prism.economy.macro import output_gap, policy_rate, taylor_rate
 from prism.economy.rate_change import RateChange, read_rate_change
 from prism.economy.state import GlobalState, SimulationState
-from prism.economy.taylor import policy_rate, taylor_rate
 from prism.models import (
     RATE_PERCENT,
     Component,

@@ -1,4 +1,6 @@
-"""The response of the economy to the interest rate: a backward-looking model of three equations, one quarter a step.
+"""The response of the economy to the interest rate, and the rule that sets it.
+
+The response is a backward-looking model of three equations, one quarter a step.
 
     demand     y' = b1 y + b2 y(-1) - s (I - P - r) + e
     prices     p' = (1 - w) (a1 p + a2 p(-1) + a3 p(-2) + a4 p(-3)) + w q + k y + f
@@ -24,7 +26,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from prism.config.model import MacroConfig
+from prism.config.model import MacroConfig, TaylorConfig
 from prism.economy.state import GlobalState
 from prism.models import RATE_PERCENT
 from prism.rng import WORLD, Draw, normal
@@ -179,3 +181,29 @@ def _possible(gap: float, macro: MacroConfig) -> float:
 
 def _clamp(value: float, least: float, most: float) -> float:
     return min(max(value, least), most)
+
+
+def taylor_rate(inflation: float, output_gap: float, rule: TaylorConfig) -> float:
+    """Return the rule's rate, in percent; it may be below zero.
+
+        i = r + p + a (p - p*) + b y
+
+    with the neutral real rate r, inflation p, its target p* and the output gap y. With a > 0 the rate rises by more
+    than inflation does, so the real rate leans against it (the Taylor principle); with a < 0 inflation runs away.
+
+    Source: Taylor, "Discretion versus policy rules in practice" (1993), with r = p* = 2 and a = b = 0.5.
+    """
+    return (
+        rule.neutral_rate
+        + inflation
+        + rule.inflation_weight * (inflation - rule.inflation_target)
+        + rule.output_weight * output_gap
+    )
+
+
+def policy_rate(rule_rate: float, previous: float, rule: TaylorConfig) -> float:
+    """Return the rate to set: between the rule's rate and the previous one by smoothing, and not below the floor.
+
+    Smoothing is partial adjustment as in Clarida, Gali & Gertler (2000), who find about 0.8 a quarter.
+    """
+    return max(rule.rate_floor, rule.smoothing * previous + (1.0 - rule.smoothing) * rule_rate)

@@ -12,10 +12,12 @@ validator or of a crash, is skipped in its turn and changes nothing.
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from prism.agents.turn import MOVED, Question, Source, Trigger, Update
@@ -26,7 +28,6 @@ from prism.domain import World
 from prism.economy.action import Action
 from prism.economy.macro import Lags, draw_shocks, rate_with_shock, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
-from prism.economy.rate_path import DIGITS, RatePath
 from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.errors import ConfigError
 from prism.measure import Measure
@@ -264,3 +265,54 @@ class EconomyWorld(World):
             self.state, turn=self.state.turn + 1, global_state=after, reasoning_chains=tuple(self._chains)
         )
         self.actions, self._chains, self._is_over = {}, [], True
+
+
+DIGITS: Final = 4
+"""Decimals in summaries: a ten-thousandth of a point."""
+
+
+class RatePath(msgspec.Struct):
+    """The interest rate at the start and at the end of each quarter, summarised.
+
+    Args:
+        last: the latest rate.
+        lowest, highest: the extremes, the rate before the first quarter included.
+        quarters: the quarters that have ended.
+        changes: the quarters in which the rate moved.
+        mean, squares: over the ends of quarters, the mean, and the sum of squared deviations from it.
+            Source: Welford (1962).
+    """
+
+    last: float
+    lowest: float
+    highest: float
+    quarters: int = 0
+    changes: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def beginning(cls, rate: float) -> RatePath:
+        """Return the path of a run that starts at this rate."""
+        return cls(rate, rate, rate)
+
+    def add(self, rate: float) -> None:
+        """Add a quarter that ended at this rate."""
+        self.quarters += 1
+        self.changes += rate != self.last
+        self.last = rate
+        self.lowest, self.highest = min(self.lowest, rate), max(self.highest, rate)
+        deviation = rate - self.mean
+        self.mean += deviation / self.quarters
+        self.squares += deviation * (rate - self.mean)
+
+    def summary(self) -> dict[str, float]:
+        """Return the path as JSON values, in percent; the standard deviation is over the quarters so far."""
+        spread = math.sqrt(self.squares / self.quarters) if self.quarters else 0.0
+        numbers = {
+            "lowest": self.lowest,
+            "mean": self.mean,
+            "highest": self.highest,
+            "standard_deviation": spread,
+        }
+        return {name: round(float(number), DIGITS) for name, number in numbers.items()} | {"changes": self.changes}

@@ -12,13 +12,12 @@ from prism.experiment.answer import (
 )
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
-from prism.experiment.document import Experiment, Threshold, key_of_setting, read_experiment
+from prism.experiment.document import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
 from prism.experiment.sequential import Sequential, Stopped, stopped
-from prism.experiment.shared_oracle import SharedOracle
 from prism.experiment.statistics import (
     P_WORDS,
     Basis,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
 from prism.lazy import lazy_names
-from prism.llm.client import Call, LLMClient
+from prism.llm.client import Call, LLMClient, schema_of
 from prism.llm.failure import REASONS, LLMFailureException, Reason
 from prism.llm.oracle import ModelOracle, SocialModelOracle
 from prism.llm.port import (
@@ -18,7 +18,6 @@ from prism.llm.port import (
     LanguageModel,
     Message,
 )
-from prism.llm.schema import schema_of
 from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.tape import Tape, TapeError, TapeMissError
 from prism.llm.taped_model import TapedModel

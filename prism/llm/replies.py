@@ -17,8 +17,7 @@ import msgspec
 
 from prism.llm.capabilities import Finish, Reply
 from prism.llm.failure import Usage
-from prism.llm.http import StatusError, error_text
-from prism.llm.retry_after import retry_after_s
+from prism.llm.http import StatusError, error_text, retry_after_s
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 """The reasons of servers for an answer that ended at the limit of tokens, in small letters."""

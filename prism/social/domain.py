@@ -17,7 +17,7 @@ from prism.divergence import Reference
 from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
-from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.chart import SOCIAL_BEHAVIOUR, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.people.intentions import Intentions
 from prism.social.people.persona import Persona
@@ -31,7 +31,6 @@ from prism.social.ties.understood import graph_lines
 from prism.social.turns import SocialTurns
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
-from prism.social.writers import writing_states
 from prism.statechart import AgentState, Behaviour, Oracle, Statechart
 from prism.statechart.flatten import steps_of
 

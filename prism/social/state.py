@@ -15,10 +15,9 @@ from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import pointer_to
 from prism.rng import Draw, mixing_key
-from prism.social.field_source import FieldTables
+from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import post_kernel
-from prism.social.people.interests import interests_of
-from prism.social.people.people import People
+from prism.social.people.people import People, interests_of
 from prism.social.people.people_lists import PeopleLists, lists_from, lists_of, rows_of
 from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST
@@ -82,7 +81,6 @@ from prism.social.tables import (
 )
 from prism.social.ties.graph import FollowGraph
 from prism.social.ties.rings import Rings
-from prism.social.words import Words
 
 NO_ROWS: Final = Rows(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 FIRST_ROOM: Final = 1024

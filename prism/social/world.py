@@ -46,17 +46,16 @@ from prism.measure import Measure
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
-from prism.social.field_source import FieldTables
+from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.turn_kernel import CHANGE, KIND_COLUMNS
-from prism.social.measured import Moment
+from prism.social.measures import Moment
 from prism.social.memory import InView, Memory
 from prism.social.network import EFFECTS, Network
 from prism.social.people.hours import hour_at
-from prism.social.people.participation import participation
 from prism.social.people.people import People
 from prism.social.people.population import Population
-from prism.social.people.posting import CAPPED, MOST, posting_rates
+from prism.social.people.posting import CAPPED, MOST, participation, posting_rates
 from prism.social.posts.post import NO_POST, AttributeView, PersonalView, PostView
 from prism.social.ranking import post_choice, post_choice_kernel, ranking, ranking_kernel, scored_by
 from prism.social.realised import Realised
@@ -89,7 +88,6 @@ from prism.social.tables import (
     widened,
 )
 from prism.social.vocabulary import TRIGGERS, Role
-from prism.social.words import Words
 from prism.statechart.behaviour import Behaviour
 from prism.statechart.definition import LAWS, Delay, DelayLaw
 

@@ -20,9 +20,8 @@ import msgspec
 from prism.errors import StatechartError
 from prism.expressions import Expression, expression_of
 from prism.quoting import shown
-from prism.statechart.deferred import is_work_left
 from prism.statechart.states import S, most_passive
-from prism.statechart.transitions import NEEDS_ORACLE, Choice, Guard, Transition
+from prism.statechart.transitions import NEEDS_ORACLE, Choice, Guard, Transition, is_work_left
 
 T = TypeVar("T")
 

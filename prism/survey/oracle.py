@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from prism.config.attributes import Value
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.json_object import read_answer
 from prism.llm.oracle import WRITING_TOKENS, ModelOracle, model_named, read_choice
 from prism.llm.port import SEEDS, ChatRequest, ChoiceRequest, Distribution, LanguageModel, Undecided
 from prism.llm.tape import TapeMissError
+from prism.quoting import quoted
 from prism.rng import Draw, integer, pick, uniform
-from prism.statechart.oracle import UNTRUSTED, Answer, options_schema
+from prism.statechart.oracle import UNTRUSTED, Answer, memory_lines, options_schema, person_lines
 from prism.statechart.writing import TEXT_CHARS, one_line
 from prism.survey.questionnaire import Item
-from prism.survey.respondent import Respondent
 
 KEY = "answer"
 """The key under which a model answers."""
@@ -214,3 +216,31 @@ def _text(said: str) -> str:
     if line in {"", PLACEHOLDER}:
         raise OracleResponseError(said, [], f"no text under {KEY}")
     return line
+
+
+class Respondent(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who is asked, as they were at the moment.
+
+    Args:
+        number: the agent's number; tick: the whole ticks before the moment.
+        facts: what a model is told besides, by the name that it is told; attributes: all, by name.
+        memory: what the person remembers, as of `prism.social.memory.Memory.lines`.
+        answers: `{(question, repeat): the answer}` where they are worked out without a model; None for none.
+    """
+
+    number: int
+    tick: int
+    moment: str
+    name: str
+    interests: tuple[str, ...]
+    personality: str
+    facts: Mapping[str, Value]
+    attributes: Mapping[str, Value]
+    memory: tuple[str, ...] = ()
+    answers: dict[tuple[str, int], int | str | None] = {}
+
+    def situation(self) -> str:
+        """Return what a prompt says of the person, texts as quoted data."""
+        interests = [quoted(interest) for interest in self.interests]
+        person = person_lines(quoted(self.name), interests, quoted(self.personality), self.facts)
+        return f"{person}{memory_lines(self.memory)}".removesuffix("\n")

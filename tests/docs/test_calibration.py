@@ -41,8 +41,6 @@ ELSEWHERE = {
     "edges.py": "the reading of files",
     "follow_lists.py": "the reading of files",
     "graph_kernel.py": "the size from which it is compiled, which changes no result",
-    "graph_format.py": "the reading of files",
-    "interests.py": "bits and bytes",
     "living.py": "the posts that are made at once",
     "margins.py": "the precision of a fit to tables, and what is shown",
     "matrix_market.py": "the reading of files",
@@ -61,7 +59,6 @@ ELSEWHERE = {
     "stretch_kernel.py": "bits and bytes",
     "tables.py": "the columns of tables, and how stays are counted",
     "homophily.py": "the steps of a search, and when it ends",
-    "measured.py": "the letters of a prefix",
     "measures.py": "definitions of statistics, and what rounding leaves",
     "memory.py": "the words of a prompt",
     "people_lists.py": "the room behind lists, with the same results",
@@ -72,8 +69,8 @@ ELSEWHERE = {
 """Modules with numbers that are no behaviour of people on a feed, and what they are."""
 
 ALLOWED = {
-    ("activity.py", 40.0): "the widest range of a search, in logarithms",
-    ("activity.py", 100): "the steps of a search",
+    ("persona.py", 40.0): "the widest range of a search, in logarithms",
+    ("persona.py", 100): "the steps of a search",
     ("network.py", 2048): "posts in a piece of a column",
     ("social_agent.py", 5): "statechart.default_timeout_ticks, for an agent that is made by hand",
     ("choice_kernel.py", 3): "the forms of a utility, and the columns of draws",
@@ -119,7 +116,10 @@ ALLOWED = {
     ("post.py", 29): "the bits of an author's number in a post's id",
     ("posting.py", 1e-12): "the rounding of a scale",
     ("posting.py", 7.0): "the originals of one tick that have names of their own",
-    ("traits.py", 3): "the words of a personality",
+    ("persona.py", 3): "the words of a personality",
+    ("people.py", 3): "the bits of a byte",
+    ("people.py", 7): "the same",
+    ("people.py", 8): "the same",
 }
 """Other numbers that are no setting, and why."""
 

@@ -13,8 +13,18 @@ from numpy.typing import NDArray
 
 from prism.config import MacroConfig, TaylorConfig
 from prism.economy import GlobalState
-from prism.economy.macro import CALM, INFLATION_PERCENT, Lags, Shocks, draw_shocks, output_gap, rate_with_shock, step
-from prism.economy.taylor import policy_rate, taylor_rate
+from prism.economy.macro import (
+    CALM,
+    INFLATION_PERCENT,
+    Lags,
+    Shocks,
+    draw_shocks,
+    output_gap,
+    policy_rate,
+    rate_with_shock,
+    step,
+    taylor_rate,
+)
 from prism.models import RATE_PERCENT
 from tests.economy.history import us_series
 from tests.tiers import size

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from actors.cli.sparkline import Sparklines, marks
 from actors.display.sparkline import blocks
-from prism.answers.names import INDICATORS as NAMES
+from prism.answers.measure_words import INDICATORS as NAMES
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.config import TaylorConfig
-from prism.economy.taylor import policy_rate, taylor_rate
+from prism.economy.macro import policy_rate, taylor_rate
 
 TAYLOR_1993 = TaylorConfig()
 PERCENT = st.floats(-50.0, 50.0)

@@ -16,8 +16,7 @@ from prism.config import Config, load_config
 from prism.economy import GlobalState
 from prism.economy.macro import draw_shocks
 from prism.economy.nation import PolicyState
-from prism.economy.rate_path import RatePath
-from prism.economy.world import EconomyWorld
+from prism.economy.world import EconomyWorld, RatePath
 from prism.errors import ConfigError
 from tests.economy.one_nation import ALONE, components
 from tests.economy.quarters import pass_quarters

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from prism.llm.retry_after import LONGEST_S, duration_s, retry_after_s
+from prism.llm.http import LONGEST_S, duration_s, retry_after_s
 
 NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
 

@@ -18,9 +18,9 @@ from prism.rng import Draw, integer, uniform
 from prism.social.domain import SocialDomain
 from prism.social.network import Network
 from prism.social.people.intentions import Intentions
+from prism.social.people.persona import NEUTRAL
 from prism.social.people.population import build_population
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.people.traits import NEUTRAL
 from prism.social.posts.post import Post
 from prism.social.world import SocialWorld
 from tests.config.refusals import refusal

@@ -25,12 +25,11 @@ from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
 from prism.social.kernels.feed_kernel import has_reached
+from prism.social.kernels.post_kernel import drawn_quality
 from prism.social.network import Network
-from prism.social.people.participation import participation
 from prism.social.people.population import Population, build_population
-from prism.social.people.posting import posting_rates
+from prism.social.people.posting import participation, posting_rates
 from prism.social.posts.post import Post, PostKind, PostView, author_of
-from prism.social.posts.quality import drawn_quality
 from prism.social.tables import CREATED, DUE, NEVER, NEXT, QUALITY, WANTS_TO_POST
 from prism.social.ties.graph import FollowGraph
 from prism.social.world import SocialWorld

@@ -10,8 +10,7 @@ import pytest
 from prism.agents import Decision, SocialAgent, Source, Trigger, Update, turn
 from prism.agents.social_agent import Draft
 from prism.columns import Columns
-from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART
-from prism.social.writers import writing_states
+from prism.social.chart import SOCIAL_BEHAVIOUR, SOCIAL_CHART, writing_states
 from prism.statechart import AgentState
 from prism.statechart.writing import Written
 from tests.social.driver import SMALL, Run

@@ -17,10 +17,10 @@ from prism.errors import InputError
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain
 from prism.social.people.intentions import Intentions
+from prism.social.people.persona import NEUTRAL, TRAITS_OF, Traits
 from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
-from prism.social.people.traits import NEUTRAL, TRAITS_OF, Traits
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
 from tests.social.people import persona, view

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from inspect import CORO_CLOSED, getcoroutinestate
 
-from prism.statechart.deferred import is_deferred, is_work_left
+from prism.statechart.transitions import is_deferred, is_work_left
 
 
 async def waits() -> None:

@@ -19,7 +19,7 @@ from actors.studies.gateway.service import Service, origin
 from actors.studies.gateway.tape import FLUSH_S, ExperimentTape, Kept
 from actors.studies.gateway.turns import Turns
 from actors.studies.gateway.upstream import Request
-from prism.llm.retry_after import retry_after_s
+from prism.llm.http import retry_after_s
 
 SERVED_MAX = 200_000
 """The questions of which it is remembered how many answers they have had. Only one that is asked again is looked up."""

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from prism.kernel_rng import U, below, mixed_bits, unit
+from prism.kernel_rng import U, below, mixed_bits, normal, unit
 from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
 from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
-from prism.social.posts.quality import drawn_quality
 from prism.social.tables import (
     ABOUT,
     ABOVE,
@@ -101,7 +100,7 @@ from prism.social.tables import (
 )
 
 _APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
-_PUBLISHES = int(Draw.PUBLISHES)
+_PUBLISHES, _QUALITY = int(Draw.PUBLISHES), int(Draw.QUALITY)
 _OFFERED_MAX: Final = 1000
 _NUMBER_MAX: Final = 1 << NUMBER_BITS
 _OWN_PLACES: Final = OUTSIDE_BIT - 1
@@ -526,6 +525,21 @@ def taken_from_file(t: Any, author: Any, tick: Any) -> Any:
         if score > best or not chosen:
             best, chosen = score, np.int64(number)
     return chosen
+
+
+@kernel
+def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any, place: Any) -> Any:
+    """Return the quality of an original that an author makes at a tick: exp(sigma z - sigma^2 / 2), 1 on average.
+
+    It is what a post is worth to everybody, whatever their own taste. Sources: Salganik, Dodds & Watts, "Experimental
+    study of inequality and unpredictability in an artificial cultural market" (2006), for a quality that all share
+    beside what is private; Bakshy et al., "Everyone's an influencer" (2011), for the heavy tail of what content
+    becomes. The log-normal form is a choice: docs/decisions/035-shared-quality.md.
+
+    Args:
+        place: of the original among those that the author makes at this tick, from 0 on.
+    """
+    return math.exp(sigma * normal(key, author, tick, _QUALITY, place) - sigma * sigma / 2.0)
 
 
 @kernel

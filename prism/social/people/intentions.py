@@ -8,7 +8,7 @@ from typing import Final
 from prism.config.attributes import TRAITS
 from prism.config.model import ACTIONS, IntentionsConfig
 from prism.rng import pick
-from prism.social.people.traits import Traits
+from prism.social.people.persona import Traits
 
 
 class Intentions:

@@ -8,17 +8,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Annotated
+from functools import cache
+from itertools import combinations, product
+from statistics import NormalDist
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from prism.checked import Checked
+from prism.config.attributes import TRAITS
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, normal, pick, uniform
-from prism.social.people.activity import activity_scale
 from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, drawn_attributes
-from prism.social.people.traits import NEUTRAL, TRAITS_OF, Traits
+
+Trait = Annotated[float, Meta(ge=-1.0, le=1.0)]
+
+
+class Traits(Checked, frozen=True, kw_only=True):
+    """A person's five traits, each from -1, the low end, to 1, the high end; 0 is neither, or not known.
+
+    Raises:
+        ValueError: a value out of range.
+
+    Source: the five factors of personality, Goldberg (1990).
+    """
+
+    openness: Trait = 0.0
+    conscientiousness: Trait = 0.0
+    extraversion: Trait = 0.0
+    agreeableness: Trait = 0.0
+    neuroticism: Trait = 0.0
+
+
+NEUTRAL: Final = Traits()
+
+_WORDS: Final = (
+    ("conventional", "curious"),
+    ("spontaneous", "orderly"),
+    ("reserved", "outgoing"),
+    ("blunt", "warm"),
+    ("calm", "anxious"),
+)
+"""The words for the low and the high end of each trait."""
+
+
+def _personalities() -> dict[str, Traits]:
+    """Return three words, each of another trait, and the traits that they say; the other two are 0."""
+    found = {}
+    for places in combinations(range(len(TRAITS)), 3):
+        for ends in product((0, 1), repeat=3):
+            first, second, third = (_WORDS[place][end] for place, end in zip(places, ends, strict=True))
+            said = {TRAITS[place]: 2.0 * end - 1.0 for place, end in zip(places, ends, strict=True)}
+            found[f"{first}, {second} and {third}"] = replace(NEUTRAL, **said)
+    return found
+
+
+TRAITS_OF: Final = _personalities()
+"""The traits of each personality of synthetic people; people with the same one share them."""
 
 # fmt: off
 FIRST_NAMES = (
@@ -87,7 +135,7 @@ def make_persona(
     With z a standard normal deviate of this person, clip(x, a, b) = min(max(x, a), b):
 
     - activity = clip(c * exp(sigma * z - sigma**2 / 2), least, 1), with the c that makes its mean over people the
-      configured one: `prism.social.people.activity.activity_scale`.
+      configured one: `prism.social.people.persona.activity_scale`.
     - engagement_threshold = clip(mean + spread * z', 0, 1), and low and high threshold are ambiguity / 2 below and
       above it, clipped in the same way.
     - traits: those that the words of a synthetic personality say; of another personality all 0.
@@ -157,3 +205,41 @@ def unique_names(names: Iterable[str]) -> list[str]:
 def _share(value: float) -> float:
     """Return the nearest value in 0 to 1."""
     return min(max(value, 0.0), 1.0)
+
+
+_share_below: Final = NormalDist().cdf
+_HALVINGS: Final = 100
+_WIDEST: Final = 40.0
+
+
+@cache
+def activity_scale(mean: float, sigma: float, least: float) -> float:
+    """Return the c for which c exp(sigma z - sigma^2 / 2), kept from `least` to 1, has this mean.
+
+    It has three digits, so that it is the same on every machine; the mean is met as exactly.
+
+    Args:
+        mean: above 0, and at most 1, which everybody has then; least: at most the mean.
+    """
+    if not sigma:
+        return mean
+    # The mean grows with c, so halving finds it: in logs, because c may be very small where the mean is.
+    low, high = -_WIDEST, _WIDEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _mean_of(math.exp(middle), sigma, least) < mean else (low, middle)
+    return float(f"{math.exp(high):.3g}")
+
+
+def _mean_of(scale: float, sigma: float, least: float) -> float:
+    """Return the mean over people of the activity with this scale."""
+    # The mean has three parts, by z: below `bottom` everybody has `least`, above `top` everybody has 1, and between
+    # them the log-normal has its partial mean, which is that of a normal moved by sigma.
+    shift = math.log(scale) - sigma * sigma / 2.0
+    top = -shift / sigma
+    at_top = 1.0 - _share_below(top)
+    if not least:
+        return scale * _share_below(top - sigma) + at_top
+    bottom = (math.log(least) - shift) / sigma
+    between = _share_below(top - sigma) - _share_below(bottom - sigma)
+    return least * _share_below(bottom) + scale * between + at_top

@@ -1,16 +1,21 @@
-"""The original posts of a session, for each person: they may grow with followers and with participation.
+"""Who writes: how much more or less than others each person takes part, and the original posts of a session.
 
-Source: Huberman, Romero & Wu, "Social networks that matter: Twitter under the microscope" (2009), where people with
-more followers post more. The power is a plausible form of it.
+Sources: Muchnik et al., "Origins of power-law degree distribution in the heterogeneity of human activity in social
+networks" (2013), for the heavy tail of people's activity; Wojcik & Hughes, "Sizing up Twitter users" (2019), where a
+tenth of the people makes 80% of the posts; Huberman, Romero & Wu, "Social networks that matter: Twitter under the
+microscope" (2009), where people with more followers post more. The log-normal form and the power are choices:
+docs/decisions/082-who-writes.md.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.rng import Draw, mapped, normals
 from prism.social.ties.graph import FollowGraph
 
 MOST: Final = 7.0
@@ -43,3 +48,14 @@ def posting_rates(
     scale = float(scales[int(fits.argmax())])
     rates: NDArray[np.float64] = np.minimum(MOST, scale * weights)
     return rates
+
+
+def participation(size: int, seed: int, sigma: float) -> NDArray[np.float64]:
+    """Return the participation of each person, exp(sigma z - sigma^2 / 2), which is 1 on average.
+
+    Args:
+        size: the number of people; sigma: 0 gives everybody 1.
+    """
+    if not sigma:
+        return np.ones(size)
+    return mapped(math.exp, sigma * normals(seed, np.arange(size), 0, Draw.PARTICIPATION) - sigma * sigma / 2.0)

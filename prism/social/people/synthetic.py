@@ -20,11 +20,18 @@ from prism.columns import Ints, ascending, distinct, places_in_lists, runs
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, mapped, normals, pick, uniforms
-from prism.social.people.activity import activity_scale
 from prism.social.people.attributes import Attributes, draw_attribute, drawn_attributes
 from prism.social.people.margins import DrawnMargins
-from prism.social.people.persona import FIRST_NAMES, LAST_NAMES, PERSONALITIES, Persona, band_around, topic_weights
-from prism.social.people.traits import TRAITS_OF
+from prism.social.people.persona import (
+    FIRST_NAMES,
+    LAST_NAMES,
+    PERSONALITIES,
+    TRAITS_OF,
+    Persona,
+    activity_scale,
+    band_around,
+    topic_weights,
+)
 
 Floats = NDArray[np.float64]
 KEPT: Final = 20_000

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.factory.graph_files import parse_graph
+from actors.factory.graph_files import EXPECTED, parse_graph
 from actors.factory.input_files import load_population, read_input
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import InputError
 from prism.social.ties.graph import FollowGraph
-from prism.social.ties.graph_format import EXPECTED
 from tests.paths import real_path
 
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
