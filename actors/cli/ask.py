@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 import msgspec
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from actors.cli.ask_view import outcome_view
 from actors.cli.export import ended_by_signals
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, Directory, set_option, with_log_options
@@ -19,9 +21,11 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import ungrouped
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
+from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
-from actors.results.ask import Survey
+from actors.results.ask import Asked, Survey
 from actors.results.export import FORMATS
+from prism.survey import ItemOutcome
 
 SHOWN_AFTER_S = 2.0
 """The time after which the progress of the re-execution is shown."""
@@ -114,3 +118,38 @@ async def _asked(survey: Survey, is_quiet: bool) -> None:  # anyio passes argume
                 tasks.start_soon(tell)
             await survey.ask()
             tasks.cancel_scope.cancel()
+
+
+BAR_WIDTH = 24
+
+
+def outcome_view(asked: Asked) -> RenderableType:
+    """Return what the answers say: changes first."""
+    parts: list[RenderableType] = [Text(change.sentence) for each in asked.outcomes for change in each.changes]
+    for each in asked.outcomes:
+        parts += ["", *_question(asked, each)]
+    missing = ", ".join(f"{reason} {count:,}" for reason, count in asked.missing.items())
+    line = f"{asked.answered:,} of {asked.wanted:,} answers" + (f"; without an answer: {missing}" if missing else "")
+    return Group(*parts, "", Text(line))
+
+
+def _question(asked: Asked, outcome: ItemOutcome) -> Iterator[RenderableType]:
+    """Yield the lines of a question: its text, counts with bars for each moment, and how often answers repeat."""
+    yield Text(f"{outcome.id}: {outcome.text}", style="bold")
+    for moment in asked.moments:
+        mean = f", mean {outcome.means[moment]:.2f}" if moment in outcome.means else ""
+        yield Text(f"{moment}: {outcome.answered[moment]:,} of {asked.people:,} people{mean}")
+        if outcome.counts:
+            yield _bars(outcome.counts[moment])
+    if outcome.repeated is not None:
+        yield Text(f"asked again, {outcome.repeated:.0%} gave the same answer")
+
+
+def _bars(counts: dict[str, int]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(max_width=40)
+    table.add_column(justify="right")
+    most = max(1, *counts.values())
+    for answer, count in counts.items():
+        table.add_row(Text(f"  {answer}"), f"{count:,}", ProgressBar(count, most, width=BAR_WIDTH, has_track=False))
+    return table

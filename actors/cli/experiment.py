@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from msgspec.structs import replace
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.experiment_plan import print_plan
-from actors.cli.experiment_progress import ExperimentDisplay
 from actors.cli.experiment_tables import print_outcome, threshold_said
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
-from actors.display.console import echo
-from actors.logs.output import say
+from actors.display.console import SafeConsole, echo
+from actors.display.progress_bar import ProgressBar
+from actors.display.words import duration
+from actors.logs.output import output, say
 from actors.record.lock import locked
 from actors.studies.experiments.batches import run_batches
 from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
@@ -39,6 +45,8 @@ from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.processes import room
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
+from actors.studies.experiments.standing import Standing
+from prism.quoting import printable
 
 OUT = Path("experiments")
 PROBLEMS_SHOWN = 5
@@ -189,3 +197,90 @@ def _execute(
     outcome = replace(outcome, model=use, stopped=stopped)
     write_outcome(out, part, values, outcome)
     return outcome, problems, part
+
+
+NODES_SHOWN = 12
+REFRESH_PER_S = 2
+
+
+class ExperimentDisplay:
+    """A display on the standard error: live on a terminal, a line a cell elsewhere, nothing if it is to be quiet.
+
+    Args:
+        known: the cells that were done before.
+        quiet: show nothing.
+    """
+
+    def __init__(self, known: int, *, quiet: bool) -> None:
+        self._known, self._quiet = known, quiet
+        self._console = SafeConsole(stderr=True)
+        self._is_live = self._console.is_terminal and not quiet and not output.is_json
+        self._standing: Callable[[], Standing] | None = None
+        self._begun = time.monotonic()
+        self._said = ""
+        self._ended = 0
+
+    @contextmanager
+    def showing(self, standing: Callable[[], Standing]) -> Iterator[None]:
+        """Show the standing in the block."""
+        self._standing = standing
+        if not self._is_live:
+            yield
+            return
+        drawn = Live(
+            get_renderable=self._drawn, console=self._console, refresh_per_second=REFRESH_PER_S, transient=True
+        )
+        with drawn:
+            yield
+
+    def tell(self, cell: Cell, done: Done) -> None:
+        """Tell that a cell has ended."""
+        if self._is_live or self._quiet:
+            return
+        note = "" if self._standing is None else self._standing().note
+        if note != self._said:
+            self._said = note
+            echo(f"prism: {note}", err=True)
+        self._ended += 1
+        total = "" if self._standing is None else f" of {self._standing().total + self._known:,}"
+        place = f"{self._known + self._ended:,}{total}: "
+        said = f"{place}{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
+        echo(said, err=True)
+
+    def _drawn(self) -> RenderableType:
+        if self._standing is None:
+            return Text()
+        return drawn(self._standing(), self._known, time.monotonic() - self._begun)
+
+
+def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
+    """Return the standing as a bar, a line and a table of nodes.
+
+    Args:
+        known: the cells that were done before.
+        since_s: the time since the experiment was begun or gone on with.
+    """
+    ended, total = now.done + now.failed, now.total + known
+    bar = Table.grid(padding=(0, 1))
+    left = f", {duration(since_s / ended * (now.total - ended))} left" if 0 < ended < now.total else ""
+    counted = f"{ended + known:,} of {total:,} cells, {duration(since_s)}{left}"
+    bar.add_row(ProgressBar(ended + known, max(1, total)), Text(counted))
+    parts = [f"{sum(now.running.values()):,} running, {now.waiting:,} waiting, {now.failed:,} failed"]
+    parts += [f"{reason} {times:,} times" for reason, times in now.losses.items() if times]
+    lines: list[RenderableType] = [bar, Text(", ".join(parts), style="dim")]
+    if now.nodes:
+        lines.append(_nodes(now))
+    if now.note:
+        lines.append(Text(printable(now.note), style="yellow"))
+    return Group(*lines)
+
+
+def _nodes(now: Standing) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("node", "cells", "cpu", "memory"):
+        table.add_column(name, justify="left" if name == "node" else "right")
+    for name, load in sorted(now.nodes.items())[:NODES_SHOWN]:
+        table.add_row(Text(printable(name)), f"{load.cells or 0:,}", f"{load.cpu:.0%}", f"{load.memory:.0%}")
+    if len(now.nodes) > NODES_SHOWN:
+        table.add_row(f"and {len(now.nodes) - NODES_SHOWN:,} more", "", "", "")
+    return table

@@ -98,7 +98,7 @@ class MetricsClient:
         """Return the end of the run in words.
 
         Args:
-            reason: one of `actors.core.ends.ENDS`.
+            reason: one of `actors.core.phase.ENDS`.
             ticks: committed.
             detail: of the reason; may be empty.
         """

@@ -1,19 +1,20 @@
-"""The summary of a run as text for the terminal, within 80 columns."""
+"""The summary of a run as text for the terminal, within 80 columns, with sparklines of its rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import csv
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from actors.cli.divergence import divergence_table
 from actors.cli.sharing import sharing_table
-from actors.cli.sparkline import Sparklines, read_paths
-from actors.core.ends import DONE, DONE_WITH_FALLBACKS
+from actors.core.phase import DONE, DONE_WITH_FALLBACKS
+from actors.display.trends import blocks
 from actors.display.words import duration, usd
 from actors.runs.interventions import DoneIntervention
 from actors.runs.rounds_csv import ROUNDS
@@ -223,3 +224,61 @@ def _footer(summary: Summary, directory: str) -> Text:
         f"digest {summary.digest}\n"
         f"files in {directory}"
     )
+
+
+OTHER_COLUMNS = 60
+"""Columns of the terminal beside the blocks."""
+WIDTHS = (10, 60)
+"""The fewest and the most blocks in a line; with more rounds, each block is the mean of several."""
+
+
+def read_paths(series: Path, names: Iterable[str]) -> dict[str, list[float]]:
+    """Return `{column: its numbers by row}` of the columns that the file has; nothing if there is no file."""
+    if not series.is_file():
+        return {}
+    try:
+        with series.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        return {name: [float(row[name]) for row in rows] for name in names if rows and name in rows[0]}
+    except (OSError, TypeError, ValueError, csv.Error):  # a damaged row; the rest of the summary is shown all the same
+        return {}
+
+
+class Sparklines:
+    """A table of numbers: the first, the last, the lowest and the highest value of each, and its sparkline.
+
+    Args:
+        paths: `{name: its numbers}`, each at least one.
+        marked: the places in them, from 0 on, at which an intervention happened: they are marked below the lines.
+    """
+
+    def __init__(self, paths: Mapping[str, Sequence[float]], marked: Sequence[int] = ()) -> None:
+        self._paths = paths
+        self._marked = marked
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table, at most as wide as the terminal."""
+        least, most = WIDTHS
+        width = min(max(options.max_width - OTHER_COLUMNS, least), most)
+        table = Table(title="path over the rounds", title_justify="left", title_style="bold", box=None, padding=(0, 1))
+        table.add_column("", min_width=18, no_wrap=True)
+        for name in ("first", "", "last", "lowest", "highest"):
+            table.add_column(name, justify="right" if name else "left", no_wrap=True)
+        for name, values in self._paths.items():
+            first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
+            table.add_row(named(name, self._paths).name, first, blocks(values, width), *others)
+        if self._marked:
+            length = max(map(len, self._paths.values()))
+            table.add_row("interventions", "", marks(self._marked, length, width, "^" if options.ascii_only else "▲"))
+        yield table
+
+
+def marks(places: Sequence[int], length: int, width: int, sign: str) -> str:
+    """Return a line with a sign below each block of `blocks` that holds one of these places among `length` values."""
+    count = min(width, length)
+    marked = {next(at for at in range(count) if place < (at + 1) * length // count) for place in places}
+    return "".join(sign if at in marked else " " for at in range(count))
+
+
+def _format(number: float) -> str:
+    return f"{number:,.2f}" if abs(number) < 1000 else f"{number:,.0f}"

@@ -15,8 +15,8 @@ import anyio
 from actors.cli.building import build_with_progress
 from actors.cli.exit_codes import EXIT_SPENT
 from actors.cli.report import render
-from actors.core.ends import FALLBACK_SHARE, SPEND_CAP
 from actors.core.errors import ungrouped
+from actors.core.phase import FALLBACK_SHARE, SPEND_CAP
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, PREPARING, step_shown

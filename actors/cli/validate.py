@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from actors.cli.building import build_with_progress
-from actors.cli.deliberation import deliberation
+from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.trust import TRUST
 from actors.display.console import echo

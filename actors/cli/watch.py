@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,12 +13,29 @@ from rich.text import Text
 
 from actors.cli.keys import Keys
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.watch_view import brief, line, view
-from actors.cli.watched_run import WatchedRun
+from actors.cli.scrape import Interval, Scrape
+from actors.cli.watched_run import (
+    CALLS,
+    PLANNED,
+    TICKS,
+    Event,
+    Sighting,
+    WatchedRun,
+    phase_of,
+    phase_parts,
+    ticks,
+    ticks_per_s,
+)
+from actors.core.events import CheckpointWritten
+from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.frame import Frame
-from actors.display.progress import LINE_EVERY_S
+from actors.display.phase import phase_line, phase_words
+from actors.display.progress import LINE_EVERY_S, REPLAYING, headline, states_table
+from actors.display.trends import Row, Trends, oracle_rows, trends_table
+from actors.display.words import duration, share, usd
 from actors.record.manifest import refuse_others
+from prism.quoting import printable
 
 EVERY_S = 1.0
 KEYS_S = 0.2
@@ -126,3 +143,160 @@ def _content(runs: Sequence[WatchedRun], shown: int, help_line: str) -> Renderab
 def _help(count: int, *, is_paused: bool) -> str:
     pause = "paused: space goes on" if is_paused else "space pauses"
     return ", ".join([pause, *(["n next run"] if count > 1 else []), "q quits"])
+
+
+EVENTS_SHOWN = 5
+NOT_SHOWN = {CheckpointWritten.name()}
+"""The events that another line tells."""
+LATE_S = 1.0
+"""The lateness of the event loop from which it is a warning, as for the alert on it."""
+ECONOMY = "prism_economy_"
+
+
+def line(sighting: Sighting) -> str:
+    """Return a sighting as one plain line. The run has been seen."""
+    interval = sighting.seen
+    now = interval.after
+    agents = " ".join(f"{state}={count:.0f}" for state, count in now.by("prism_agents", "state").items() if count)
+    planned, done = now.value(PLANNED), ticks(now)
+    where = f"/{planned:.0f} ({share(done, planned)}) eta {duration(_left_s(interval))}" if planned else ""
+    phase = phase_words(*phase_parts(sighting, interval)) if phase_of(now) else ""
+    return (
+        f"tick {done:.0f}{where}{f' | {phase}' if phase else ''} | round {now.value('prism_round'):.0f}"
+        f" | {_pace(interval)} | oracle waiting={now.value('prism_oracle_queue_depth'):.0f}"
+        f" asked={now.value('prism_llm_requests_in_flight'):.0f} fallbacks={now.value('prism_fallbacks_total'):.0f}"
+        f" | {agents}"
+    )
+
+
+def brief(name: str, sighting: Sighting) -> str:
+    """Return a run among several in a line: its name, its phase and its ticks, or its end."""
+    if sighting.ended:
+        return sighting.ended
+    if sighting.interval is None:
+        return f"{name}: {sighting.problem or 'not seen yet'}"
+    now = sighting.interval.after
+    phase = phase_words(*phase_parts(sighting, sighting.interval)) if phase_of(now) else "under way"
+    planned, done = now.value(PLANNED), ticks(now)
+    where = f", tick {done:,.0f} of {planned:,.0f} ({share(done, planned)})" if planned else ""
+    away = f" ({sighting.problem})" if sighting.problem else ""
+    return f"{name}: {phase}{where}{away}"
+
+
+def view(sighting: Sighting, trends: Trends) -> RenderableType:
+    """Return a sighting as a table: the run, its phase, its ticks, agents by state, trends, counts and events.
+
+    The run has been seen.
+    """
+    interval = sighting.seen
+    agents = interval.after.by("prism_agents", "state")
+    if not agents and not interval.after.value(PLANNED):  # it starts
+        return Group(*_head(sighting, interval), *_events(sighting.events))
+    return Group(
+        *_head(sighting, interval),
+        Text(),
+        states_table(agents),
+        Text(),
+        trends_table(trends, _rows(interval, trends)),
+        *map(Text, _facts(interval)),
+        *_events(sighting.events),
+    )
+
+
+def _head(sighting: Sighting, interval: Interval) -> Iterator[RenderableType]:
+    now = interval.after
+    parts = phase_parts(sighting, interval)
+    phase = parts[0]
+    run = now.labels("prism_run_info")
+    is_over = not phase and not now.value("prism_run_active")
+    if run:
+        what = f"run {run.get('run_id')}: {run.get('scenario')}, {run.get('backend')}, seed {run.get('seed')}"
+        yield Text(f"{what}{', not under way' if is_over else ''}", style="bold")
+    if phase:
+        yield phase_line(*parts)
+    if not now.value(PLANNED):  # it starts
+        return
+    done, planned, rounds = ticks(now), now.value(PLANNED), f"round {now.value('prism_round'):,.0f}"
+    yield headline(int(done), int(planned), rounds)
+    if not is_over and phase != Phase.ENDED:
+        yield Text(f"{duration(_left_s(interval))} to go", style="dim")
+
+
+def _left_s(interval: Interval) -> float | None:
+    """Return the seconds to go at the pace of the interval; None if no tick was committed in it."""
+    pace = ticks_per_s(interval)
+    left = interval.after.value(PLANNED) - ticks(interval.after)
+    return max(0.0, left) / pace if pace else None
+
+
+def _rows(interval: Interval, trends: Trends) -> Iterator[Row]:
+    now = interval.after
+    ill = now.value("prism_agents_quarantined")
+    yield Row("ticks/s", _pace(interval).replace(" ticks/s", ""), f"{ill:,.0f} quarantined" if ill else "")
+    asked, limit = now.value("prism_llm_requests_in_flight"), now.value("prism_llm_concurrency_limit")
+    queue = f"{now.value('prism_oracle_queue_depth'):,.0f} waiting, {asked:,.0f} of {limit:,.0f} being asked"
+    p50, p95 = (interval.quantile(share, CALLS, outcome="ok") for share in (0.5, 0.95))
+    latency = f"p50 {_seconds(p50)}, p95 {_seconds(p95)}"
+    yield from oracle_rows(trends, queue, latency, p95, now.value("prism_fallbacks_total"))
+
+
+def _facts(interval: Interval) -> Iterator[str]:
+    now = interval.after
+    breaker = next((state for state, on in now.by("prism_oracle_breaker_state", "state").items() if on), "unknown")
+    reasons = {reason: count for reason, count in now.by("prism_fallbacks_total", "reason").items() if count}
+    why = (
+        f", fallbacks by {', '.join(f'{reason} {count:,.0f}' for reason, count in reasons.items())}" if reasons else ""
+    )
+    cost_usd = now.value("prism_llm_cost_usd_total")
+    spent = f", {usd(cost_usd)} spent" if cost_usd else ""
+    yield f"oracle: breaker {breaker}, {now.value('prism_llm_tokens_total'):,.0f} tokens{spent}{why}"
+    if world := _world(now):
+        yield world
+    written = now.value("prism_checkpoint_timestamp_seconds")
+    checkpoint = f"{duration(max(0.0, time.time() - written))} ago" if written else "none"
+    yield (
+        f"journal: {now.value('prism_journal_ticks_total'):,.0f} ticks, "
+        f"{now.value('prism_journal_bytes_total') / 1e6:,.1f} MB; latest checkpoint: {checkpoint}; "
+        f"{now.value('prism_actor_restarts_total', reason='crash'):,.0f} restarts"
+    )
+    lag, longest = now.value("prism_event_loop_lag_seconds"), now.value("prism_event_loop_lag_seconds_max")
+    memory = now.value("process_resident_memory_bytes") / 1e6
+    late = f"event loop late by {lag:.3f} s, at most {longest:.3f} s in the last minute"
+    yield f"{'! ' if longest >= LATE_S else ''}{late}; memory {memory:,.0f} MB"
+
+
+def _world(now: Scrape) -> str:
+    """Return the numbers of a feed or of an economy in a line; empty for other worlds."""
+    if posts := now.by("prism_posts_total", "kind"):
+        counts = ", ".join(f"{count:,.0f} {kind}" for kind, count in posts.items())
+        told = [f"{now.value('prism_likes_total'):,.0f} likes"]
+        told += [f"{count:,.0f} {kind}s" for kind, count in now.by("prism_tie_changes_total", "kind").items()]
+        if now.has("prism_attribute_changes_total"):
+            told.append(f"{now.value('prism_attribute_changes_total'):,.0f} attribute changes")
+        return f"posts: {counts}; {', '.join(told)}"
+    names = [name for name, labels in now.samples if name.startswith(ECONOMY) and not labels]
+    return ", ".join(f"{name.removeprefix(ECONOMY).replace('_', ' ')} {now.value(name):,.2f}" for name in names)
+
+
+def _events(events: Sequence[Event]) -> Iterator[RenderableType]:
+    """Yield the latest events, a line each, with their local time."""
+    shown = [event for event in events if event.get("event") not in NOT_SHOWN]
+    for event in shown[-EVENTS_SHOWN:]:
+        fields = {name: value for name, value in event.items() if name not in {"timestamp", "event"} and value != ""}
+        at = event.get("timestamp")
+        when = time.strftime("%H:%M:%S", time.localtime(at)) if isinstance(at, int | float) else "-"
+        details = " ".join(f"{name}={value}" for name, value in fields.items())
+        text = printable(f"{when}  {event.get('event', '?')}  {details}")
+        yield Text(text, style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def _pace(interval: Interval) -> str:
+    if not interval.after.has(TICKS):
+        return f"{REPLAYING}: {interval.after.value('prism_ticks_replayed_total'):,.0f} so far"
+    pace = ticks_per_s(interval)
+    transitions = interval.rate(lambda scrape: scrape.value("prism_agent_transitions_total")) if pace else 0.0
+    return f"{pace:,.1f} ticks/s, {transitions:,.0f} transitions/s"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f} s"

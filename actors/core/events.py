@@ -194,7 +194,7 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
     """The run has ended, for this process.
 
     Args:
-        reason: one of `actors.core.ends.ENDS`.
+        reason: one of `actors.core.phase.ENDS`.
         ticks: ticks committed.
         digest: after them; empty if it ended in an error.
     """

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from actors.core.errors import UntrustedCodeError
-from actors.factory.code_units import CodeUnit, spec_in, unit_in
 from actors.factory.kept_code import (
     KeptCodeError,
     kept_directory,
@@ -30,7 +29,7 @@ from actors.factory.kept_code import (
 )
 from actors.factory.kept_inputs import sources_of
 from actors.factory.known_code import known_code
-from actors.factory.own_finder import add_to_path, added_directories
+from actors.factory.own_finder import CodeUnit, add_to_path, added_directories, spec_in, unit_in
 from prism.config import SimulationConfig
 from prism.config.checks import SHIPPED_DOMAINS
 from prism.errors import ConfigError, PrismError

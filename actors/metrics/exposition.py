@@ -11,8 +11,7 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Exemplar
 
-from actors.core.ends import ENDS
-from actors.core.phase import Phase
+from actors.core.phase import ENDS, Phase
 from actors.metrics.histogram import Counts
 from actors.metrics.instruments import INSTRUMENTS, TIMINGS, Series
 from actors.metrics.lifecycle import Lifecycle

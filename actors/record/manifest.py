@@ -41,7 +41,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         tick: ticks committed before it.
-        reason: the name of a signal, or another of `actors.core.ends`, but not an error.
+        reason: the name of a signal, or another of `actors.core.phase`, but not an error.
         detail: what the server did, in a word; empty if no server is to blame.
     """
 

@@ -20,10 +20,9 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from actors.core.ends import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE
 from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
-from actors.core.phase import Phase
+from actors.core.phase import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.factory.checks import notes_of_domain

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.core.ends import NO_ANSWER
 from actors.core.errors import RepairRefusedError, RunLockedError
 from actors.core.messages import Codec, QuestionName, name_of_question
+from actors.core.phase import NO_ANSWER
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
 from actors.persistence.disk import RealDisk

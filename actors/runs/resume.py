@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from actors.core.ends import SPEND_CAP
 from actors.core.errors import DamagedError, ResumeRefusedError, RunDirectoryError
+from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk

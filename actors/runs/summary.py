@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from actors.core.ends import DONE, DONE_WITH_FALLBACKS
+from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.factory.no_effect import NoEffect
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in

@@ -8,10 +8,10 @@ cancelled, because cancelled tasks stay in reference cycles until the garbage co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import anyio
 import msgspec
@@ -21,7 +21,7 @@ from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.messages import Codec, Decided
 from actors.core.phase import Phase
 from actors.core.ports import Observer, Record, Unrecorded
-from actors.core.snapshot import RunSnapshot
+from actors.core.snapshot import CALL_OUTCOMES, FAILURES, FALLBACK_REASONS, Pairs, RunSnapshot, Tokens, state_pairs
 from actors.core.state import RunState
 from actors.oracle.actor import OracleActor
 from actors.oracle.sharing import Sharing, roles_of
@@ -30,28 +30,20 @@ from actors.runtime.counters import Counters
 from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import agents_frozen, collector_paused
 from actors.runtime.phase import Standing, standing_of
-from actors.runtime.snapshot import (
-    by_failure,
-    calls_by_outcome,
-    fallbacks_by_reason,
-    hosts_of,
-    models_of,
-    tokens_of,
-    transitions_by_pair,
-)
 from actors.runtime.supervisor import RestartIntensity, Supervisor
-from prism.agents import Question
+from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Chosen, Questions
 from prism.agents.waves import Kind
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
 from prism.domain import Domain, HasReference, Prepares, Stretch, reference_of
+from prism.llm import HostState
 from prism.llm.question_id import TraceIds
-from prism.llm.spending import cost_usd, wasted
+from prism.llm.spending import Spent, cost_usd, wasted
 from prism.measure import Measure
 from prism.sharing.settings import sharing_table
-from prism.statechart import Oracle
+from prism.statechart import Oracle, Statechart
 
 log = structlog.get_logger(__name__)
 
@@ -411,3 +403,73 @@ def _compared(domain: Domain) -> list[tuple[str, str]]:
 def limits_of(config: Config) -> OracleConfig:
     """Return the oracle's limits. Several hosts adapt a limit each, below a fixed one for all together."""
     return msgspec.structs.replace(config.oracle, concurrency="fixed") if config.llm.hosts else config.oracle
+
+
+@runtime_checkable
+class _HasHosts(Protocol):
+    """An oracle whose model may be on several servers."""
+
+    def hosts(self) -> tuple[HostState, ...]:
+        """Return the counts of each of several servers."""
+
+
+@runtime_checkable
+class _HasModels(Protocol):
+    """An oracle that may ask different models about different people."""
+
+    def answers_by_model(self) -> dict[str, int]:
+        """Return the answers of each of several models."""
+
+
+def transitions_by_pair(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Pairs:
+    """Return `{(from, to): count}` for every pair of the chart, from counts of updates by row."""
+    counts = dict.fromkeys(state_pairs(chart), 0)
+    for (before, after, _, source), count in rows.items():
+        if source in MOVED:
+            counts[before, after] = counts.get((before, after), 0) + count
+    return counts
+
+
+def by_failure(counted: Mapping[str, float]) -> Mapping[str, float]:
+    """Return `{reason: number}` for every reason of a failed call; any other reason counts as `error`."""
+    numbers = dict.fromkeys(FAILURES, 0.0)
+    for reason, number in counted.items():
+        numbers[reason if reason in numbers else "error"] += number
+    return numbers
+
+
+def fallbacks_by_reason(counted: Mapping[str, int]) -> Mapping[str, int]:
+    """Return `{reason: count}` for every reason; any other reason that a custom oracle gives counts as `error`."""
+    counts = dict.fromkeys(FALLBACK_REASONS, 0)
+    for reason, count in counted.items():
+        counts[reason if reason in counts else "error"] += count
+    return counts
+
+
+def calls_by_outcome(spending: Iterable[Spent]) -> Mapping[str, int]:
+    """Return `{outcome: calls to a model}` for every outcome; any other one counts as `error`."""
+    counts: dict[str, int] = dict.fromkeys(CALL_OUTCOMES, 0)
+    for spent in spending:
+        counts[spent.outcome if spent.outcome in counts else "error"] += spent.calls
+    return counts
+
+
+def tokens_of(spending: Iterable[Spent]) -> Tokens:
+    """Return the tokens of calls to a model."""
+    spending = tuple(spending)
+    return Tokens(
+        prompt=sum(spent.prompt_tokens for spent in spending),
+        completion=sum(spent.completion_tokens for spent in spending),
+        cached=sum(spent.cached_tokens for spent in spending),
+        wasted=sum(spent.tokens for spent in wasted(spending)),
+    )
+
+
+def hosts_of(oracle: object) -> tuple[HostState, ...]:
+    """Return the state of each of several servers of the oracle's model; nothing for one server, or none."""
+    return oracle.hosts() if isinstance(oracle, _HasHosts) else ()
+
+
+def models_of(oracle: object) -> dict[str, int]:
+    """Return `{model: its answers}` of an oracle with several models; empty for one model, or none."""
+    return oracle.answers_by_model() if isinstance(oracle, _HasModels) else {}

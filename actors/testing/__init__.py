@@ -18,12 +18,11 @@ from actors.testing.errors import (
 )
 from actors.testing.exchange import Exchange
 from actors.testing.faults import MEANINGS, Fault, FaultPlan, evenly
-from actors.testing.latency import Latency
 from actors.testing.process import ModelServerProcess
 from actors.testing.quirks import QUIRKS, Quirk
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
-from actors.testing.settings import Dialect, Logprobs, ServerSettings, SystemOne
+from actors.testing.settings import Dialect, Latency, Logprobs, ServerSettings, SystemOne
 from actors.testing.spells import SPELLS, Spell, SpellKind
 from actors.testing.statistics import Statistics
 from actors.testing.virtual_time import run_in_virtual_time

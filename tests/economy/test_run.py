@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from actors.cli.sparkline import Sparklines, marks
-from actors.display.sparkline import blocks
+from actors.cli.report import Sparklines, marks
+from actors.display.trends import blocks
 from prism.answers.measure_words import INDICATORS as NAMES
 from tests.command import Ended, run_prism
 from tests.paths import ROOT

@@ -1,18 +1,28 @@
-"""The run of a calibration: its steps, whose runs are cells of an experiment."""
+"""The run of a calibration: its steps, whose runs are cells of an experiment, and the numbers that it compares."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+import numpy as np
+
 from actors.core.errors import RunDirectoryError
-from actors.studies.calibration.observe import observed_of
-from actors.studies.calibration.plan import CalibrationPlan, cell_of
+from actors.core.files import write_file
+from actors.results.observed import observed_feed
+from actors.studies.calibration.plan import FEED, CalibrationPlan, cell_of
 from actors.studies.experiments.cells import CELLS, Done, cell_path, is_done
 from actors.studies.experiments.driver import Executor
+from actors.studies.experiments.measures import measured
 from actors.studies.experiments.plan import Cell
-from prism.calibration import Observed, Point, Result, calibrated
+from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of
+from prism.calibration.parameters import Floats
+from prism.config import Config
+from prism.scorecard.concentration import month_share
+from prism.scorecard.social import rank_correlation
 
 
 class Told(NamedTuple):
@@ -68,3 +78,62 @@ def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: 
         RunDirectoryError: a run has no result.
     """
     return calibrated(plan.calibration, plan.values, plan.real, CellRunner(plan, out, executor, told))
+
+
+OBSERVED = "observed"
+VERSION = 3
+"""Of what is kept: another one is worked out again."""
+SMALLER = 0.9
+"""Cascades below this part of the smallest real one are beside none."""
+
+
+def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
+    """Return what is compared of a cell.
+
+    Raises:
+        RunDirectoryError: the run has no such number.
+        JournalError: its journal cannot be read.
+    """
+    kept = out / OBSERVED / f"{_name(plan, cell)}.json"
+    try:
+        return msgspec.json.decode(kept.read_bytes(), type=Observed)
+    except (OSError, msgspec.DecodeError):
+        pass
+    found = _observed(plan, cell_path(out, cell), cell.config)
+    kept.parent.mkdir(exist_ok=True)
+    write_file(kept, msgspec.json.encode(found))
+    return found
+
+
+def _name(plan: CalibrationPlan, cell: Cell) -> str:
+    compared = sorted({str(each.measure or each.shape) for each in plan.calibration.compared.values()})
+    return sha256(msgspec.json.encode([VERSION, cell.key, compared, plan.own_code, _least_size(plan)])).hexdigest()[:20]
+
+
+def _observed(plan: CalibrationPlan, path: Path, config: Config) -> Observed:
+    compared = plan.calibration.compared.values()
+    places = {str(each.measure): str(each.measure) for each in compared if each.measure is not None}
+    plain = {name: place for name, place in places.items() if not name.startswith(FEED)}
+    numbers = measured(path, plain, plan.own)
+    if len(plain) == len(places) and all(each.shape is None for each in compared):
+        return Observed(numbers=numbers)
+    feed = observed_feed(path, config)
+    table = np.array(rows_of(feed.trees)).reshape(-1, len(SHAPES))
+    rows = table[table[:, 0] >= SMALLER * _least_size(plan)]
+    found = {
+        "feed.posts_without_reaction": float((table[:, 0] == 1.0).mean()) if len(table) else 1.0,
+        "feed.posts_of_top_tenth": month_share(np.array(feed.posts_by_person, dtype=np.float64), feed.days),
+        "feed.size_and_virality": _size_and_virality(rows),
+    }
+    numbers |= {name: found[name] for name in places if name.startswith(FEED)}
+    return Observed(numbers=numbers, cascades=tuple(tuple(map(float, row)) for row in rows))
+
+
+def _size_and_virality(rows: Floats) -> float:
+    """Return the rank correlation over cascades; (cascades, shapes). It is 0 for fewer than two."""
+    return rank_correlation(rows[:, 0], rows[:, SHAPES.index("virality")]) if len(rows) > 1 else 0.0
+
+
+def _least_size(plan: CalibrationPlan) -> float:
+    """Return the posts of the smallest real cascade; 2 if there are none."""
+    return min((row[0] for row in (*plan.real.fitted, *plan.real.holdout)), default=2.0)

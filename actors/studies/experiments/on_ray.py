@@ -25,11 +25,20 @@ from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.studies.experiments.batch import Batch, OnDone
 from actors.studies.experiments.cells import CELLS, Done, cell_path
 from actors.studies.experiments.machine import Load, processors
-from actors.studies.experiments.node import Order, Returned, discard, load_here, order_of, piece_of, read_by, run_order
+from actors.studies.experiments.node import (
+    Order,
+    Returned,
+    discard,
+    is_there,
+    load_here,
+    order_of,
+    piece_of,
+    read_by,
+    run_order,
+)
 from actors.studies.experiments.parcels import Arrival
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.processes import cell_bytes
-from actors.studies.experiments.reach import is_there
 from actors.studies.experiments.standing import Progress
 from actors.studies.gateway.place import GatewayPlace
 from prism.errors import PrismError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.cli.deliberation import deliberation, hidden_row
+from actors.cli.forecast import deliberation, hidden_row
 from prism.config import Config
 
 MODEL = {"backend": "ollama"}

@@ -9,9 +9,8 @@ import anyio.lowlevel
 import msgspec
 from structlog.typing import EventDict
 
-from actors.core.ends import ENDS
 from actors.core.events import EVENTS, Event, PhaseChanged, RunEnded, emit, heard_by
-from actors.core.phase import Phase
+from actors.core.phase import ENDS, Phase
 from tests.paths import ROOT
 
 DOCUMENT = (ROOT / "docs" / "events.md").read_text()

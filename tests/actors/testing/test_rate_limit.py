@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.testing import ServerSettings
-from actors.testing.rate_limit import RateLimit
+from actors.testing.slots import RateLimit
 from tests.actors.testing.support import CHAT, COMPLETION, serving, until
 
 

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
-from actors.cli.experiment_progress import drawn
+from actors.cli.experiment import drawn
 from actors.core.errors import MetricsAddressError
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served

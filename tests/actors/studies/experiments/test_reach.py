@@ -8,10 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.studies.experiments import reach
-from actors.studies.experiments.node import Order, run_order, sort_here
+from actors.studies.experiments import node
+from actors.studies.experiments.node import Order, network_here, no_way_to, run_order, sort_here
 from actors.studies.experiments.plan import make_plan
-from actors.studies.experiments.reach import network_here, no_way_to
 from actors.studies.gateway.place import GatewayPlace
 from prism.errors import ConfigError
 from tests.actors.studies.experiments.files import write_experiment
@@ -24,8 +23,8 @@ def at(address: str) -> GatewayPlace:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "REACH_WAIT_S", 0.0)
-    monkeypatch.setattr(reach, "REACH_EVERY_S", 0.0)
+    monkeypatch.setattr(node, "REACH_WAIT_S", 0.0)
+    monkeypatch.setattr(node, "REACH_EVERY_S", 0.0)
 
 
 @pytest.mark.network
