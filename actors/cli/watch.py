@@ -12,8 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from actors.cli.keys import Keys
-from actors.cli.metrics_client import MetricsClient
-from actors.cli.scrape import Interval, Scrape
+from actors.cli.metrics_client import Interval, MetricsClient, Scrape
 from actors.cli.watched_run import (
     CALLS,
     PLANNED,

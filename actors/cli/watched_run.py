@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from actors.cli.metrics_client import MetricsClient
-from actors.cli.scrape import Interval, Scrape
+from actors.cli.metrics_client import Interval, MetricsClient, Scrape
 from actors.core.phase import Phase
 from actors.display.trends import Trends
 from prism.quoting import printable

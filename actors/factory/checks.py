@@ -24,8 +24,7 @@ from prism.social.people.population import graph_of
 from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.ranking import rankings
 from prism.social.sharing import QuestionFields
-from prism.social.ties.graph import FollowGraph
-from prism.social.ties.understood import graph_lines
+from prism.social.ties.graph import FollowGraph, graph_lines
 
 NOBODY_POSTS = "statechart.file: no row has the effect post, so nobody writes an original post"
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final, Literal
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.edges import parse_edges
-from prism.social.ties.graph import FollowGraph, from_igraph
+from prism.social.ties.graph import FollowGraph, from_igraph, understood
 from prism.social.ties.graph_library import load_igraph
 from prism.social.ties.matrix_market import parse_matrix_market
 from prism.social.ties.pajek import parse_pajek
-from prism.social.ties.understood import understood
 
 if TYPE_CHECKING:
     import igraph

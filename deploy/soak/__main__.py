@@ -36,7 +36,7 @@ import httpx
 import msgspec
 
 from actors import read_config
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from actors.testing import Statistics

@@ -240,7 +240,6 @@ def lettered_chat(request: ChoiceRequest, *, seed: int, max_tokens: int) -> Chat
         messages=(Message(role="system", content=rules), Message(role="user", content=request.state)),
         seed=seed,
         max_tokens=max_tokens,
-        deadline_s=request.deadline_s,
         asked_by=request.asked_by,
         model=request.model,
     )

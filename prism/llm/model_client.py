@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from prism.llm.capabilities import Capabilities, Reply, Schema, canonical, text_
 from prism.llm.http import bounded_call
 from prism.llm.json_object import extract_object
 from prism.llm.letters import METHOD, LetterChooser
-from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Identity, Message
+from prism.llm.port import ChatRequest, Completion, Identity, Message
 from prism.llm.prompt_log import log_prompt
 
 
@@ -72,7 +71,7 @@ class ModelClient(ABC):
     async def complete(self, request: ChatRequest) -> Completion:
         """Return the model's answer to a chat."""
         log_prompt(request)
-        return await self._complete(request, self._way, self._deadline_s(request))
+        return await self._complete(request, self._way, self._config.timeout_s)
 
     async def _complete(self, request: ChatRequest, way: Capabilities, deadline_s: float) -> Completion:
         """Return the answer to a chat of a server that is asked in this way."""
@@ -88,9 +87,6 @@ class ModelClient(ABC):
                 latency_s=perf_counter() - started_s,
                 cached_tokens=reply.usage.cached_tokens,
             )
-
-    def _deadline_s(self, request: ChatRequest | ChoiceRequest) -> float:
-        return min(self._config.timeout_s, request.deadline_s or math.inf)
 
     @abstractmethod
     def _sampling(self) -> dict[str, float]:

@@ -125,7 +125,7 @@ class OllamaChatClient(ModelClient):
     async def _ask_letters(self, request: ChatRequest, fields: Fields) -> Lettered:
         """Return the tokens of the answer to a lettered question, and those that it lists beside them."""
         started_s, limit = perf_counter(), request.limit(self._config.num_predict)
-        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
+        with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
             body = self._body(request, self._way, limit)
             body["options"] = {**body.get("options", {}), "temperature": 1.0}
             response = await self._client._client.post(  # noqa: SLF001
@@ -146,7 +146,7 @@ class OllamaChatClient(ModelClient):
         log_prompt(request)
         started_s = perf_counter()
         question = {"type": "choice", "instructions": request.instructions, "criteria": request.options}
-        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
+        with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
             try:
                 response = await self._client.systemone(
                     request.model or self._config.model,

@@ -103,7 +103,7 @@ class OpenAICompatClient(ModelClient):
         body = {**self._body(request, self._way, limit), "logprobs": True, "top_logprobs": LISTED, **fields}
         if "temperature" in body:
             body["temperature"] = 1.0
-        with bounded_call(COMPONENT, self._deadline_s(request), self._address.secrets):
+        with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
             response = await self._client.post(self._way.path, json=body)
             reply = read_completion(response.content, response.headers)
             return Lettered(

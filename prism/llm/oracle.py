@@ -162,7 +162,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         model: the model that is asked.
         config: its settings: temperature and seed.
         seed: the run's seed, for draws from probabilities.
-        deadline_s: a limit for each call that is shorter than the model's own.
         descriptions: what the model reads of each state; by default, of the social states.
         writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
     """
@@ -175,7 +174,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         config: LLMConfig,
         seed: int,
         *,
-        deadline_s: float | None = None,
         descriptions: Mapping[Any, str] | None = None,
         writers: Collection[Any] = (),
     ) -> None:
@@ -185,7 +183,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             self._descriptions = descriptions
         self._config = config
         self._seed = seed
-        self._deadline_s = deadline_s
         self._draws: dict[str, bool] = {}
         """`{model: whether each agent draws from its probabilities}`, of models that have answered."""
 
@@ -315,7 +312,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             state=prompt.partition(UNTRUSTED)[2].strip(),
             instructions=f"Choose the person's next state. {UNTRUSTED}",
             options={option.value: described(option, self._descriptions) for option in options},
-            deadline_s=self._deadline_s,
             asked_by=_asked_by(agent),
             model=self._model_of(agent),
         )
@@ -348,7 +344,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
                 seed=self._request_seed(agent, number),
                 sample=0 if self._config.temperature == 0.0 else (agent.tick << 32) | agent.agent_id,
                 max_tokens=max_tokens,
-                deadline_s=self._deadline_s,
                 asked_by=_asked_by(agent),
                 attempt=ATTEMPT.get(),
                 model=self._model_of(agent),

@@ -38,7 +38,6 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         seed: of the server's sampling.
         sample: distinguishes draws from the same chat; equal requests with sample 0 share one answer.
         max_tokens: the longest answer; None is the configured one.
-        deadline_s: a limit shorter than the configured one; not part of the request's identity.
         asked_by: the asker's name, for messages: "agent 12 in tick 340"; not part of the request's identity.
         attempt: the number of unusable answers that it has had. It varies the sampling and the limit, and is not part
             of the request's identity: the answer that counts is the only one on a tape.
@@ -50,7 +49,6 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     sample: int = 0
     max_tokens: int | None = None
-    deadline_s: float | None = None
     asked_by: str = ""
     attempt: int = 0
     model: str = ""
@@ -76,14 +74,13 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
         state: the situation, in words.
         instructions: the question.
         options: the meaning of each option, by its name; None if the name says enough.
-        sample, deadline_s, asked_by, model: as in `ChatRequest`.
+        sample, asked_by, model: as in `ChatRequest`.
     """
 
     state: str
     instructions: str
     options: dict[str, str | None]
     sample: int = 0
-    deadline_s: float | None = None
     asked_by: str = ""
     model: str = ""
 

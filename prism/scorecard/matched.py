@@ -68,7 +68,6 @@ class Matching:
         simulated: sizes of the simulated cascades, above 0.
         real: sizes of the real ones, above 0.
         authors: the author of each simulated one, in any numbering; None if each has one of its own.
-        neighbours: the fewest real ones of its size with which a simulated one is kept.
         tolerance: the largest difference of the logarithms of two sizes that count as equal.
         seed: of the resamples.
     """
@@ -79,7 +78,6 @@ class Matching:
         real: Floats,
         authors: NDArray[np.int64] | None = None,
         *,
-        neighbours: int = NEIGHBOURS,
         tolerance: float = SIZE_TOLERANCE,
         seed: int = 0,
     ) -> None:
@@ -87,7 +85,7 @@ class Matching:
         logs = np.log(real[order])
         low = np.searchsorted(logs, np.log(simulated) - tolerance, side="left")
         high = np.searchsorted(logs, np.log(simulated) + tolerance, side="right")
-        self.kept = np.flatnonzero(high - low >= neighbours)
+        self.kept = np.flatnonzero(high - low >= NEIGHBOURS)
         """The simulated cascades that have enough real ones of their size."""
         of = np.arange(len(simulated)) if authors is None else authors
         names, self._authors = np.unique(of[self.kept], return_inverse=True)

@@ -27,7 +27,7 @@ from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
-from prism.social.ties.understood import graph_lines
+from prism.social.ties.graph import graph_lines
 from prism.social.turns import SocialTurns
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld

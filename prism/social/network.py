@@ -533,7 +533,3 @@ class Network:
     def _restore_ring(self, columns: Columns, name: str, table: str) -> None:
         rows = columns.rows(name)
         self.state.fill(table, rows._replace(values=self.state.cascade_numbers(rows.values)))
-
-    def round_start(self, tick: int) -> int:
-        """Return the first tick of a tick's round."""
-        return tick - tick % self.ticks_per_round

@@ -62,7 +62,6 @@ ELSEWHERE = {
     "measures.py": "definitions of statistics, and what rounding leaves",
     "memory.py": "the words of a prompt",
     "people_lists.py": "the room behind lists, with the same results",
-    "understood.py": "what is shown",
     "view_kernel.py": "bits and bytes",
     "view_words.py": "bits and bytes",
 }
@@ -71,6 +70,7 @@ ELSEWHERE = {
 ALLOWED = {
     ("persona.py", 40.0): "the widest range of a search, in logarithms",
     ("persona.py", 100): "the steps of a search",
+    ("graph.py", 40): "what is shown",
     ("network.py", 2048): "posts in a piece of a column",
     ("social_agent.py", 5): "statechart.default_timeout_ticks, for an agent that is made by hand",
     ("choice_kernel.py", 3): "the forms of a utility, and the columns of draws",

@@ -195,10 +195,9 @@ STATUSES = {Fault.BUSY: 503, Fault.ERROR: 500, Fault.STRING_ERROR: 500}
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("fault", REASONS)
 async def test_a_fault_of_the_server_has_a_reason_and_leaves_no_connection(fault: Fault, backend: str) -> None:
-    deadline_s = 1.0 if REASONS[fault] == "timeout" else None
-    async with serving(backend, failing(fault), timeout_s=HANG_S) as (server, model):
+    async with serving(backend, failing(fault), timeout_s=timeout_s(fault)) as (server, model):
         with pytest.raises(LLMFailureException) as caught:
-            await model.complete(asking(deadline_s=deadline_s))
+            await model.complete(asking())
         assert (caught.value.reason, caught.value.attempts) == (REASONS[fault], 1)
         assert (caught.value.component, caught.value.status_code) == (backend, STATUSES.get(fault))
         assert 0 < caught.value.latency_s < HANG_S
@@ -224,10 +223,10 @@ async def test_a_faulty_choice_has_a_reason_too(fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-async def test_a_request_may_have_a_shorter_deadline(backend: str) -> None:
-    async with serving(backend, failing(Fault.HANG), timeout_s=HANG_S) as (_, model):
+async def test_a_call_ends_at_the_timeout_and_says_so(backend: str) -> None:
+    async with serving(backend, failing(Fault.HANG), timeout_s=0.05) as (_, model):
         with pytest.raises(LLMFailureException, match=r"timeout .*: no whole answer within 0\.05 s"):
-            await model.complete(asking(deadline_s=0.05))
+            await model.complete(asking())
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

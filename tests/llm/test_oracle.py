@@ -18,7 +18,6 @@ from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
 from prism.llm.statistics import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
-from tests.patience import HANG_S
 
 pytestmark = pytest.mark.network
 
@@ -155,12 +154,6 @@ async def test_a_fault_becomes_the_first_option_with_a_warning(caplog: pytest.Lo
         oracle = SocialModelOracle(model, LLMConfig(), 1)
         assert await oracle.decide(PERSON, AgentState.EVALUATING, "decides", OPTIONS) is OPTIONS[0]
     assert WRONG_STATE in caplog.text
-
-
-async def test_a_deadline_of_the_oracle_bounds_each_call() -> None:
-    async with serving("ollama", failing(Fault.HANG), timeout_s=HANG_S) as (_, model):
-        with pytest.raises(LLMFailureException, match="timeout"):
-            await decide(SocialModelOracle(model, LLMConfig(), 1, deadline_s=0.05))
 
 
 def echo(messages: Sequence[Mapping[str, object]], options: Mapping[str, object], form: object) -> str:

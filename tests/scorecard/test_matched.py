@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism.scorecard import Matching
-from prism.scorecard.matched import Floats, distance, weighted_median
+from prism.scorecard.matched import NEIGHBOURS, Floats, distance, weighted_median
 from prism.scorecard.social import rank_correlation
 
 VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)
@@ -38,11 +38,12 @@ def test_a_weight_of_three_is_the_value_three_times(values: list[int], data: st.
 
 
 def test_a_cascade_stands_beside_those_within_a_tenth_of_its_size() -> None:
-    matching = Matching(floats(100, 10, 1000), floats(1200, 95, 110, 9000, 111, 1001), neighbours=1)
+    matching = Matching(floats(100, 10, 1000), np.repeat(floats(1200, 95, 110, 9000, 111, 1001), NEIGHBOURS))
     assert matching.kept.tolist() == [0, 2]
     # 95 and 110 share the weight of 100, and 1001 has that of 1,000: ln(1.11) and ln(1.2) are above a tenth.
-    assert matching.real_weights(floats(1, 1)).tolist() == pytest.approx([0, 0.5, 0.5, 0, 0, 1])
-    assert matching.real_weights(floats(4, 0)).tolist() == pytest.approx([0, 2, 2, 0, 0, 0])
+    for weights, shared in (((1, 1), [0, 0.5, 0.5, 0, 0, 1]), ((4, 0), [0, 2, 2, 0, 0, 0])):
+        by_size = matching.real_weights(floats(*weights)).reshape(-1, NEIGHBOURS).sum(axis=1)
+        assert by_size.tolist() == pytest.approx(shared)
 
 
 def test_cascades_of_one_law_are_close_and_those_of_another_are_not() -> None:

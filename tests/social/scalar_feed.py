@@ -57,7 +57,7 @@ def shared_places(network: Network, agent: int, tick: int, own: int) -> int:
     mean = size * share
     if share < 1:
         mean = min(mean, own * size * share / (size - size * share))
-    return math.floor(mean + uniform(network.seed, agent, network.round_start(tick), Draw.FEED_SHARE))
+    return math.floor(mean + uniform(network.seed, agent, tick - tick % network.ticks_per_round, Draw.FEED_SHARE))
 
 
 def reader_of(network: Network, agent: int, tick: int) -> Reader:
@@ -66,7 +66,7 @@ def reader_of(network: Network, agent: int, tick: int) -> Reader:
         network.seed,
         agent,
         tick,
-        network.round_start(tick),
+        tick - tick % network.ticks_per_round,
         network.population.interests(agent),
         freshness=network.feed.hot_rounds * network.ticks_per_round,
         popularity_weight=network.feed.popularity_weight,
@@ -79,7 +79,7 @@ def pool_of(network: Network, agent: int, tick: int) -> list[int]:
     t, counts = network.state.t, network.state.t.counts.originals
     numbers = t.originals[counts[OLDEST] : counts[NEWEST]]
     origins = t.posts[network.living.rows(numbers), ORIGIN].astype(np.uint64)
-    start = network.round_start(tick)
+    start = tick - tick % network.ticks_per_round
     found = sampled(origins, network.feed.recent, network.feed.pool, network.seed, agent, start)
     pool: list[int] = numbers[found].tolist()
     return pool
@@ -125,7 +125,7 @@ def _candidates(
             continue
         is_again = again and follows(network, agent, post.author) and is_new(network, agent, post)
         if post.root not in seen or is_again:
-            found.append(Candidate(post, network.cascades.engagements_of(post.root)))
+            found.append(Candidate(post, network.cascades[post.root].engagements))
     return found
 
 

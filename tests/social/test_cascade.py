@@ -111,7 +111,7 @@ def test_rows_of_forgotten_cascades_are_dropped_and_numbers_stay() -> None:
     assert net.cascades.roots()(np.array([0, 1, 8, 9])).tolist() == [NO_POST, NO_POST, NO_POST, 9]
     net.publish(ADA, 22)
     net.like(BO, 10, 23)
-    assert (number_of(net, 10), net.cascades.engagements_of(10), net.cascades.engagements_of(9)) == (10, 1, 1)
+    assert (number_of(net, 10), net.cascades[10].engagements, net.cascades[9].engagements) == (10, 1, 1)
     net.cascades.retire(30)
     assert (len(net.cascades), net.cascades.sizes()) == (0, {1: 11})
     net.publish(ADA, 30)

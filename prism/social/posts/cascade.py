@@ -156,10 +156,6 @@ class Cascades:
 
         return root_of
 
-    def engagements_of(self, root: int) -> int:
-        """Return the engagements of the cascade of a root that is not forgotten."""
-        return int(self._rows[self._row(root), ENGAGEMENTS])
-
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
         sizes, counts = np.unique(self._rows[:, SIZE], return_counts=True)

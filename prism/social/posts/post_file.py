@@ -12,7 +12,7 @@ from prism.errors import InputError
 from prism.social.people.profile_columns import OwnColumns, Row
 from prism.social.people.profile_rows import FORMATS, read_rows
 from prism.social.ties.follow_lists import entries_of
-from prism.social.ties.understood import shown
+from prism.social.ties.graph import shown
 from prism.text_files import check_format, decode_text
 from prism.wording import counted
 

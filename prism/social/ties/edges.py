@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from prism.config.model import GraphConfig
 from prism.errors import InputError
 from prism.social.ties.cells import DIGITS_KEPT, INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
-from prism.social.ties.graph import FollowGraph
+from prism.social.ties.graph import FollowGraph, shown, understood
 from prism.social.ties.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
 from prism.social.ties.tie_columns import directed_ends
-from prism.social.ties.understood import shown, understood
 from prism.text_files import decode_text
 
 Flags = NDArray[np.bool_]

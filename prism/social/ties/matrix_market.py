@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.errors import InputError
-from prism.social.ties.graph import FollowGraph
-from prism.social.ties.understood import understood
+from prism.social.ties.graph import FollowGraph, understood
 from prism.text_files import decode_text
 
 _VALUES = {"pattern": 0, "integer": 1, "real": 1, "double": 1, "complex": 2}

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from prism.errors import InputError
-from prism.social.ties.graph import FollowGraph
-from prism.social.ties.understood import understood
+from prism.social.ties.graph import FollowGraph, understood
 from prism.text_files import decode_text
 
 _SECTIONS = ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 from tests.patience import HANG_S

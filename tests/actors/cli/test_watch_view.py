@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from actors.cli.scrape import Interval, Scrape
+from actors.cli.metrics_client import Interval, Scrape
 from actors.cli.watch import brief, line, view
 from actors.cli.watched_run import Sighting
 from actors.display.trends import Trends

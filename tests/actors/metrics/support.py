@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from actors.metrics.endpoint import limits_of
 from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle

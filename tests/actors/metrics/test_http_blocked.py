@@ -11,7 +11,7 @@ import anyio
 import msgspec
 import pytest
 
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from actors.core.events import PhaseChanged
 from actors.core.phase import Phase
 from actors.metrics.endpoint import Endpoint

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 
-from actors.cli.scrape import Interval, Scrape
+from actors.cli.metrics_client import Interval, Scrape
 from actors.metrics.endpoint import limits_of
 from actors.metrics.instruments import CALL, TICK, TIMINGS
 from actors.metrics.observer import NOTICED_LATE

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from actors.core.mailbox import Mailbox
 from actors.core.snapshot import state_pairs
 from actors.runs.summary import summarise

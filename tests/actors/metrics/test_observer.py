@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from actors.cli.scrape import Scrape
+from actors.cli.metrics_client import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise

@@ -16,8 +16,7 @@ from actors.cli.experiment import experiment
 from actors.cli.experiment_tables import print_outcome
 from actors.runs.forecast import Forecast, forecast
 from actors.studies.experiments.batches import run_batches
-from actors.studies.experiments.outcome import outcome_of, write_outcome
-from actors.studies.experiments.parquet import COLUMNS, PARQUET, factor_type
+from actors.studies.experiments.outcome import COLUMNS, PARQUET, factor_type, outcome_of, write_outcome
 from actors.studies.experiments.plan import Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.record import read_experiment_record
