@@ -12,7 +12,6 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from actors.core.notebook import in_notebook
 from prism.quoting import printable_lines
 
 Format = Literal["text", "json"]
@@ -77,3 +76,10 @@ def _write(text: str) -> None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+
+def in_notebook() -> bool:
+    """Return whether this process is a notebook's kernel. It imports nothing: a kernel has IPython already."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")

@@ -26,10 +26,9 @@ from actors.core.events import FILE_ONLY
 from actors.core.threads import in_threads
 from actors.logs.line_file import ROTATION, LineFile, Rotation
 from actors.logs.output import is_shown, output
-from actors.logs.rate_limit import LogLimit
+from actors.logs.rate_limit import LogLimit, Render, TerminalLog
 from actors.logs.redaction import Redaction
 from actors.logs.standard_streams import Muted, failures
-from actors.logs.terminal import Render, TerminalLog
 from prism.quoting import printable, printable_lines
 
 MUTED = "stream_muted"

@@ -15,7 +15,6 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import ActorError, RunningLoopError
-from actors.core.notebook import in_notebook
 from actors.core.ports import Observer
 from actors.core.threads import in_threads
 from actors.display.notebook import show_in_notebook
@@ -24,6 +23,7 @@ from actors.display.starting import GREETING, PREPARING, step_shown
 from actors.factory import domains
 from actors.factory.config_file import read_config
 from actors.factory.domains import BuiltDomain, entrust, settled
+from actors.logs.output import in_notebook
 from actors.logs.standard_streams import standard_error_protected
 from actors.metrics.observation import Observation, observation
 from actors.record.lock import locked

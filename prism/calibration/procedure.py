@@ -19,9 +19,18 @@ from prism.calibration.comparison import (
     pooled,
     root_mean_square,
 )
-from prism.calibration.design import Effect, design_places, screened, screening_places, trajectories_of
 from prism.calibration.document import DESIGN, Calibration, Target, split
-from prism.calibration.parameters import Floats, Point, point_at, snapped
+from prism.calibration.parameters import (
+    Effect,
+    Floats,
+    Point,
+    design_places,
+    point_at,
+    screened,
+    screening_places,
+    snapped,
+    trajectories_of,
+)
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
 from prism.calibration.ranks import CORRELATED, COVERED, IDENTIFIED, TruthRanks, ranked
 

@@ -154,9 +154,9 @@ def changes(column: Sequence[float]) -> list[float]:
     return [after - before for before, after in pairwise(column)]
 
 
-def autocorrelation(column: Sequence[float], lag: int = 1) -> float:
-    """Return the correlation of a column with itself `lag` quarters before; NaN if it does not vary."""
-    return correlation(column[lag:], column[:-lag])
+def autocorrelation(column: Sequence[float]) -> float:
+    """Return the correlation of a column with itself a quarter before; NaN if it does not vary."""
+    return correlation(column[1:], column[:-1])
 
 
 def standardised_moment(column: Sequence[float], power: int) -> float:

@@ -15,11 +15,19 @@ from prism.config.document import read_document, without_lines
 from prism.config.places import key_of, refusal
 from prism.errors import SettingError
 from prism.expectations import guess, in_words
-from prism.experiment.design import SAMPLED, Condition, Design, Kind, Range, check_design, conditions_of
+from prism.experiment.design import (
+    SAMPLED,
+    Condition,
+    Design,
+    Kind,
+    Range,
+    check_design,
+    conditions_of,
+    table_conditions,
+)
 from prism.experiment.hypothesis import Alternative, Hypothesis, Test, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
 from prism.experiment.sequential import Sequential, check_sequential
-from prism.experiment.table import table_conditions
 
 SEED_KEY = "simulation.seed"
 SEEDS_MIN = 2

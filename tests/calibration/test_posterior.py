@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prism.calibration.design import design_places
-from prism.calibration.parameters import Floats, Parameter
+from prism.calibration.parameters import Floats, Parameter, design_places
 from prism.calibration.posterior import Datum, Inference, Posterior
 from prism.calibration.ranks import ranked
 

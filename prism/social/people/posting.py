@@ -1,4 +1,4 @@
-"""Who writes: how much more or less than others each person takes part, and the original posts of a session.
+"""The writing of people: how much more or less than others each takes part, and the original posts of a session.
 
 Sources: Muchnik et al., "Origins of power-law degree distribution in the heterogeneity of human activity in social
 networks" (2013), for the heavy tail of people's activity; Wojcik & Hughes, "Sizing up Twitter users" (2019), where a

@@ -245,6 +245,7 @@ def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64]
         The ids as they stand in the table; the ties, of shape (ties, 2): the places of follower and followee among the
         ids; whether each tie is undirected, None if no column says so.
     """
+    # A dictionary that numbers what it has not seen: each new id gets the number of ids before it.
     number_of: defaultdict[str, int] = defaultdict()
     number_of.default_factory = number_of.__len__
     ends, undirected = list[NDArray[np.int64]](), list[Flags]()
@@ -275,6 +276,7 @@ def _people(
     Raises:
         InputError: an id is missing, is no id, or has lost digits.
     """
+    # 1. Ids that are not all plain integers: checked, and those that are one and the same, such as 7 and 7.0, united.
     names = raw
     if not all(map(INTEGER.fullmatch, raw)):
         _check_ids(table, reading, raw, ends)
@@ -284,6 +286,7 @@ def _people(
         names, ends = [*number_of], same[ends]
     _check_long(table, names, ends)
     if all(map(INTEGER.fullmatch, names)):
+        # 2. In order of value: person 0 is then the smallest id, in whatever order the ties of the file stand.
         values = np.fromiter(map(int, names), dtype=np.int64, count=len(names))
         order = np.argsort(values, kind="stable")
         rank = np.empty(len(names), dtype=np.int64)

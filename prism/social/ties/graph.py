@@ -7,7 +7,6 @@ compressed sparse rows, 8 bytes a tie and 16 a person, so a feed and a fan-out e
 from __future__ import annotations
 
 import random  # noqa: TID251 - nothing is drawn from it: it is igraph's first generator, which is restored after use
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -82,7 +81,6 @@ class FollowGraph:
     __slots__ = (
         "_arrays",
         "_followees",
-        "_followees_view",
         "_followers",
         "_in_offsets",
         "_out_offsets",
@@ -111,6 +109,8 @@ class FollowGraph:
         tails, heads = _ends(size, follower), _ends(size, followee)
         if len(tails) != len(heads):
             raise ValueError(f"follower and followee: expected equal lengths, got {len(tails)} and {len(heads)}")
+        # Each tie is one number, follower * size + followee: sorted, they are the rows of followees, one after the
+        # other, and what repeats stands together. Of a friendship the pair in ascending order counts, then both ways.
         apart = tails != heads
         self.self_loops = int(len(tails) - np.count_nonzero(apart))
         tails, heads = tails[apart], heads[apart]
@@ -138,8 +138,6 @@ class FollowGraph:
         self._arrays = out_offsets, followees, in_offsets, followers
         self._out_offsets, self._in_offsets = _unchanging(out_offsets), _unchanging(in_offsets)
         self._followees, self._followers = _unchanging(followees), _unchanging(followers)
-        # Reading single entries through a memoryview gives plain ints, several times faster than numpy scalars.
-        self._followees_view = self._followees.data
 
     def following(self, person: int) -> Ints:
         """Return the people that `person` follows, ascending: a read-only view."""
@@ -155,9 +153,9 @@ class FollowGraph:
 
     def follows(self, person: int, other: int) -> bool:
         """Return whether `person` follows `other`."""
-        stop = int(self._out_offsets[person + 1])
-        place = bisect_left(self._followees_view, other, int(self._out_offsets[person]), stop)
-        return place < stop and self._followees_view[place] == other
+        row = self.following(person)
+        place = int(np.searchsorted(row, other))
+        return place < len(row) and int(row[place]) == other
 
     def ties(self) -> tuple[Keys, Keys]:
         """Return all ties: the followers, ascending, and the followees."""

@@ -134,6 +134,7 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
     Raises:
         UnclearError: there is none, or more than one.
     """
+    # 1. Every separator that splits all lines of the sample is tried; what it fails with is kept.
     found, failed = list[tuple[Reading, bool]](), list[tuple[UnclearError, str]]()
     for separator in (config.separator,) if config.separator else SEPARATORS:
         if all(map(_parted_by(separator), sample.lines)):
@@ -141,8 +142,10 @@ def find_reading(sample: Sample, config: GraphConfig) -> Reading:
                 found.append(_read_as(separator, sample, config))
             except UnclearError as error:
                 failed.append((error, separator))
+    # 2. None fits: the problem of the one that came furthest, by rank, helps a user most.
     if not found:
         raise max((error for error, _ in failed), key=lambda error: error.rank, default=UnclearError(""))
+    # 3. One fits, but a stronger one splits all lines, too, and fails for what stands in its columns.
     for problem, separator in failed:  # a separator that splits all lines alike is not part of an id
         if problem.rank > 1 and SEPARATORS.index(separator) < SEPARATORS.index(found[0][0].separator):
             raise problem
@@ -166,12 +169,15 @@ def _parted_by(separator: str) -> Callable[[str], bool]:
 
 def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Reading, bool]:
     """Return the reading with a separator, and whether any of its ids has spaces."""
+    # 1. Header or not: the columns are first taken without the first line, and with it once it is known to be a tie.
     rows = [[cell.strip() for cell in row] for row in cells_of(sample.lines, separator)]
     width = _width(rows, sample.at, is_told=config.columns is not None)
     columns = _Columns(rows[1:] or rows, sample.at[1:] or sample.at, width)
     names, headers = _names(rows[0], columns, sample, config)
     if not headers and len(rows) > 1:
         columns = _Columns(rows, sample.at, width)
+    # 2. The ends, and whether what they hold can be ids. A cell that is nothing but another separator is a sign that
+    #    this one is wrong, in whatever column it stands.
     ends = _ends(names, columns, sample, config)
     cells = {cell for end in ends for cell in columns.distinct[end]}
     cells |= {cell for column in columns.distinct for cell in column & {*SEPARATORS}}
@@ -185,6 +191,7 @@ def _read_as(separator: str, sample: Sample, config: GraphConfig) -> tuple[Readi
                 kind, f"holds {kind}s and no ids"
             )
             raise UnclearError(f"column {end + 1} {held}: set population.graph.columns", 3)
+    # 3. A column `type` as Gephi writes it: whether each tie goes both ways.
     kinds = next((at for at, name in enumerate(names) if name.lower() == "type" and _are_kinds(columns, at)), None)
     reading = Reading(separator, names, headers, ends, width, kinds, config.columns is not None)
     return reading, any(" " in cell for cell in cells)
@@ -344,6 +351,7 @@ def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: Graph
     """
     if config.columns is not None:
         return _told_ends(config.columns, names, columns)
+    # 1. By names: first those that say who follows whom, then those that only count the ends, such as id1 and id2.
     for find in (directed_ends, ordered_ends):
         named = find(names)
         if len(named) > 1:
@@ -352,6 +360,7 @@ def _ends(names: Sequence[str], columns: _Columns, sample: Sample, config: Graph
             return named[0]
         if named:
             raise UnclearError("more than two columns are named as ends: set population.graph.columns", 3)
+    # 2. By a comment above the table, or else by what stands in the columns.
     if sample.ends_first:
         return Ends(0, 1)
     if names and {*names[1:]} == columns.distinct[0]:
@@ -430,12 +439,14 @@ def _stands_out(best: tuple[int, int], pairs: Sequence[tuple[int, int]], columns
 
     They are no ends if one of them counts the lines, or if they hold numbers that are equal in some line.
     """
+    # 1. Enough ids that are in both columns. A few are enough for words that no other two columns share.
     is_text = columns.kinds[best[0]] == "text"
     is_alone = not any(columns.shared(*pair) for pair in pairs if pair != best)
     are_few = is_text and is_alone and columns.similarity(*best) > WORDS_SIMILARITY
     fewest = FEWEST_WORDS if are_few else FEWEST_SHARED
     if columns.shared(*best) < fewest or {*best} & columns.counting:
         return False
+    # 2. No other pair comes near: one with a column of this pair may come nearer, because it holds the same ids.
     for pair in pairs:
         clear = CLEAR if {*pair} & {*best} else APART
         if pair != best and clear * columns.similarity(*pair) > columns.similarity(*best):

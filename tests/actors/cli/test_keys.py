@@ -13,13 +13,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from actors.cli.keys import Keys
+from actors.cli.watch import Keys
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
 ECHO = """
 import sys
-from actors.cli.keys import Keys
+from actors.cli.watch import Keys
 with Keys() as keys:
     print("ready", keys.are_there, flush=True)
     while (key := keys.pressed(60.0)) != "q":

@@ -12,9 +12,8 @@ import pytest
 import structlog
 from structlog.typing import EventDict
 
-from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S
+from actors.logs.rate_limit import LEFT_OUT, LINES_MAX, PERIOD_S, SHOWN, TerminalLog
 from actors.logs.setup import logging_to
-from actors.logs.terminal import SHOWN, TerminalLog
 
 SKIPPED = "SKIPPED Agent [Borland] due to unvalidated Action"
 WORLD = "prism.economy.world"
