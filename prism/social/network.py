@@ -221,7 +221,7 @@ class Network:
     def _act(self, person: int, effect: Effect, post: int, tick: int, text: str = "") -> None:
         """Carry out one effect."""
         self.state.make_room(1)
-        post_kernel.carry_out(self.state.t, person, EFFECTS[effect], self.living.number(post), tick)
+        post_kernel.act(self.state.t, person, EFFECTS[effect], self.living.number(post), tick)
         self.take_in(tick, {person: text} if text else {})
 
     def publish_from_outside(self, author: int, tick: int, given: PublishConfig) -> Post:
@@ -233,7 +233,7 @@ class Network:
         self.state.make_room(1)
         from_file = given.post or 0
         topics = int(self.state.t.given_topics[from_file]) if from_file else self.state.codes_of([given.topics])[0]
-        row = post_kernel.publish_from_outside(
+        row = post_kernel.publish_as(
             self.state.t, author, tick, topics, origin_of(author, tick, number, from_outside=True)
         )
         self.state.t.posts[row, GIVEN] = from_file

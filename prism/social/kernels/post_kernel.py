@@ -123,16 +123,15 @@ def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
 
 
 @kernel
-def follows(ties: Any, person: Any, other: Any) -> Any:
-    """Return whether a person follows another one."""
-    lists = ties.followees
+def is_listed(lists: Any, person: Any, other: Any) -> Any:
+    """Return whether somebody is in a person's list."""
     return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
 
 
 @kernel
-def is_listed(lists: Any, person: Any, other: Any) -> Any:
-    """Return whether somebody is in a person's list."""
-    return found_in(lists.values, lists.starts[person], lists.ends[person], other) >= 0
+def follows(ties: Any, person: Any, other: Any) -> Any:
+    """Return whether a person follows another one."""
+    return is_listed(ties.followees, person, other)
 
 
 @kernel
@@ -478,12 +477,13 @@ def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None
 
 
 @kernel
-def publish_as(t: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
+def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
     """Publish an original on these topics, and return its row; -1 if that cannot be.
 
     Args:
         origin: as `prism.social.posts.post.origin_of` names it.
     """
+    t = address_of(tables)
     post = new_post(t, author, tick, IS_ORIGINAL)
     if post < 0:
         return post
@@ -689,8 +689,9 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
 
 
 @kernel
-def act(t: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
+def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
     """Carry out an effect, about the post with a number; nothing comes of it if that is forgotten."""
+    t = address_of(tables)
     if effect == PUBLISH:
         publish_all(t, person, tick)
     elif t.counts.posts[FIRST] <= number < t.counts.posts[END]:
@@ -698,21 +699,6 @@ def act(t: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
             change_tie(t, person, effect, number - t.counts.posts[BASE])
         else:
             react(t, person, effect, number - t.counts.posts[BASE], tick)
-
-
-# The same for callers in Python, which have the tables themselves
-
-
-@kernel
-def carry_out(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
-    """Do what `act` does."""
-    act(address_of(tables), person, effect, number, tick)
-
-
-@kernel
-def publish_from_outside(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) -> Any:
-    """Do what `publish_as` does."""
-    return publish_as(address_of(tables), author, tick, topics, origin)
 
 
 @kernel
