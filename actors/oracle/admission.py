@@ -1,4 +1,4 @@
-"""Admission of questions to the oracle: whether one is refused, when it may start, and what follows from its call.
+"""Admission of questions to the oracle: whether one is refused, when it may start, and whether it is asked again.
 
 A question is refused past its deadline, and once the spend cap is reached. While the server is away it is held, and its
 deadline stops; or it is refused, where the configuration wants that. Otherwise it waits until concurrency and rate let
@@ -12,19 +12,30 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from actors.oracle import retry
 from actors.oracle.call import Answer, fallback
-from actors.oracle.circuit_breaker import WAITED, CircuitBreaker
+from actors.oracle.circuit_breaker import REFUSED, WAITED, CircuitBreaker
 from actors.oracle.concurrency_limit import limit_of
 from actors.oracle.events import AdmissionEvents, Used
 from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import LearnedRate, TokenBucket
-from prism.agents import Source
+from prism.agents import Question, Source
 from prism.config import OracleConfig
 from prism.errors import OracleOutageError
 from prism.llm.gateway import GATEWAY
+from prism.rng import Draw, uniform
 from prism.statechart import Oracle
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
+
+NOT_COUNTED = frozenset({"connection_error", "overloaded", "loading"})
+"""Failures that are not due to the question: it is asked again for as long as its deadline allows."""
+COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
+"""Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
+UNREADABLE = frozenset({"invalid_response", REFUSED})
+"""Failures that would come again if the server sampled from the same seed."""
+FINAL = "client_error"
+"""The failure that every question would have."""
 
 LEAST_FAILURES, MOST_FAILURES = 3, 5
 """The fewest and most failures in a row that open the breaker where questions are held; between them,
@@ -78,7 +89,7 @@ class Admission:
         self.outages = Outages()
         self._config = config
         self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
-        self._attempts = retry.attempts_of(config, oracle)
+        self._attempts = attempts_of(config, oracle)
         self._counts_waiting = oracle.falls_back
         """True if waiting counts towards the deadline. It does not for an oracle without fallbacks: it must answer."""
         # A gateway keeps the deadline, from the start of the call: to wait for other cells must change no result.
@@ -206,16 +217,16 @@ class Admission:
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
         self._events.limit(self.limit.limit)
         # 3. The outage: it reads the breaker's new state, so it comes last. It may end the run.
-        if self.holds and failure not in {WAITED, retry.REFUSED}:
+        if self.holds and failure not in {WAITED, REFUSED}:
             self._note(call, answer, now)
 
     def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
-        counts = answer.reason == retry.REFUSED or (answer.reason in retry.COUNTED and not self.is_holding)
+        counts = answer.reason == REFUSED or (answer.reason in COUNTED and not self.is_holding)
         return waiting._replace(
             tries=waiting.tries + 1,
             attempts=waiting.attempts + counts,
-            unreadable=waiting.unreadable + (answer.reason in retry.UNREADABLE),
+            unreadable=waiting.unreadable + (answer.reason in UNREADABLE),
         )
 
     def retry_pause_s(self, waiting: WaitingQuestion, answer: Answer, now: float) -> float | None:
@@ -233,17 +244,17 @@ class Admission:
             return 0.0 if left_s > 0.0 else None
         # The learned rate slows calls that were refused, so their pause need not grow.
         tries = 1 if answer.reason == "overloaded" else waiting.tries
-        pause_s = retry.pause_s(waiting.question, tries)
+        pause_s = pause_before(waiting.question, tries)
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
         # A question that the server refuses may be at fault, so it is tried a few times, also in an outage; any other
         # failure is forgiven in one, or else the outage would use up the attempts of all who wait.
-        if answer.reason == retry.REFUSED:
+        if answer.reason == REFUSED:
             return waiting.attempts < self._attempts
-        if answer.reason in retry.COUNTED:
+        if answer.reason in COUNTED:
             return self.is_holding or waiting.attempts < self._attempts
-        return answer.reason in retry.NOT_COUNTED and (self.holds or self._attempts > 1)
+        return answer.reason in NOT_COUNTED and (self.holds or self._attempts > 1)
 
     def _asked_pause_s(self, answer: Answer) -> float:
         """Return the pause that the server asks for, at most `oracle.outage_patience_s`."""
@@ -251,7 +262,7 @@ class Admission:
 
     def must_stop(self, answer: Answer) -> bool:
         """Return whether a failure ends the run: no retry can help, and the run waits rather than take fallbacks."""
-        return answer.reason == retry.FINAL and self.holds and self._counts_waiting
+        return answer.reason == FINAL and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:
         """Follow a call that ended, where questions are held."""
@@ -289,3 +300,21 @@ class Admission:
     def _has_reached_usd(self, used: Used) -> bool:
         most_usd = self._config.max_usd
         return most_usd is not None and used.usd is not None and used.usd >= most_usd
+
+
+def attempts_of(config: OracleConfig, oracle: Oracle[Any]) -> int:
+    """Return the times that a question may be asked. In `realtime` there is no time for a second one."""
+    return config.max_attempts if config.mode == "pace" and oracle.waits else 1
+
+
+def pause_before(question: Question[Any], tries: int) -> float:
+    """Return the seconds to wait before a question is asked again: 0.5 s, doubled each time up to 30 s, with jitter.
+
+    The jitter is a function of the question alone, so that questions that failed together are not asked together.
+
+    Args:
+        tries: the times that it was asked, at least 1.
+    """
+    longest_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(tries - 1, 10))
+    share = 0.5 + 0.5 * uniform(0, question.agent, question.tick, Draw.BACKOFF, tries)
+    return longest_s * share
