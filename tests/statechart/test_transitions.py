@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from inspect import CORO_CLOSED, getcoroutinestate
 from typing import Any
 
 import pytest
 
 from prism.errors import StatechartError
 from prism.statechart import AgentState, Choice, StateTransition, Transition
+from prism.statechart.transitions import is_deferred, is_work_left
 
 IDLE, SCROLLING, EVALUATING, COMPOSING = (
     AgentState.IDLE,
@@ -138,3 +141,30 @@ def test_a_record_is_exported_in_the_format_of_the_contract(context: dict[str, A
 def test_any_zone_without_an_offset_is_utc() -> None:
     record = StateTransition(IDLE, SCROLLING, "t", datetime(2026, 1, 30, 12, tzinfo=timezone(timedelta(0), "WET")))
     assert record.to_json()["timestamp"] == "2026-01-30T12:00:00Z"
+
+
+async def waits() -> None:
+    """Wait for nothing."""
+
+
+def counts() -> Iterator[int]:
+    yield 1
+
+
+def test_a_function_that_starts_work_is_told_from_one_that_does_it() -> None:
+    assert is_deferred(waits)
+    assert is_deferred(counts)
+    assert not is_deferred(len)
+    assert not is_deferred(dict)
+
+
+def test_work_that_is_left_is_closed() -> None:
+    coroutine, generator = waits(), counts()
+    assert is_work_left(coroutine)
+    assert is_work_left(generator)
+    assert getcoroutinestate(coroutine) == CORO_CLOSED
+    assert list(generator) == []
+
+
+def test_a_plain_result_is_no_work() -> None:
+    assert not any(is_work_left(result) for result in (None, True, "needs_oracle", [1], iter([1])))
