@@ -211,7 +211,7 @@ class Admission:
         failure = answer.reason or None
         if failure == "deadline" and call.within_s < self._deadline_s / 2:
             failure = WAITED
-        # 2. Breaker and limit, then the events that tell of their changes.
+        # 2. Breaker and limit learn from it, and the events tell of their changes.
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.limit.ended(failure, call.under_way, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)

@@ -451,7 +451,7 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     shown = inside + outside
     remember_shown(t, person, shown)
     t.people[person, SHOWN] = t.people[person, LEFT] = shown
-    # 6. Counts of what was asked for and of what there was.
+    # 6. Counts: the places that the settings ask for, and those that were filled.
     counts[BUILT] += 1
     counts[PLACES] += total
     t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise

@@ -78,7 +78,7 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
     t = address_of(tables)
     people, key = t.people, t.key
     for person in range(len(people)):
-        # 1. Who may come: a silence that ends with this round counts no more.
+        # 1. Who may come: a silence that ends as this round begins counts no more.
         if people[person, SILENT] == tick:
             people[person, SILENT] = 0
         if t.roles[people[person, STATE]] != OFFLINE or people[person, BARRED] or people[person, SILENT]:
