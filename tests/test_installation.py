@@ -99,7 +99,6 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
     assert run(installed, "init", "study", "--example", "experiments/feed", cwd=tmp_path).returncode == 0
     for extra, arguments in (
         ("plots", ("report", "shared")),
-        ("view", ("view", ".")),
         ("experiments", ("experiment", "study/experiment.yaml")),
         ("export", ("export", "shared", "--to", "parquet")),
         ("sharing", ("distil", "shared", "--out", "oracle.yaml")),

@@ -15,7 +15,6 @@ from actors.cli.metrics_client import MetricsClient
 from actors.cli.options import PackedOrDirectory
 from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
 from actors.core.errors import RunDirectoryError
-from actors.core.extras import not_installed
 from actors.display.console import echo
 from actors.record.listing import run_paths
 from actors.record.manifest import refuse_others
@@ -48,11 +47,9 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
 
     An address that others can reach demands a token: that in PRISM_VIEW_TOKEN, or a random one, which is printed.
     """
-    try:
-        from actors.view.app import Site  # noqa: PLC0415
-        from actors.view.server import serve  # noqa: PLC0415  # an optional package, which most commands do not need
-    except ImportError:
-        raise click.ClickException(not_installed("the page is served by starlette", "view")) from None
+    from actors.view.app import Site  # noqa: PLC0415  # it takes a second to import, and no other command needs it
+    from actors.view.server import serve  # noqa: PLC0415
+
     if not is_experiment(root):
         refuse_others(root)
     try:

@@ -9,17 +9,18 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from actors.core.events import Event
 from actors.core.phase import UNDER_WAY
 from actors.core.ports import Address
 from actors.metrics.exposition import Exposition
-from actors.metrics.http_server import Headers, MetricsServer, Page, plain
+from actors.metrics.http_server import MetricsServer, Render
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.scrapes import Scrapes
@@ -47,7 +48,7 @@ class Endpoint:
         self._scrapes = Scrapes()
         self._exposition = Exposition(CollectorRegistry(), self._lifecycle)
         self._metrics: Metrics | None = None
-        pages = {
+        pages: dict[str, Render] = {
             "/metrics": self._scrape,
             "/healthz": self._health,
             "/readyz": self._readiness,
@@ -93,31 +94,29 @@ class Endpoint:
         self._server.close()
         self._exposition.close()
 
-    def _scrape(self, headers: Headers) -> Page:
-        kind, body = self._exposition.render(headers.get("Accept", ""))
-        if OF_PROMETHEUS in headers:
+    def _scrape(self, request: Request) -> Response:
+        kind, body = self._exposition.render(request.headers.get("Accept", ""))
+        if OF_PROMETHEUS in request.headers:
             self._scrapes.add()
-        return Page(HTTPStatus.OK, body, kind)
+        return Response(body, headers={"Content-Type": kind})
 
-    def _events(self, _: Headers) -> Page:
-        return Page(HTTPStatus.OK, self._lifecycle.latest(), "application/x-ndjson")
+    def _events(self, _: Request) -> Response:
+        return Response(self._lifecycle.latest(), media_type="application/x-ndjson")
 
-    def _health(self, _: Headers) -> Page:
+    async def _health(self, _: Request) -> Response:
         metrics, limit_s = self._metrics, self._config.metrics.heartbeat_limit_s
         age_s = metrics.lag.age_s if metrics is not None and metrics.is_under_way else None
         if age_s is None:
-            return plain(HTTPStatus.OK, "starting")
+            return PlainTextResponse("starting\n")
         if age_s < limit_s:
-            return plain(HTTPStatus.OK, "ok")
-        return plain(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            f"the event loop has been stuck for {age_s:.1f} s; metrics.heartbeat_limit_s is {limit_s:g}",
-        )
+            return PlainTextResponse("ok\n")
+        problem = f"the event loop has been stuck for {age_s:.1f} s; metrics.heartbeat_limit_s is {limit_s:g}\n"
+        return PlainTextResponse(problem, 503)
 
-    def _readiness(self, _: Headers) -> Page:
+    async def _readiness(self, _: Request) -> Response:
         now = self._lifecycle.now
         text = f"{now.phase} ({now.reason})" if now.reason else now.phase.value
-        return plain(HTTPStatus.OK if now.phase in UNDER_WAY else HTTPStatus.SERVICE_UNAVAILABLE, text)
+        return PlainTextResponse(f"{text}\n", 200 if now.phase in UNDER_WAY else 503)
 
 
 def labels_of(config: Config, run_id: str) -> Labels:

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from actors.core.mailbox import Mailbox, MailboxStatistics
 from actors.core.ports import Observer, RunView
 from actors.core.snapshot import RunSnapshot
+from actors.logs.failure_log import log_failure
 from actors.metrics.event_loop import PERIOD_S, LoopLag, TaskCount
-from actors.metrics.failure_log import log_failure
 from actors.metrics.histogram import Histogram
 from actors.metrics.instruments import (
     CALL,

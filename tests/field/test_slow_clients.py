@@ -11,21 +11,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
-from actors.core.errors import ViewAddressError
 from actors.core.events import RunEnded
-from actors.metrics.connections import WAITING_MAX, Connections, listen
 from actors.metrics.endpoint import OF_PROMETHEUS, Endpoint
-from actors.view.server import OPTIONS, answer
 from prism.config import load_config
 from tests.pages.view_server import PRISM
 from tests.patience import HANG_S
@@ -39,31 +31,8 @@ BEGINNINGS = (
     b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
     b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\nx",
 )
-BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 ENDS_WITHIN_S = 4.0
 """The longest time from SIGTERM to the end, on a machine that does other things, too."""
-
-
-def page(_: Request) -> PlainTextResponse:
-    return PlainTextResponse("here")
-
-
-def fails(_: Request) -> PlainTextResponse:
-    raise RuntimeError("a fault of the page")
-
-
-APP = Starlette(routes=[Route("/", page), Route("/fails", fails)])
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    """Serve two pages as `prism view` serves its own, and return the port."""
-    listener = listen("127.0.0.1", 0, ViewAddressError)
-    with closing(
-        Connections(listener, None, lambda request: partial(answer, APP, request), lambda: BUSY, OPTIONS)
-    ) as all_:
-        all_.start()
-        yield listener.getsockname()[1]
 
 
 def ask(port: int, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, bytes]:
@@ -82,45 +51,6 @@ def begin(port: int, count: int, stack: ExitStack) -> list[socket.socket]:
             client.sendall(BEGINNINGS[number % len(BEGINNINGS)])
         clients.append(client)
     return clients
-
-
-def test_half_a_request_and_a_slow_body_keep_nobody_out(port: int) -> None:
-    with ExitStack() as stack:
-        begin(port, 2 * WAITING_MAX, stack)
-        while (found := ask(port)) == (503, b""):  # the whole requests among them are being answered
-            time.sleep(0.01)
-        assert found == (200, b"here")
-
-
-def test_a_request_that_goes_on_a_byte_at_a_time_is_dropped_in_the_end(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.metrics.connections.CONNECTION_MAX_S", 0.3)
-    with socket.create_connection(("127.0.0.1", port), HANG_S) as client:
-        client.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
-        client.settimeout(0.01)
-        until = time.monotonic() + HANG_S
-        while time.monotonic() < until:
-            try:
-                client.sendall(b"x")
-                if client.recv(1) == b"":
-                    return
-            except TimeoutError:
-                continue
-            except OSError:
-                return
-    pytest.fail("it was never dropped")
-
-
-def test_the_pages_answer_as_http_has_it(port: int) -> None:
-    assert ask(port, "/", "HEAD") == (200, b"")
-    assert ask(port, "/nowhere")[0] == 404
-    assert ask(port, "/fails")[0] == 500
-    assert ask(port, "/", "POST")[0] == 405
-    assert ask(port, "/", **{"X-Long": "x" * 70_000})[0] == 431
-    with socket.create_connection(("127.0.0.1", port), HANG_S) as client:
-        client.sendall(b"\x00\x01 no request\r\n\r\n")
-        assert client.recv(12) == b"HTTP/1.1 400"
 
 
 @pytest.fixture

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
 
+from actors.http.server import listen
 from actors.studies.experiments.cells import Done, Task, cell_path, work
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
 from actors.studies.gateway.place import GatewayPlace
 from actors.studies.gateway.process import Plan as GatewayPlan
-from actors.studies.gateway.process import listen, serve
+from actors.studies.gateway.process import serve, unusable
 from actors.studies.gateway.service import service_name, service_of
 from actors.studies.gateway.tape import ExperimentTape
 from tests.actors.studies.experiments.files import write_experiment
@@ -62,28 +61,13 @@ def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[Gate
         limits=limits_of(asking_of(plan)),
         services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
     )
-    listening = listen("127.0.0.1", 0)
-    with closing(ExperimentTape(made.tape, made.mode)) as opened:
-        loop, begun = asyncio.new_event_loop(), threading.Event()
-        tasks = list[asyncio.Task[None]]()
-
-        async def run() -> None:
-            tasks.append(asyncio.ensure_future(serve(made, "secret", opened, listening)))
-            begun.set()
-            await asyncio.wait(tasks)
-
-        thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
-        thread.start()
-        begun.wait()
-        services = {name: service.has_key for name, service in made.services.items()}
-        try:
-            yield GatewayPlace(
-                address=f"http://127.0.0.1:{listening.getsockname()[1]}", token="secret", services=services
-            )
-        finally:
-            loop.call_soon_threadsafe(tasks[0].cancel)
-            thread.join()
-            loop.close()
+    listening = listen("127.0.0.1", 0, unusable)
+    services = {name: service.has_key for name, service in made.services.items()}
+    with (
+        closing(ExperimentTape(made.tape, made.mode)) as opened,
+        closing(serve(made, "secret", opened, listening)) as server,
+    ):
+        yield GatewayPlace(address=f"http://127.0.0.1:{server.port}", token="secret", services=services)
 
 
 def run_cell(cell: Cell, out: Path, place: GatewayPlace | None) -> Done:

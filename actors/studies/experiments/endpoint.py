@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from actors.metrics.exposition import histogram_family, rendered
-from actors.metrics.http_server import Headers, MetricsServer, Page, plain
+from actors.metrics.http_server import MetricsServer, Render
 from actors.studies.experiments.standing import Standing
 from prism.config import MetricsConfig
 
@@ -79,11 +80,14 @@ def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
     registry = CollectorRegistry()
     registry.register(collector)
 
-    def scrape(headers: Headers) -> Page:
-        kind, body = rendered(registry, headers.get("Accept", ""))
-        return Page(HTTPStatus.OK, body, kind)
+    def scrape(request: Request) -> Response:
+        kind, body = rendered(registry, request.headers.get("Accept", ""))
+        return Response(body, headers={"Content-Type": kind})
 
-    pages = {"/metrics": scrape, "/healthz": lambda _: plain(HTTPStatus.OK, "ok")}
+    async def health(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    pages: dict[str, Render] = {"/metrics": scrape, "/healthz": health}
     server = MetricsServer(MetricsConfig(enabled=True, port=port), pages)
     try:
         yield server.url

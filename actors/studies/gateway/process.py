@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import secrets
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext, ForkServerContext
@@ -23,8 +22,9 @@ import httpx
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.http.server import Server, address_of, listen
 from actors.studies.gateway.broker import Broker
-from actors.studies.gateway.listener import HEAD_MAX_BYTES, STATISTICS, Listener
+from actors.studies.gateway.listener import OPTIONS, STATISTICS, application
 from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits
 from actors.studies.gateway.service import Service
 from actors.studies.gateway.tape import ExperimentTape
@@ -38,7 +38,6 @@ START_S = 60.0
 STATISTICS_S = 5.0
 ENDING_S = 5.0
 """The time that the process gets to end by itself: its calls are cancelled, and its tape is flushed."""
-BACKLOG = 1024
 FILES = 65_536
 """The connections that it may have, as far as the system allows: each cell may have one for each of its questions."""
 
@@ -105,8 +104,8 @@ class _Keeper:
     def place(self) -> GatewayPlace:
         """The gateway for workers."""
         services = {name: service.has_key for name, service in self._plan.services.items()}
-        host = f"[{self._plan.address}]" if ":" in self._plan.address else self._plan.address
-        return GatewayPlace(address=f"http://{host}:{self._port}", token=self._token, services=services)
+        address = address_of(self._plan.address, self._port, socket.gethostname())
+        return GatewayPlace(address=address, token=self._token, services=services)
 
     def begin(self) -> None:
         """Begin the process, and wait until it listens.
@@ -161,27 +160,27 @@ class _Keeper:
 def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
     """Be the process. The pipe is told the port, or in words why there is none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends it
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
     driver = parent_process()
     if driver is not None:
         threading.Thread(target=_end_after, args=(driver,), name="driver", daemon=True).start()
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))
     try:
-        tape, listening = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port)
+        tape, listener = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port, unusable)
     except RunDirectoryError as error:
         pipe.send(" ".join(str(error).split()))
         return
-
-    async def until_terminated() -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        pipe.send(listening.getsockname()[1])
+    with closing(tape), closing(serve(plan, token, tape, listener, ended.set)):
+        pipe.send(listener.getsockname()[1])
         pipe.close()
-        await serve(plan, token, tape, listening)
+        ended.wait()
 
-    with closing(tape), suppress(asyncio.CancelledError):
-        asyncio.run(until_terminated())
+
+def unusable(address: str, port: int, problem: str) -> RunDirectoryError:
+    """Return the error of an address that cannot be listened on."""
+    return RunDirectoryError(f"{address}:{port}: cannot be listened on: {problem}")
 
 
 def _end_after(driver: BaseProcess) -> None:
@@ -189,39 +188,26 @@ def _end_after(driver: BaseProcess) -> None:
     os._exit(1)
 
 
-async def serve(plan: Plan, token: str, tape: ExperimentTape, listening: socket.socket) -> None:
-    """Serve until cancelled."""
-    callers = {name: Upstream(service) for name, service in plan.services.items()}
-    try:
-        async with anyio.create_task_group() as tasks:
-            broker = Broker(plan.limits, tape, plan.services, callers, tasks)
-            if plan.mode == "record":
-                tasks.start_soon(broker.flush_for_ever)
-            listener = Listener(broker, token)
-            async with await asyncio.start_server(listener.serve, sock=listening, limit=HEAD_MAX_BYTES) as server:
-                await server.serve_forever()
-    finally:
-        with anyio.CancelScope(shield=True):
-            for caller in callers.values():
-                await caller.aclose()
+def serve(
+    plan: Plan, token: str, tape: ExperimentTape, listener: socket.socket, on_end: Callable[[], None] = lambda: None
+) -> Server:
+    """Return the server of a gateway.
 
-
-def listen(address: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 is any free one.
-
-    Raises:
-        RunDirectoryError: it cannot.
+    Args:
+        on_end: called when nobody is asked any more: when it is closed, or by a fault.
     """
-    try:
-        family, _, _, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise RunDirectoryError(f"{address}: is no address to listen on: {error.strerror or error}") from None
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(BACKLOG)
-    except OSError as error:
-        listening.close()
-        raise RunDirectoryError(f"{address}: cannot be listened on: {error.strerror or error}") from None
-    return listening
+
+    @asynccontextmanager
+    async def broker() -> AsyncIterator[Broker]:
+        callers = {name: Upstream(service) for name, service in plan.services.items()}
+        try:
+            async with anyio.create_task_group() as tasks:
+                yield Broker(plan.limits, tape, plan.services, callers, tasks)
+                tasks.cancel_scope.cancel()
+        finally:
+            on_end()
+            with anyio.CancelScope(shield=True):
+                for caller in callers.values():
+                    await caller.aclose()
+
+    return Server(application(token, broker), listener, OPTIONS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,14 +28,3 @@ def test_a_port_in_use_is_one_clear_line(
     assert ended.code == 2
     expected = f"prism: view: cannot listen on 127.0.0.1:{port}: Address already in use; "
     assert ended.err.strip() == f"{expected}name another with --port, or --port 0 for any free one"
-
-
-def test_without_its_packages_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    for name in [name for name in sys.modules if name.startswith("actors.view")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "starlette.applications", None)
-    ended = run_prism(monkeypatch, capsys, "view", str(tmp_path))
-    assert ended.code == 2
-    assert "pip install 'prism-sim[view]'" in ended.err

@@ -9,14 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from actors.cli.metrics_client import MetricsClient
-from actors.metrics.http_server import Headers, MetricsServer, Page, plain
+from actors.metrics.http_server import MetricsServer
 from actors.record.lock import locked
 from actors.record.manifest import Stop
 from actors.runs.directory import RunDirectory
@@ -37,7 +38,7 @@ def serve() -> Iterator[Serve]:
     with ExitStack() as servers:
 
         def start(page: str, username: str | None = None) -> MetricsServer:
-            pages = {"/metrics": lambda _: Page(HTTPStatus.OK, page.encode())}
+            pages = {"/metrics": lambda _: PlainTextResponse(page)}
             config = MetricsConfig(port=0, username=username)
             return servers.enter_context(closing(MetricsServer(config, pages, PASSWORD)))
 
@@ -121,8 +122,8 @@ def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhil
 
 
 def test_a_reader_goes_on_when_a_run_comes_back_at_another_address(tmp_path: Path) -> None:
-    def page(_: Headers) -> Page:
-        return plain(HTTPStatus.OK, PAGE)
+    def page(_: Request) -> Response:
+        return PlainTextResponse(PAGE)
 
     def come_back() -> MetricsServer:
         server = MetricsServer(MetricsConfig(port=0), {"/metrics": page}, {})
@@ -193,10 +194,10 @@ def test_several_runs_are_seen_each_until_its_end(serve: Serve, prism: Prism, tm
 
 
 def test_events_are_read_and_a_version_without_them_has_none(serve: Serve) -> None:
-    def events(_: Headers) -> Page:
-        return Page(HTTPStatus.OK, b'{"event": "run_started", "timestamp": 1.5}\nno JSON\n')
+    def events(_: Request) -> Response:
+        return Response(b'{"event": "run_started", "timestamp": 1.5}\nno JSON\n')
 
     assert MetricsClient(serve(PAGE).url).events() == ()
-    for body, told in ((events, ()), (lambda _: Page(HTTPStatus.OK, b'{"event": "a"}\n[]\n'), ({"event": "a"},))):
+    for body, told in ((events, ()), (lambda _: Response(b'{"event": "a"}\n[]\n'), ({"event": "a"},))):
         with closing(MetricsServer(MetricsConfig(port=0), {"/events": body}, {})) as server:
             assert MetricsClient(server.url).events() == told

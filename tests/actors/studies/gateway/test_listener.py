@@ -1,95 +1,101 @@
-"""The listener: clients that are gone, and those without the token."""
+"""The listener: clients that are gone, that wait, and those without the token."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from starlette.types import Message
 
-from actors.studies.gateway.listener import BODY_MAX_BYTES, Listener
+from actors.http.connection import STILL_THERE
+from actors.studies.gateway.broker import Broker
+from actors.studies.gateway.listener import BODY_MAX_BYTES, application
 from actors.studies.gateway.tape import ExperimentTape
-from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of
+from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of, question, told
+
+NAMED = {"url": f"{HOST}/api/chat", "service": "s", "cell": "a", "process": "p", "within-s": "5"}
 
 
-def head(token: str, length: int) -> bytes:
-    named = f"X-Prism-Url: {HOST}/api/chat\r\nX-Prism-Service: s\r\nX-Prism-Cell: c\r\nX-Prism-Process: p\r\n"
-    sent = f"X-Prism-Token: {token}\r\nX-Prism-Within-S: 5\r\nContent-Length: {length}\r\n"
-    return f"POST / HTTP/1.1\r\n{sent}{named}\r\n".encode()
+class Client:
+    """A client that sends a request, and is gone afterwards if it is told so."""
+
+    def __init__(self, token: str = "secret", *, body: bytes = b'{"seed": 1}', is_gone: bool = False) -> None:
+        self._headers = {**{f"x-prism-{name}": text for name, text in NAMED.items()}, "x-prism-token": token}
+        self._body = body
+        self._is_gone = is_gone
+        self.is_read = False
+        self.sent: list[Message] = []
+        self.told = anyio.Event()
+
+    async def receive(self) -> Message:
+        if not self.is_read:
+            self.is_read = True
+            return {"type": "http.request", "body": self._body}
+        if not self._is_gone:
+            await anyio.sleep_forever()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+    async def ask(self, broker: Broker) -> None:
+        """Ask the application of a broker."""
+        none: Callable[..., Any] = lambda: None  # noqa: E731
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/",
+            "query_string": b"",
+            "headers": [(name.encode(), text.encode()) for name, text in self._headers.items()],
+            "state": {"broker": broker},
+            "extensions": {STILL_THERE: self.told.set},
+        }
+        await application("secret", none)(scope, self.receive, self.send)
 
 
-class Wire:
-    """The way back to a client; where the client is gone, each write fails."""
-
-    def __init__(self, *, is_gone: bool = False) -> None:
-        self.sent = b""
-        self.is_gone = is_gone
-        self.has_failed = anyio.Event()
-
-    def write(self, content: bytes) -> None:
-        self.sent += content
-
-    async def drain(self) -> None:
-        if self.is_gone:
-            self.has_failed.set()
-            raise ConnectionResetError
-
-    def close(self) -> None:
-        self.is_gone = True
+async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there_for_the_next(tmp_path: Path) -> None:
+    server, client = Server(), Client(is_gone=True)
+    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
+        async with broker_of(tape, server) as broker:
+            await client.ask(broker)
+            assert tape.totals.calls == 1
+            again = Client()
+            await again.ask(broker)
+            assert (again.sent[0]["status"], again.sent[1]["body"]) == (200, b"1")
+            assert await told(broker, question(name="")) == "2", "that one was of no use"
 
 
-async def test_the_call_of_a_client_that_is_gone_is_kept_and_nothing_else_happens(
+async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.studies.gateway.listener.HEARTBEAT_S", 0.0)
-    reader, wire, server = asyncio.StreamReader(), Wire(is_gone=True), Server()
+    server, client = Server(), Client()
     server.gate = anyio.Event()
-    reader.feed_data(head("secret", 2) + b"{}")
     with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
         async with broker_of(tape, server) as broker, anyio.create_task_group() as tasks:
-            writer: Any = wire
-            tasks.start_soon(Listener(broker, "secret").serve, reader, writer)
-            await wire.has_failed.wait()
+            tasks.start_soon(client.ask, broker)
+            await client.told.wait()
+            assert client.sent == []
             server.gate.set()
-        assert tape.totals.calls == 1
+    assert client.sent[0]["status"] == 200
 
 
-@pytest.mark.parametrize("length", [8, BODY_MAX_BYTES + 1])
-async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tmp_path: Path, length: int) -> None:
-    reader, wire, server = asyncio.StreamReader(), Wire(), Server()
-    reader.feed_data(head("guessed", length))  # and the body does not come
+async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tmp_path: Path) -> None:
+    server, client = Server(), Client("guessed")
     with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
         async with broker_of(tape, server) as broker:
-            writer: Any = wire
-            await Listener(broker, "secret").serve(reader, writer)
-    assert wire.sent.startswith(b"HTTP/1.1 403 ")
-    assert not server.asked
+            await client.ask(broker)
+    assert (client.sent[0]["status"], client.is_read, server.asked) == (403, False, [])
+    assert (b"connection", b"close") in client.sent[0]["headers"]
 
 
-async def test_connections_without_a_request_are_few_and_do_not_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.studies.gateway.listener.STRANGERS_MAX", 2)
-    wires: list[Any] = [Wire() for _ in range(4)]
-    readers = [asyncio.StreamReader() for _ in wires]
+async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    server, client = Server(), Client(body=b"x" * (BODY_MAX_BYTES + 1))
     with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
-        async with broker_of(tape, Server()) as broker:
-            listener = Listener(broker, "secret")
-            async with anyio.create_task_group() as tasks:
-                for reader, wire in zip(readers, wires, strict=True):
-                    tasks.start_soon(listener.serve, reader, wire)
-                    await anyio.wait_all_tasks_blocked()
-                assert [wire.is_gone for wire in wires] == [True, True, False, False], "the oldest are closed"
-                readers[2].feed_data(head("secret", 2) + b"{}")
-                await anyio.wait_all_tasks_blocked()
-                readers[3].feed_eof()
-                readers[2].feed_eof()
-            monkeypatch.setattr("actors.studies.gateway.listener.STRANGER_S", 0.0)
-            late: Any = Wire()
-            await listener.serve(asyncio.StreamReader(), late)
-    assert b" 200 " in wires[2].sent
-    assert late.is_gone
-    assert late.sent == b""
+        async with broker_of(tape, server) as broker:
+            await client.ask(broker)
+    assert (client.sent[0]["status"], server.asked) == (413, [])

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.metrics.http_server import MetricsServer
-from tests.actors.metrics.http.support import ANY, Serve, ask, over_tls
+from tests.actors.http.support import Listening, Serve, ask, context_of
 from tests.patience import HANG_S
 
 pytestmark = [pytest.mark.network, pytest.mark.long]
@@ -23,7 +22,7 @@ PROBES = 20
 PROBE_MAX_S = 1.0
 """The usual timeout of a liveness probe."""
 
-BEGINNINGS = (b"", b"G", b"GET /metrics HTTP/1.1\r\nX-Slow: ", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+BEGINNINGS = (b"", b"G", b"GET / HTTP/1.1\r\nX-Slow: ", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
 """Beginnings of requests; the last one is that of a TLS handshake."""
 
 
@@ -42,7 +41,7 @@ def _many_files() -> Iterator[None]:
 class Crowd:
     """Clients that begin a request, go on with it a byte at a time, and come again when they are dropped."""
 
-    def __init__(self, server: MetricsServer, sockets: ExitStack) -> None:
+    def __init__(self, server: Listening, sockets: ExitStack) -> None:
         self._server = server
         self._sockets = sockets
         self.clients = [self._begin(number) for number in range(CLIENTS)]
@@ -63,7 +62,7 @@ class Crowd:
                 self.clients[number] = self._begin(number)
 
 
-def longest_probe_s(server: MetricsServer, tls: ssl.SSLContext | None) -> float:
+def longest_probe_s(server: Listening, tls: ssl.SSLContext | None) -> float:
     """Return the longest time that a probe took beside the crowd."""
     longest_s = 0.0
     with ExitStack() as sockets:
@@ -71,19 +70,19 @@ def longest_probe_s(server: MetricsServer, tls: ssl.SSLContext | None) -> float:
         for share in range(PROBES):
             crowd.go_on(share)
             begun = time.perf_counter()
-            assert ask(server, "/healthz", tls=tls).body == "stuck\n"
+            assert ask(server, "/probe", tls=tls).body == "alive"
             longest_s = max(longest_s, time.perf_counter() - begun)
-        assert ask(server, tls=tls).status == 200, "and the metrics can be read, too"
+        assert ask(server, tls=tls).status == 200, "and a page can be read, too"
     return longest_s
 
 
 @pytest.mark.usefixtures("_many_files")
 def test_a_thousand_half_open_connections_do_not_hold_up_a_probe(serve: Serve) -> None:
-    assert longest_probe_s(serve(ANY), None) < PROBE_MAX_S
+    assert longest_probe_s(serve(), None) < PROBE_MAX_S
 
 
 @pytest.mark.process
 @pytest.mark.usefixtures("_many_files")
 def test_nor_do_they_over_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
     trusting = ssl.create_default_context(cafile=str(certificate[0]))
-    assert longest_probe_s(serve(over_tls(certificate)), trusting) < PROBE_MAX_S
+    assert longest_probe_s(serve(tls=context_of(certificate)), trusting) < PROBE_MAX_S

@@ -11,7 +11,8 @@ from actors.core.errors import MetricsAddressError
 from actors.metrics.http_server import MetricsServer
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
-from tests.actors.metrics.http.support import ANY, PAGES, Serve, ask
+from tests.actors.http.support import ask
+from tests.actors.metrics.pages import ANY, PAGES, Serve
 
 pytestmark = pytest.mark.network
 
@@ -19,14 +20,14 @@ pytestmark = pytest.mark.network
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
     server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})
     right = base64.b64encode("ann:pä:ss".encode()).decode()
-    assert ask(server, Authorization=f"Basic {right}").body == "up 1\n"
-    assert ask(server, Authorization=f"basic {right}").status == 200
+    assert ask(server, "/metrics", Authorization=f"Basic {right}").body == "up 1\n"
+    assert ask(server, "/metrics", Authorization=f"basic {right}").status == 200
     wrong = base64.b64encode(b"ann:pass").decode()
     for header in (f"Basic {wrong}", f"Bearer {right}", "Basic", "Basic ===", "Basic \xff", ""):
-        answer = ask(server, Authorization=header)
-        assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, 'Basic realm="prism"')
+        answer = ask(server, "/metrics", Authorization=header)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="prism"')
         assert "up" not in answer.body
-    assert ask(server).status == 401
+    assert ask(server, "/metrics").status == 401
     assert ask(server, "/metrics?", method="HEAD").status == 401
 
 

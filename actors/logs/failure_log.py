@@ -1,4 +1,4 @@
-"""The log line for a failure behind the metrics, which does not end the run."""
+"""The log line for a failure beside a run, which does not end it."""
 
 from __future__ import annotations
 

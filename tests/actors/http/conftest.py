@@ -1,0 +1,29 @@
+"""The fixtures of the tests of HTTP: a server."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+from starlette.types import ASGIApp
+
+from actors.core.errors import MetricsAddressError
+from actors.http.connection import ServerOptions
+from actors.http.server import Server, listen
+from tests.actors.http.support import OPTIONS, Serve, site
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Return a function that starts a server, which ends with the test."""
+    with ExitStack() as servers:
+
+        def start(
+            app: ASGIApp | None = None, options: ServerOptions = OPTIONS, tls: ssl.SSLContext | None = None
+        ) -> Server:
+            listener = listen("127.0.0.1", 0, MetricsAddressError)
+            return servers.enter_context(closing(Server(app or site(), listener, options, tls)))
+
+        yield start

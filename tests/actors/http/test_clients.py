@@ -1,0 +1,192 @@
+"""Clients that are silent, slow or too many keep nobody else from reading."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import ExitStack, suppress
+from threading import Event, Semaphore, Thread
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from actors.core.errors import MetricsAddressError
+from actors.http.connection import ServerOptions
+from actors.http.server import Server, listen
+from tests.actors.http.support import OPTIONS, Listening, Serve, ask, send, site, until
+from tests.patience import HANG_S
+
+pytestmark = pytest.mark.network
+
+GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+LARGE = b"x" * 20_000_000
+BEGINNINGS = (
+    b"",
+    b"GET",
+    b"GET / HTTP/1.1\r\nX: ",
+    b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 1000000\r\n\r\nx",
+)
+
+
+def connect(server: Listening, clients: ExitStack) -> socket.socket:
+    return clients.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S))
+
+
+def everything(client: socket.socket) -> bytes:
+    """All that comes until the server ends the connection."""
+    received = bytearray()
+    with suppress(ConnectionResetError):
+        while part := client.recv(1 << 20):
+            received += part
+    return bytes(received)
+
+
+def test_a_silent_client_blocks_nobody(serve: Serve) -> None:
+    server = serve()
+    with socket.create_connection(("127.0.0.1", server.port)):
+        assert ask(server).status == 200
+
+
+def test_one_silent_client_too_many_and_the_oldest_of_them_is_dropped(serve: Serve) -> None:
+    server = serve()
+    with ExitStack() as clients:
+        silent = [connect(server, clients) for _ in range(OPTIONS.waiting_max)]
+        assert ask(server).status == 200
+        with suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
+        for each in silent[1:]:
+            each.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                each.recv(1)
+
+
+def test_half_requests_and_slow_bodies_keep_nobody_out(serve: Serve) -> None:
+    server = serve()
+    with ExitStack() as clients:
+        for number in range(2 * OPTIONS.waiting_max):
+            with suppress(OSError):  # it may have been dropped already
+                connect(server, clients).sendall(BEGINNINGS[number % len(BEGINNINGS)])
+        assert until(lambda: ask(server).status == 200)
+
+
+def test_half_a_request_is_no_request_when_its_client_ends(serve: Serve) -> None:
+    assert send(serve(), GET[:-2]) == b""
+
+
+class Gate:
+    """A page that is not made until it may be, and that counts how many are being made at once."""
+
+    def __init__(self) -> None:
+        self.is_open = Event()
+        self.begun = Semaphore(0)
+        self.most = self.now = 0
+
+    def __call__(self, _: Request) -> Response:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.begun.release()
+        assert self.is_open.wait(HANG_S)
+        self.now -= 1
+        return PlainTextResponse("made")
+
+
+def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> None:
+    gate = Gate()
+    server = serve(site(gate.__call__))
+    with ExitStack() as clients:
+        asking = [connect(server, clients) for _ in range(OPTIONS.answered_max or 0)]
+        for each in asking:
+            each.sendall(GET)
+        for _ in range(OPTIONS.workers):
+            assert gate.begun.acquire(timeout=HANG_S)
+        assert until(lambda: ask(server, "/elsewhere").status == 503)
+        assert [ask(server, "/probe").body for _ in range(3)] == ["alive"] * 3
+        gate.is_open.set()
+        for each in asking:
+            assert everything(each).endswith(b"made")
+    assert gate.most == OPTIONS.workers
+    assert ask(server).status == 200
+
+
+def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> None:
+    gate = Gate()
+    server = Server(site(gate.__call__), listen("127.0.0.1", 0, MetricsAddressError), OPTIONS)
+    with ExitStack() as clients:
+        client = connect(server, clients)
+        client.sendall(GET)
+        assert gate.begun.acquire(timeout=HANG_S)
+        closing = Thread(target=server.close)
+        closing.start()
+        gate.is_open.set()
+        assert everything(client).endswith(b"made")
+        closing.join(HANG_S)
+
+
+def test_a_client_that_takes_nothing_does_not_hold_up_the_end() -> None:
+    server = Server(
+        site(lambda _: Response(LARGE)), listen("127.0.0.1", 0, MetricsAddressError), ServerOptions(name="test")
+    )
+    with ExitStack() as clients:
+        client = connect(server, clients)
+        client.sendall(GET)
+        assert client.recv(8) == b"HTTP/1.1"
+        server.close()
+        assert len(everything(client)) < len(LARGE)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", server.port))
+
+
+def test_a_large_answer_is_sent_as_its_client_takes_it(serve: Serve) -> None:
+    server = serve(site(lambda _: Response(LARGE)))
+    with ExitStack() as clients:
+        slow = connect(server, clients)
+        slow.sendall(GET)
+        assert slow.recv(8) == b"HTTP/1.1"
+        assert ask(server, "/probe").status == 200
+        assert everything(slow).endswith(b"\r\n\r\n" + LARGE)
+
+
+@pytest.mark.parametrize("limit", ["silence", "time"])
+def test_a_client_that_does_not_take_its_answer_is_dropped(
+    limit: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.http.connection.SILENCE_MAX_S", 0.1)
+    longest_s = 0.3 if limit == "time" else None
+    server = serve(site(lambda _: Response(LARGE)), ServerOptions(name="test", answer_max_s=longest_s or HANG_S))
+    with ExitStack() as clients:
+        slow = connect(server, clients)
+        slow.sendall(GET)
+        slow.recv(1)
+        dripping = time.monotonic() + 1.0
+        while limit == "time" and time.monotonic() < dripping:  # it takes a little now and then
+            slow.recv(100_000)
+            time.sleep(0.05)
+        assert until(lambda: not server._clients.answered)
+        assert len(everything(slow)) < len(LARGE)
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_a_client_that_takes_its_time_does_not_keep_its_place(
+    beginning: bytes, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.http.connection.REQUEST_MAX_S", 0.2)
+    server = serve()
+    with ExitStack() as clients:
+        slow = connect(server, clients)
+        slow.settimeout(0.01)
+        slow.sendall(beginning)
+
+        def is_dropped() -> bool:
+            """Whether it is, though it goes on a byte at a time."""
+            try:
+                slow.sendall(b"x")
+                while slow.recv(1_000):
+                    continue
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+            return True
+
+        assert until(is_dropped)

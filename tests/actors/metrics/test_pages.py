@@ -1,0 +1,43 @@
+"""The HTTP endpoint, over real sockets: what it answers to a request."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.typing import EventDict
+
+from tests.actors.http.support import ask, until
+from tests.actors.metrics.pages import Serve
+
+pytestmark = pytest.mark.network
+
+
+def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
+    answer = ask(serve(), "/metrics")
+    assert (answer.status, answer.body) == (200, "up 1\n")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
+def test_a_page_may_say_that_things_are_bad(serve: Serve) -> None:
+    answer = ask(serve(), "/healthz")
+    assert (answer.status, answer.body) == (503, "stuck\n")
+
+
+def test_an_unknown_path_is_told_which_there_are(serve: Serve) -> None:
+    answer = ask(serve(), "/admin")
+    assert (answer.status, answer.body) == (404, "there are only /metrics, /healthz, /broken\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
+def test_there_is_nothing_to_do_but_read(method: str, serve: Serve) -> None:
+    answer = ask(serve(), "/metrics", method)
+    assert (answer.status, sorted(answer.headers["allow"].split(", "))) == (405, ["GET", "HEAD"])
+
+
+def test_an_error_is_one_line_to_the_reader_and_its_cause_is_in_the_log(serve: Serve, logged: list[EventDict]) -> None:
+    answer = ask(serve(), "/broken")
+    assert (answer.status, answer.body) == (500, "this page cannot be made; the run's log says why\n")
+    assert until(lambda: bool(logged))
+    assert [(event["event"], event["error"]) for event in logged] == [
+        ("metrics_request_failed", "ValueError: a secret thing")
+    ]
