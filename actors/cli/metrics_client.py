@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.core.errors import RunDirectoryError, WatchError
 from actors.core.files import read_regular
 from actors.core.ports import Address
-from actors.metrics.http_server import PASSWORD
+from actors.metrics.access import PASSWORD
 from actors.record.lock import LOCK, holder_of
 from actors.record.manifest import MANIFEST, RECORD_BYTES_MAX, read_manifest, read_summary
 from actors.runs.directory import ADDRESS, RunDirectory

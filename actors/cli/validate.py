@@ -47,7 +47,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     settings = read_config(path, overrides)
     checked = _build(settings) if build else check_domain(settings)
     if settings.metrics.enabled:
-        from actors.metrics.http_server import check_access  # noqa: PLC0415  # most runs serve nothing
+        from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
 
         check_access(settings.metrics)
     check_tracing(settings)

@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import ExitStack
-from threading import Event, Thread
+from threading import Thread
 from typing import Any, Final
 
 import anyio.to_thread
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from actors.core.errors import ActorError
 from actors.http.connection import Clients, ServerOptions
+from actors.logs.failure_log import log_failure
 
 HEAD_MAX_BYTES = 65_536
 BACKLOG = 1024
@@ -42,7 +43,6 @@ class Server:
         self.port: int = listener.getsockname()[1]
         self._listener = listener
         self._options = options
-        self._begun = Event()
         clients = Clients(options, tls)
         stays_open = options.keep_alive_s is not None
         http: Any = clients.new  # annotated as a class there, and only called
@@ -70,11 +70,18 @@ class Server:
     def close(self) -> None:
         """Stop listening. Answers under way get a moment."""
         self._uvicorn.should_exit = True
-        self._thread.join()
+        self._thread.join(2 * CLOSED_WITHIN_S)  # longer only if a page is being made that does not end
 
     async def _serve(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._note)
         anyio.to_thread.current_default_thread_limiter().total_tokens = self._options.workers
         await self._uvicorn.serve([self._listener])
+
+    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note what no request can be told, such as that this process has too many files open to accept a client."""
+        error = context.get("exception") or RuntimeError(context["message"])
+        log_failure(f"{self._options.name}_request_failed", error, self._options.name)
+        self._clients.drop_oldest()
 
 
 class _Uvicorn(uvicorn.Server):

@@ -1,11 +1,10 @@
-"""The server under the endpoint: its pages, TLS and the password."""
+"""The server under the endpoint: pages, some of which need the password."""
 
 from __future__ import annotations
 
 import base64
 import hmac
 import os
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
@@ -17,10 +16,9 @@ from starlette.routing import Route
 from actors.core.errors import MetricsAddressError
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, address_of, listen
+from actors.metrics.access import read_credentials, read_tls
 from prism.config import MetricsConfig
-from prism.errors import ConfigError
 
-PASSWORD = "PRISM_METRICS_PASSWORD"  # noqa: S105  # the name of the variable, not its value
 PROTECTED = frozenset({"/metrics", "/events"})
 """The pages that need the password."""
 PROBES = frozenset({"/healthz", "/readyz"})
@@ -50,8 +48,7 @@ class MetricsServer:
     def __init__(
         self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
     ) -> None:
-        tls = _tls(config)
-        credentials = _credentials(config, environment)
+        tls, credentials = read_tls(config), read_credentials(config, environment)
         listener = listen(config.host, config.port, MetricsAddressError)
         self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
         self.port = self._server.port
@@ -62,50 +59,6 @@ class MetricsServer:
     def close(self) -> None:
         """Stop listening. Answers under way get a moment."""
         self._server.close()
-
-
-def check_access(config: MetricsConfig, environment: Mapping[str, str] = os.environ) -> None:
-    """Check the certificate and the password, without listening.
-
-    Raises:
-        ConfigError: the certificate cannot be used, or a password is missing.
-    """
-    _tls(config)
-    _credentials(config, environment)
-
-
-def _tls(config: MetricsConfig) -> ssl.SSLContext | None:
-    certificate, key = config.tls_cert, config.tls_key
-    if certificate is None:
-        if key is not None:
-            raise ConfigError("configuration", "expected the certificate of this key, got null", key="metrics.tls_cert")
-        return None
-    if key is None:
-        raise ConfigError("configuration", "expected the key of the certificate, got null", key="metrics.tls_key")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        # A key with a passphrase must be an error: a prompt would stop a run without a user at the terminal.
-        context.load_cert_chain(certificate, key, password="")
-    except OSError as error:  # also what OpenSSL raises
-        reason = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
-        raise ConfigError(
-            "configuration", f"{certificate} and {key} cannot be used for TLS: {reason}", key="metrics.tls_cert"
-        ) from None
-    return context
-
-
-def _credentials(config: MetricsConfig, environment: Mapping[str, str]) -> bytes | None:
-    if config.username is None:
-        return None
-    password = environment.get(PASSWORD, "")
-    if not password:
-        raise ConfigError(
-            "configuration",
-            f"expected the password of {config.username!r} in ${PASSWORD}, got none",
-            key="metrics.username",
-        )
-    return f"{config.username}:{password}".encode()
 
 
 def _site(pages: Mapping[str, Render], credentials: bytes | None) -> Starlette:

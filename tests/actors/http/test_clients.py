@@ -123,7 +123,8 @@ def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> 
         closing.join(HANG_S)
 
 
-def test_a_client_that_takes_nothing_does_not_hold_up_the_end() -> None:
+def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 1.0)
     server = Server(
         site(lambda _: Response(LARGE)), listen("127.0.0.1", 0, MetricsAddressError), ServerOptions(name="test")
     )
@@ -135,6 +136,20 @@ def test_a_client_that_takes_nothing_does_not_hold_up_the_end() -> None:
         assert len(everything(client)) < len(LARGE)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", server.port))
+
+
+def test_a_page_that_does_not_end_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 0.2)
+    gate = Gate()
+    server = Server(site(gate.__call__), listen("127.0.0.1", 0, MetricsAddressError), OPTIONS)
+    with ExitStack() as clients:
+        connect(server, clients).sendall(GET)
+        assert gate.begun.acquire(timeout=HANG_S)
+        server.close()
+        assert not gate.is_open.is_set()
+        gate.is_open.set()
+        server._thread.join(HANG_S)
+    assert not server._thread.is_alive()
 
 
 def test_a_large_answer_is_sent_as_its_client_takes_it(serve: Serve) -> None:
