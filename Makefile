@@ -64,13 +64,13 @@ $(READY): $(RUNS) requirements-dev.lock
 	@$(call INSTALL,requirements-dev.lock)
 	@touch $@
 
-extras: $(READY) ## install what `prism report`, `view`, `experiment`, `calibrate` and Parquet need besides, with the tools for development
-	@echo "prism: ready: report, view, experiment, calibrate, distil, surrogates, Parquet, and the tools for development"
+extras: $(READY) ## install what `prism report`, `experiment`, `calibrate` and Parquet need besides, with the tools for development
+	@echo "prism: ready: report, experiment, calibrate, distil, surrogates, Parquet, and the tools for development"
 
 run: $(RUNS) ## run the main job: 2,000 people, 50 rounds, no server (CONFIG=... for another)
 	@echo "prism: running $(CONFIG)"
 	@$(BIN)/prism run $(CONFIG)
-	@echo "prism: to look at it in a browser: $(if $(wildcard $(READY)),,make extras && )$(BIN)/prism view"
+	@echo "prism: to look at it in a browser: $(BIN)/prism view"
 
 quick: $(READY) ## the tests that need no socket, no other process and no whole runs
 	$(QUICK)

@@ -23,7 +23,7 @@ from prism.config.calibrated import UNCALIBRATED
 from prism.domain import Domain
 from prism.errors import ConfigError, OracleUnavailableError
 from prism.llm import Health, LanguageModel, LLMFailureException, Tape, TapedModel
-from prism.llm.tape import TapeError, check_place
+from prism.llm.tape_file import TapeError, check_place
 from prism.statechart import Oracle
 
 log = structlog.get_logger(__name__)

@@ -28,7 +28,8 @@ from prism.llm.capabilities import Capabilities, messages_of, way_of
 from prism.llm.letters import METHOD as LETTERS
 from prism.llm.letters import lettered_chat
 from prism.llm.port import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, Undecided
-from prism.llm.tape import TapeError, TapeMissError
+from prism.llm.tape import TapeMissError
+from prism.llm.tape_file import TapeError
 
 SYSTEMONE = "systemone"
 

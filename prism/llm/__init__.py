@@ -19,7 +19,8 @@ from prism.llm.port import (
     Message,
 )
 from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
-from prism.llm.tape import Tape, TapeError, TapeMissError
+from prism.llm.tape import Tape, TapeMissError
+from prism.llm.tape_file import TapeError
 from prism.llm.taped_model import TapedModel
 
 if TYPE_CHECKING:

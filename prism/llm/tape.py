@@ -1,29 +1,16 @@
-"""A tape: the answers of a language model in a file, each in the file before it is used.
-
-The file is an SQLite database in write-ahead mode with one table. A kill -9 loses no answer; a closed tape is a single
-file. Nothing is kept in memory, so a tape may be larger than the memory.
-"""
+"""The tape of a run: the answers of its language model, and what was decided without them."""
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Sequence
-from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from prism.errors import OracleUnavailableError
 from prism.llm.failure import LLMFailureException, Reason, Usage
 from prism.llm.port import Completion, Distribution, Health, Identity, Undecided
+from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
 
-FORMAT = 1
-"""The version of the table, the records and the keys. Raise it when the meaning of any of them changes."""
-
-_APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
-_HEADER_KEY = b"head"
 _FAILED, _FALLBACK, _NOT_OFFERED = b'{"type":"failed"', b'{"type":"forgone"', b'{"type":"not_offered"'
 _UNDECIDED = b'{"type":"undecided"'
 """The first bytes of the records that decide nothing by a model."""
@@ -36,8 +23,6 @@ _ENDS_OR_DIFFERS = (
     "its recording was stopped before this, or the configuration, the seed or the version is another than the recorded"
 )
 _REMEDY = "oracle.tape=record with this oracle.tape_path asks what is missing and adds it"
-
-T = TypeVar("T")
 
 
 class NotOffered(msgspec.Struct, frozen=True, tag="not_offered"):
@@ -152,20 +137,6 @@ _answers: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 _headers = msgspec.json.Decoder(Header)
 
 
-class TapeError(OracleUnavailableError):
-    """A tape that cannot be used.
-
-    Args:
-        path: the file.
-        problem: what is wrong, and what to do.
-    """
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        self.problem = problem
-        super().__init__(f"{path}: {problem}")
-
-
 class TapeMissError(TapeError):
     """A question in a replay that was never recorded.
 
@@ -186,91 +157,16 @@ class TapeMissError(TapeError):
         super().__init__(path, f"no answer to the question{who}: {prompt[:_PROMPT_CHARS]!r}; {cause}: {_REMEDY}")
 
 
-def check_place(path: Path) -> None:
-    """Refuse a place where no tape can be made.
+class Tape(TapeFile):
+    """The answers of a run's model by key."""
 
-    Raises:
-        TapeError: its directory does not exist.
-    """
-    if not path.parent.is_dir():
-        raise TapeError(path, "its directory does not exist; make it first")
-
-
-class Tape:
-    """The answers by key. Every method may be called from any thread; each blocks, for a disk write at most.
-
-    Args:
-        path: the file. In mode `record` it is created if it does not exist; its directory has to exist.
-        mode: `record` to read and write, `replay` to read, `look` to read without a change to any file beside it: the
-            run that records it may be going on, or may have been killed.
-
-    Raises:
-        TapeError: the file does not exist, is not a tape, or comes from a newer version.
-    """
-
-    def __init__(self, path: Path, mode: Literal["record", "replay", "look"]) -> None:
-        self.path = path
-        self._mode = mode
-        self._lock = threading.Lock()
-        if mode != "record" and not path.is_file():
-            raise TapeError(path, "there is no such tape; record it first")
-        if mode == "record":
-            check_place(path)
-            if path.exists() and not path.is_file():
-                raise TapeError(path, "is no regular file, and a tape is one")
-        try:
-            self._file = self._connected()
-        except sqlite3.Error as error:
-            raise TapeError(path, f"cannot be opened: {error}") from error
-        try:
-            self._open()
-        except sqlite3.Error as error:
-            self._file.close()
-            raise TapeError(path, f"is no tape, or a damaged one: {error}") from error
-        except TapeError:
-            self._file.close()
-            raise
-
-    def _connected(self) -> sqlite3.Connection:
-        if self._mode != "look":
-            return sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
-        # Without write access to the index of the write-ahead log nothing is recovered, and nothing is merged at the
-        # end. SQLite keeps an index of its own in memory where there is a log that nobody has open.
-        address = f"{self.path.absolute().as_uri()}?mode=ro&readonly_shm=1"
-        return sqlite3.connect(address, uri=True, timeout=10.0, isolation_level=None, check_same_thread=False)
-
-    def _open(self) -> None:
-        # Read before the first write: a file that is not a tape must stay unchanged.
-        application = self._number("PRAGMA application_id")
-        version = self._number("PRAGMA user_version")
-        is_new = self._number("PRAGMA page_count") == 0
-        if application != _APPLICATION and not (is_new and self._mode == "record"):
-            raise TapeError(self.path, "is no tape; PRISM would not write into it")
-        if version != FORMAT and not is_new:
-            raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads {FORMAT}")
-        if self._mode != "record":
-            self._file.execute("PRAGMA query_only = ON")
-            return
-        # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = NORMAL")
-        self._file.execute("BEGIN IMMEDIATE")
-        self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._file.execute(f"PRAGMA user_version = {FORMAT}")
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS answers "
-            "(key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
-        )
+    def _begin(self) -> None:
         # Fallbacks belong to the run that took them. This run may get an answer where that one did not wait.
         self._file.execute("DELETE FROM answers WHERE substr(answer, 1, ?) = ?", (len(_FALLBACK), _FALLBACK))
-        self._file.execute("COMMIT")
-
-    def _number(self, statement: str) -> int:
-        return int(self._file.execute(statement).fetchone()[0])
 
     def __len__(self) -> int:
         """Return the number of records."""
-        return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", _HEADER_KEY)[0][0])
+        return int(self._execute("SELECT count(*) FROM answers WHERE key != ?", HEADER_KEY)[0][0])
 
     def read(self, key: bytes) -> Answer | None:
         """Return the answer under a key, or None.
@@ -313,7 +209,7 @@ class Tape:
         others = (_FAILED, _FALLBACK, _NOT_OFFERED, _UNDECIDED)
         longest = max(map(len, others))
         answers = failures = fallbacks = 0
-        for begin, count in self._execute(begins, longest, _HEADER_KEY):
+        for begin, count in self._execute(begins, longest, HEADER_KEY):
             failures += count * begin.startswith(_FAILED)
             fallbacks += count * begin.startswith(_FALLBACK)
             answers += count * (not begin.startswith(others))
@@ -332,7 +228,7 @@ class Tape:
 
     def header(self) -> Header | None:
         """Return the header; None on a tape on which no model has been checked."""
-        row = self._row(_HEADER_KEY)
+        row = self._row(HEADER_KEY)
         return None if row is None else self._decode(row, _headers)
 
     def write_header(self, header: Header) -> None:
@@ -341,41 +237,4 @@ class Tape:
         Raises:
             TapeError: the file cannot be written.
         """
-        self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", _HEADER_KEY, msgspec.json.encode(header))
-
-    def copy_to(self, path: Path) -> None:
-        """Copy all of it to a file that does not exist yet, also while it is being recorded.
-
-        Raises:
-            TapeError: a file cannot be read or written.
-        """
-        try:
-            with self._lock, closing(sqlite3.connect(path)) as copy:
-                self._file.backup(copy)
-        except sqlite3.Error as error:
-            raise TapeError(path, f"cannot be made a copy of {self.path}: {error}") from error
-
-    def close(self) -> None:
-        """Close the file; a recorded one becomes a single file that can be copied and read from a read-only disk."""
-        with self._lock:
-            if self._mode == "record":
-                with suppress(sqlite3.Error):  # another process still has it open, or it is closed already
-                    self._file.execute("PRAGMA journal_mode = DELETE")
-            self._file.close()
-
-    def _row(self, key: bytes) -> bytes | None:
-        rows = self._execute("SELECT answer FROM answers WHERE key = ?", key)
-        return rows[0][0] if rows else None
-
-    def _execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._lock:
-            try:
-                return self._file.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise TapeError(self.path, f"cannot be read or written: {error}") from error
-
-    def _decode(self, row: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-        try:
-            return decoder.decode(row)
-        except msgspec.DecodeError as error:
-            raise TapeError(self.path, f"is damaged: {error}") from error
+        self._execute("INSERT OR REPLACE INTO answers VALUES (?, '', ?)", HEADER_KEY, msgspec.json.encode(header))

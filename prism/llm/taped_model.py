@@ -28,7 +28,6 @@ from prism.llm.port import (
     Undecided,
 )
 from prism.llm.tape import (
-    FORMAT,
     UNCHECKED,
     Answer,
     Failed,
@@ -36,9 +35,9 @@ from prism.llm.tape import (
     NotOffered,
     RecordedFallback,
     Tape,
-    TapeError,
     TapeMissError,
 )
+from prism.llm.tape_file import FORMAT, TapeError
 
 Mode = Literal["record", "replay", "off"]
 _Request = ChatRequest | ChoiceRequest

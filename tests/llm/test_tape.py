@@ -16,7 +16,8 @@ import pytest
 
 from actors.testing import Fault, ModelServer, ServerSettings, SystemOne
 from prism.llm import Distribution, LLMFailureException, Tape, TapedModel, TapeError
-from prism.llm.tape import FORMAT, Failed, RecordedFallback, TapeStatistics
+from prism.llm.tape import Failed, RecordedFallback, TapeStatistics
+from prism.llm.tape_file import FORMAT
 from tests.llm.support import CHOICE, asking, failing, serving
 
 RECORDER = """

@@ -24,7 +24,7 @@ from prism.llm import (
     TapedModel,
     TapeMissError,
 )
-from prism.llm.tape import FORMAT
+from prism.llm.tape_file import FORMAT
 from prism.llm.taped_model import key_of
 from tests.blocking import nothing_blocks
 from tests.llm.support import CHOICE, asking, config_for, failing, no_sleep, serving, until

@@ -20,7 +20,7 @@ from actors.runs.inputs import LARGE_BYTES, inputs_of, keep, keep_those_of
 from actors.runs.replay import replay
 from prism.config import Config
 from prism.errors import ConfigError, InputError
-from prism.llm.tape import TapeError
+from prism.llm.tape_file import TapeError
 from tests.own_domains import path_restored, write_study
 
 pytestmark = pytest.mark.long
