@@ -31,7 +31,6 @@ from actors.record.lock import locked
 from actors.studies.experiments.batches import run_batches
 from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened
-from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.measures import keep_own, measured
 from actors.studies.experiments.outcome import (
     OUTCOME,
@@ -182,6 +181,9 @@ def _execute(
         executor = stack.enter_context(opened(replace(where, gateway=gateway)))
         standing = executor.progress.standing
         if metrics_port is not None:
+            # Imported here, because a server takes 0.3 s to import and few experiments are observed.
+            from actors.studies.experiments.endpoint import ExperimentCollector, served  # noqa: PLC0415
+
             collector = ExperimentCollector(out.name, where.on.partition(":")[0], known, standing)
             url = stack.enter_context(served(collector, metrics_port))
             say(f"metrics at {url}/metrics")

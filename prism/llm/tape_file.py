@@ -126,9 +126,6 @@ class TapeFile:
         if self.mode != "record":
             self._file.execute("PRAGMA query_only = ON")
             return
-        # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = NORMAL")
         self._file.execute("BEGIN IMMEDIATE")
         self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._file.execute(f"PRAGMA user_version = {FORMAT}")
@@ -138,6 +135,10 @@ class TapeFile:
         )
         self._begin()
         self._file.execute("COMMIT")
+        # Only now: the first page of a write-ahead log is no part of the transaction that makes the file a tape.
+        # NORMAL: a commit survives the end of the process at once, and a power cut after the log's next checkpoint.
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = NORMAL")
 
     def _begin(self) -> None:
         """Prepare a tape on which will be recorded, in the transaction that makes it."""

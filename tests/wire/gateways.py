@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -90,6 +91,10 @@ def journals(plan: Plan, out: Path) -> dict[str, bytes]:
     return {cell.key: (cell_path(out, cell) / "journal.prism").read_bytes() for cell in of_one_seed(plan)}
 
 
-def lines(tape: Path) -> list[dict[str, object]]:
-    """Return what is on a tape, read without the code that wrote it."""
-    return [msgspec.json.decode(line[9:]) for line in tape.read_bytes().splitlines()[1:]]
+def records(tape: Path) -> list[dict[str, object]]:
+    """Return what is on a tape, read without the code that wrote it; nothing while it is being made."""
+    try:
+        with closing(sqlite3.connect(tape, timeout=10.0)) as file:
+            return [msgspec.json.decode(answer) for (answer,) in file.execute("SELECT answer FROM answers")]
+    except sqlite3.OperationalError:
+        return []

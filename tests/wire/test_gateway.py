@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from actors.studies.experiments.shared_oracle import asking_of, limits_of, use_o
 from actors.studies.gateway.process import read_statistics
 from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
-from tests.wire.gateways import PRICES, gateway, journals, lines, of_one_seed, planned, run_cell, run_cells
+from tests.wire.gateways import PRICES, gateway, journals, of_one_seed, planned, records, run_cell, run_cells
 
 pytestmark = [pytest.mark.network, pytest.mark.long]
 
@@ -139,7 +138,7 @@ def test_a_server_that_fails_now_and_then_changes_nothing(tmp_path: Path, fault:
     name = f"cells/{cell.key}/journal.prism"
     same = (tmp_path / "out" / name).read_bytes() == (tmp_path / "calm" / name).read_bytes()
     assert same or fault is Fault.NOT_JSON, "only an answer of another seed may be another one"
-    failed = [line for line in lines(tmp_path / "tape") if line.get("failure") or line.get("status") != 200]
+    failed = [line for line in records(tmp_path / "tape") if line.get("failure") or line.get("status") != 200]
     assert bool(failed) == (fault is not Fault.NOT_JSON)
 
 
@@ -170,7 +169,7 @@ def test_a_pause_that_the_server_asks_of_one_cell_is_kept_by_all(tmp_path: Path)
             done = list(threads.map(lambda cell: run_cell(cell, tmp_path, place), of_one_seed(plan)))
         statuses = server.statistics().statuses
     assert [each.problem for each in done] == ["", ""]
-    refused = [line for line in lines(tmp_path / "tape") if line.get("status") == 429]
+    refused = [line for line in records(tmp_path / "tape") if line.get("status") == 429]
     assert statuses[429] == len(refused) > 0
     assert all("retry-after" in str(line["headers"]) for line in refused)
     assert [summary(cell, tmp_path)["fallbacks_by_reason"] for cell in of_one_seed(plan)] == [{}, {}]
@@ -184,7 +183,7 @@ def test_a_server_that_hangs_is_a_timeout_of_the_call(tmp_path: Path) -> None:
         brief = msgspec.structs.replace(cell.config, oracle=msgspec.structs.replace(cell.config.oracle, deadline_s=0.5))
         with gateway(plan, tmp_path / "tape") as place:
             assert run_cell(msgspec.structs.replace(cell, config=brief), tmp_path, place).problem == ""
-    assert [line["failure"] for line in lines(tmp_path / "tape") if line.get("failure")] == ["timeout"]
+    assert [line["failure"] for line in records(tmp_path / "tape") if line.get("failure")] == ["timeout"]
     assert summary(cell, tmp_path)["retries_by_reason"] == {"timeout": 1}
 
 
@@ -213,20 +212,20 @@ def test_a_key_that_the_server_repeats_is_on_no_tape_and_in_no_cell(
 def test_a_disk_that_is_full_for_a_while_costs_what_was_under_way_and_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, room = os.pwrite, iter([True] * 12)
+    real = sqlite3.connect
 
-    def pwrite(descriptor: int, content: bytes, place: int) -> int:
-        if b'"key"' in content and not next(room, False):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(descriptor, content, place)
+    def connect(*place: Any, **options: Any) -> sqlite3.Connection:
+        file = real(*place, **options)
+        file.execute("PRAGMA max_page_count = 4")
+        return file
 
     with ModelServer() as server:
         plan = planned(tmp_path, server.url)
         run_cells(plan, tmp_path / "calm", None)
-        monkeypatch.setattr(os, "pwrite", pwrite)
+        monkeypatch.setattr(sqlite3, "connect", connect)
         with gateway(plan, tmp_path / "tape") as place:
             problems = [done.problem for done in run_cells(plan, tmp_path / "out", place)]
-        assert all("tape: cannot be written: No space left on device" in problem for problem in problems)
+        assert all("database or disk is full; what was under way is lost" in problem for problem in problems)
         monkeypatch.undo()
         with gateway(plan, tmp_path / "tape") as place:
             assert [done.problem for done in run_cells(plan, tmp_path / "out", place)] == ["", ""]

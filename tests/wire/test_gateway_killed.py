@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from actors.testing import Latency, ModelServer, ServerSettings
-from tests.wire.gateways import lines, planned
+from tests.wire.gateways import planned, records
 
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
 
@@ -62,9 +62,9 @@ def asked(server: ModelServer) -> Counter[str]:
 
 def grown(tape: Path, driver: subprocess.Popen[bytes]) -> bool:
     """Wait until a tape has grown by some answers; return whether it has before the command ended."""
-    first, until = tape.stat().st_size if tape.exists() else 0, time.monotonic() + 60
+    first, until = len(records(tape)) if tape.exists() else 0, time.monotonic() + 60
     while driver.poll() is None and time.monotonic() < until:
-        if tape.exists() and tape.stat().st_size > first + 8_000:
+        if tape.exists() and len(records(tape)) > first + 12:
             return True
         time.sleep(0.02)
     return False
@@ -76,7 +76,7 @@ def test_whatever_is_killed_nothing_is_lost_and_little_is_paid_for_twice(tmp_pat
         ended(begun(tmp_path, "whole", "--jobs", "2"))
         whole = asked(server)
         out, struck = tmp_path / "killed", Counter[str]()
-        tape = out / "tape.jsonl"
+        tape = out / "tape.sqlite"
         for _ in range(2):
             driver = begun(tmp_path, "killed", "--jobs", "2")
             if grown(tape, driver):
@@ -104,7 +104,7 @@ def test_a_tape_repeats_an_experiment_by_another_number_of_jobs(tmp_path: Path) 
     ended(begun(tmp_path, "again", "--jobs", "3", "--tape", "first"))
     assert journals(tmp_path / "again") == journals(tmp_path / "first")
     assert (tmp_path / "again" / "results.csv").read_bytes() == (tmp_path / "first" / "results.csv").read_bytes()
-    assert not (tmp_path / "again" / "tape.jsonl").exists()
+    assert not (tmp_path / "again" / "tape.sqlite").exists()
     missing = ended(begun(tmp_path, "no", "--jobs", "1", "--tape", "nowhere"), code=2)
     assert "nowhere: there is no such tape" in missing
 
@@ -114,7 +114,7 @@ def test_a_second_command_is_refused_and_a_spent_budget_is_told(tmp_path: Path) 
         planned(tmp_path, server.url, f"{{max_concurrency: {PLACES}, max_calls: 40}}")
         first = begun(tmp_path, "out", "--jobs", "2")
         until = time.monotonic() + 60
-        while not (tmp_path / "out" / "tape.jsonl").exists() and time.monotonic() < until:
+        while not (tmp_path / "out" / "tape.sqlite").exists() and time.monotonic() < until:
             time.sleep(0.05)
         second = ended(begun(tmp_path, "out"), code=2)
         told = ended(first, code=2)
@@ -122,4 +122,4 @@ def test_a_second_command_is_refused_and_a_spent_budget_is_told(tmp_path: Path) 
         assert server.statistics().peak_in_flight <= PLACES
     assert "process" in second
     assert "the budget of the experiment is spent: 40 of oracle.max_calls 40" in told
-    assert sum(line.get("is_call") is not False for line in lines(tmp_path / "out" / "tape.jsonl")) == 40
+    assert sum(line.get("is_call") is not False for line in records(tmp_path / "out" / "tape.sqlite")) == 40

@@ -23,7 +23,7 @@ from prism.config import Config
 from prism.errors import ConfigError
 from prism.experiment import SharedOracle
 
-TAPE = "tape.jsonl"
+TAPE = "tape.sqlite"
 CAPS = ("max_calls", "max_tokens", "max_usd")
 
 
@@ -150,11 +150,11 @@ def used_so_far(out: Path) -> Totals:
     """Return the calls that the tape of an experiment's directory has; it may be written to meanwhile.
 
     Raises:
-        RunDirectoryError: the tape is damaged.
+        TapeError: the tape cannot be read.
     """
-    if not (out / TAPE).exists():
+    if not (out / TAPE).exists() or not (out / TAPE).stat().st_size:  # it is being made, or its maker was killed
         return Totals()
-    with closing(ExperimentTape(out / TAPE, "replay")) as tape:
+    with closing(ExperimentTape(out / TAPE, "look")) as tape:
         return tape.totals
 
 

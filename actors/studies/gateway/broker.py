@@ -13,13 +13,13 @@ import anyio.abc
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import RunDirectoryError
 from actors.studies.gateway.place import GatewayStatistics, Limits
 from actors.studies.gateway.service import Service, origin
-from actors.studies.gateway.tape import FLUSH_S, ExperimentTape, Kept
+from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.turns import Turns
 from actors.studies.gateway.upstream import Request
 from prism.llm.http import retry_after_s
+from prism.llm.tape_file import TapeError
 
 SERVED_MAX = 200_000
 """The questions of which it is remembered how many answers they have had. Only one that is asked again is looked up."""
@@ -36,11 +36,13 @@ class Caller(Protocol):
 
 
 class _Flight:
-    """A call that waits for its place or is under way."""
+    """A reply that is looked up on the tape, or a call that waits for its place or is under way."""
 
     def __init__(self) -> None:
         self.ended = anyio.Event()
         self.reply: Kept | None = None
+        self.is_recorded = False
+        """True if the reply was on the tape."""
 
 
 class Broker:
@@ -97,19 +99,16 @@ class Broker:
         if not request.is_call:
             return await self._read_only(request, key)
         number = self._served.get((request.process, request.question, key), 0)
-        kept = await self._recorded(key, number)
-        if kept is not None:
-            self._statistics.from_tape += 1
-            return kept
         flight = self._flights.get((key, number))
+        is_first = flight is None
         if flight is None:
             flight = self._flights[key, number] = _Flight()
             self._tasks.start_soon(self._fly, request, key, number, flight)
-        else:
-            self._statistics.shared += 1
         await flight.ended.wait()
         if flight.reply is None:
             raise AssertionError("a call that has ended has a reply")
+        self._statistics.from_tape += flight.is_recorded
+        self._statistics.shared += not is_first and not flight.is_recorded
         return flight.reply
 
     def note_served(self, request: Request) -> None:
@@ -133,27 +132,20 @@ class Broker:
         parts = [self._services[request.service].key, request.method, _path(request.place), whose]
         return blake2b(msgspec.json.encode(parts) + request.body, digest_size=16).hexdigest()
 
-    async def _recorded(self, key: str, number: int) -> Kept | None:
-        if self._tape.answers(key) <= number:
-            return None
-        return await self._read(self._tape.answer, key, number)
-
-    async def _read(self, read: Callable[[str, int], Kept | None], key: str, number: int) -> Kept | None:
+    async def _read(self, read: Callable[..., Kept | None], key: str, *number: int) -> Kept | None:
         """Return what the tape has; or a refusal, if it was damaged while it was in use: nothing new is asked then."""
         try:
-            return await to_thread.run_sync(read, key, number, limiter=self._thread)
-        except RunDirectoryError as error:
+            return await to_thread.run_sync(read, key, *number, limiter=self._thread)
+        except TapeError as error:
             self._statistics.problem = str(error)
-        except OSError as error:
-            self._statistics.problem = f"{self._tape.path}: cannot be read: {error.strerror or error}"
         return _stop(key, "tape", self._statistics.problem)
 
     async def _replayed(self, request: Request, key: str) -> Kept:
         """Return what is on the tape: the answers in their order, or the failures if there was never an answer."""
         served = (request.process, request.question, key)
         number = self._served.get(served, 0)
-        kept = await self._recorded(key, number)
-        if kept is None and not self._tape.answers(key):
+        kept = await self._read(self._tape.answer, key, number)
+        if kept is None and await self._read(self._tape.latest, key) is None:
             kept = await self._read(self._tape.failure, key, number)
             self.note_served(request)
         if kept is None:
@@ -165,13 +157,19 @@ class Broker:
     async def _read_only(self, request: Request, key: str) -> Kept:
         """Ask at once, without a place and without a price, and keep it for a replay if it is news."""
         kept = await self._callers[request.service].call(request, key)
-        known = await self._recorded(key, self._tape.answers(key) - 1) if self._tape.answers(key) else None
-        if kept.is_answer and kept != known:
+        recorded = msgspec.structs.replace(kept, key="", asked_by="")
+        if kept.is_answer and recorded != await self._read(self._tape.latest, key):
             return await self._keep(kept)
         return kept
 
     async def _fly(self, request: Request, key: str, number: int, flight: _Flight) -> None:
-        """Make one call in its turn, keep its reply on the tape, and tell all who wait for it."""
+        """Take the reply from the tape, or else call in its turn and keep the reply; tell all who wait for it."""
+        flight.reply = await self._read(self._tape.answer, key, number)
+        if flight.reply is not None:
+            flight.is_recorded = flight.reply.is_answer
+            del self._flights[key, number]
+            flight.ended.set()
+            return
         await self._turns.take(request.cell, request.service)
         statistics = self._statistics
         statistics.under_way += 1
@@ -230,20 +228,10 @@ class Broker:
         try:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(self._tape.add, kept, limiter=self._thread)
-        except OSError as error:
-            detail = f"{self._tape.path}: cannot be written: {error.strerror or error}; what was under way is lost"
-            self._statistics.problem = detail
-            return _stop(kept.key, "tape", detail)
+        except TapeError as error:
+            self._statistics.problem = f"{error}; what was under way is lost"
+            return _stop(kept.key, "tape", self._statistics.problem)
         return kept
-
-    async def flush_for_ever(self) -> None:
-        """Let the disk keep the tape, once a second."""
-        while True:
-            await anyio.sleep(FLUSH_S)
-            try:
-                await to_thread.run_sync(self._tape.flush, limiter=self._thread)
-            except OSError as error:
-                self._statistics.problem = f"{self._tape.path}: cannot be written: {error.strerror or error}"
 
 
 def _stop(key: str, failure: str, detail: str) -> Kept:

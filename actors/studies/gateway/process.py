@@ -30,6 +30,7 @@ from actors.studies.gateway.service import Service
 from actors.studies.gateway.tape import ExperimentTape
 from actors.studies.gateway.upstream import Upstream
 from prism.llm.gateway import TOKEN
+from prism.llm.tape_file import TapeError
 
 LOOPBACK = "127.0.0.1"
 STARTS_MAX = 50
@@ -37,7 +38,7 @@ STARTS_MAX = 50
 START_S = 60.0
 STATISTICS_S = 5.0
 ENDING_S = 5.0
-"""The time that the process gets to end by itself: its calls are cancelled, and its tape is flushed."""
+"""The time that the process gets to end by itself: its calls are cancelled, and its tape is closed."""
 FILES = 65_536
 """The connections that it may have, as far as the system allows: each cell may have one for each of its questions."""
 
@@ -169,7 +170,7 @@ def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))
     try:
         tape, listener = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port, unusable)
-    except RunDirectoryError as error:
+    except (RunDirectoryError, TapeError) as error:
         pipe.send(" ".join(str(error).split()))
         return
     with closing(tape), closing(serve(plan, token, tape, listener, ended.set)):

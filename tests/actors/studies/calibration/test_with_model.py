@@ -15,7 +15,7 @@ from actors.studies.calibration.plan import make_calibration_plan
 from actors.testing import Latency, ModelServer, ServerSettings
 from prism.errors import ConfigError
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
-from tests.wire.gateways import MODEL_BASE, PRICES, lines
+from tests.wire.gateways import MODEL_BASE, PRICES, records
 
 CALLS_MAX = 30
 
@@ -70,7 +70,7 @@ def test_a_spent_budget_stops_a_calibration_and_a_larger_one_pays_for_nothing_tw
         assert code in {0, 4}, said
         assert server.statistics().peak_in_flight == 3
         paid = server.statistics().calls
-    tape = [line for line in lines(tmp_path / "out" / "tape.jsonl") if line.get("is_call") is not False]
+    tape = [line for line in records(tmp_path / "out" / "tape.sqlite") if line.get("is_call") is not False]
     assert len(tape) == paid > CALLS_MAX
     keys = Counter(str(line["key"]) for line in tape if line.get("asked_by"))
     assert max(keys.values()) == 1, "nothing is asked twice"

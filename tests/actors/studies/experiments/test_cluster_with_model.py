@@ -8,7 +8,7 @@ import pytest
 
 from tests.actors.studies.experiments.cluster import in_namespace, why_not
 from tests.actors.studies.experiments.cluster_with_model import CALLS_MAX, HERE, PLACES
-from tests.wire.gateways import lines
+from tests.wire.gateways import records
 
 
 def journals(out: Path) -> dict[str, bytes]:
@@ -31,7 +31,7 @@ def test_cells_on_other_nodes_share_one_limit_one_budget_and_one_tape(short: Pat
     assert journals(short / "struck") == journals(short / "here")
     assert found["spent_calls"] == str(CALLS_MAX)
     assert f"the budget of the experiment is spent: {CALLS_MAX} of oracle.max_calls {CALLS_MAX}" in found["spent"]
-    assert sum(line.get("is_call") is not False for line in lines(short / "spent" / "tape.jsonl")) == CALLS_MAX
+    assert sum(line.get("is_call") is not False for line in records(short / "spent" / "tape.sqlite")) == CALLS_MAX
     assert "cannot reach the gateway: 127.0.0.1:" in found["no_way"]
     assert "is on the command's machine alone; set oracle.address to an address" in found["no_way"]
     assert HERE not in found["no_way"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import anyio
@@ -19,6 +17,7 @@ from actors.studies.gateway.service import Service
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from actors.studies.gateway.upstream import Request
 from prism.config.model import PricesConfig
+from tests.actors.studies.gateway.conftest import Tapes
 
 HOST = "http://10.0.0.1:80"
 SERVICE = Service(
@@ -67,20 +66,6 @@ def question(body: bytes = b'{"seed": 1}', cell: str = "a", name: str = ID, proc
 Open = Callable[..., AbstractAsyncContextManager[Broker]]
 
 
-@pytest.fixture
-def tapes(tmp_path: Path) -> Iterator[Callable[[], ExperimentTape]]:
-    """Open the tape once more, for a gateway that takes over."""
-    with ExitStack() as stack:
-
-        def again() -> ExperimentTape:
-            stack.close()
-            tape = ExperimentTape(tmp_path / "tape", "record")
-            stack.callback(tape.close)
-            return tape
-
-        yield again
-
-
 @asynccontextmanager
 async def broker_of(tape: ExperimentTape, server: Server, **limits: object) -> AsyncIterator[Broker]:
     async with anyio.create_task_group() as tasks:
@@ -96,10 +81,10 @@ async def told(broker: Broker, request: Request) -> str:
 
 
 async def test_a_cell_that_was_killed_gets_its_answer_again_and_another_cell_asks_for_itself(
-    tapes: Callable[[], ExperimentTape],
+    tapes: Tapes,
 ) -> None:
     server = Server()
-    async with broker_of(tapes(), server) as broker:
+    async with broker_of(await tapes(), server) as broker:
         assert await told(broker, question()) == "1"
         assert await told(broker, question(process="after the kill")) == "1"
         assert await told(broker, question(cell="b")) == "2"
@@ -108,17 +93,17 @@ async def test_a_cell_that_was_killed_gets_its_answer_again_and_another_cell_ask
 
 
 async def test_an_answer_that_was_of_no_use_is_not_given_to_the_same_question_again(
-    tapes: Callable[[], ExperimentTape],
+    tapes: Tapes,
 ) -> None:
     server = Server()
-    async with broker_of(tapes(), server) as broker:
+    async with broker_of(await tapes(), server) as broker:
         assert [await told(broker, question()) for _ in range(3)] == ["1", "2", "3"]
         assert [await told(broker, question(process="q")) for _ in range(3)] == ["1", "2", "3"]
     assert len(server.asked) == 3
 
 
 async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
-    tapes: Callable[[], ExperimentTape],
+    tapes: Tapes,
 ) -> None:
     server, said = Server(), list[str]()
     server.gate = anyio.Event()
@@ -126,13 +111,13 @@ async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
     async def note(broker: Broker, cell: str) -> None:
         said.append(await told(broker, question(cell=cell, process=cell)))
 
-    async with broker_of(tapes(), server, ask_once=True) as broker, anyio.create_task_group() as tasks:
+    async with broker_of(await tapes(), server, ask_once=True) as broker, anyio.create_task_group() as tasks:
         for cell in "abc":
             tasks.start_soon(note, broker, cell)
         await anyio.wait_all_tasks_blocked()
         assert len(server.asked) == 1
         server.gate.set()
-    async with broker_of(tapes(), server, ask_once=True) as later:
+    async with broker_of(await tapes(), server, ask_once=True) as later:
         assert await told(later, question(cell="d")) == "1"
     assert said == ["1", "1", "1"]
     assert len(server.asked) == 1
@@ -151,64 +136,64 @@ async def test_equal_requests_are_asked_once_while_they_are_under_way_and_after(
     ],
 )
 async def test_two_agents_share_an_answer_only_if_their_draw_is_the_same(
-    tapes: Callable[[], ExperimentTape], first: bytes, second: bytes, shares: bool
+    tapes: Tapes, first: bytes, second: bytes, shares: bool
 ) -> None:
     server = Server()
-    async with broker_of(tapes(), server, ask_once=True) as broker:
+    async with broker_of(await tapes(), server, ask_once=True) as broker:
         await told(broker, question(first))
         await told(broker, question(second, cell="b", name="3-8-fedcba9876543210"))
     assert len(server.asked) == (1 if shares else 2)
 
 
 async def test_without_a_seed_the_same_agent_in_the_same_tick_of_another_cell_shares(
-    tapes: Callable[[], ExperimentTape],
+    tapes: Tapes,
 ) -> None:
     server = Server()
-    async with broker_of(tapes(), server, ask_once=True) as broker:
+    async with broker_of(await tapes(), server, ask_once=True) as broker:
         await told(broker, question(b"{}"))
         await told(broker, question(b"{}", cell="b", name="3-7-fedcba9876543210"))
     assert len(server.asked) == 1
 
 
-async def test_the_check_of_a_server_is_shared_by_all_cells(tapes: Callable[[], ExperimentTape]) -> None:
+async def test_the_check_of_a_server_is_shared_by_all_cells(tapes: Tapes) -> None:
     server = Server()
-    async with broker_of(tapes(), server) as broker:
+    async with broker_of(await tapes(), server) as broker:
         first = [await told(broker, question(name="", process="p")) for _ in range(2)]
         assert first == [await told(broker, question(name="", cell="b", process="q")) for _ in range(2)] == ["1", "2"]
     assert len(server.asked) == 2
 
 
-async def test_a_failure_is_passed_on_and_asked_again(tapes: Callable[[], ExperimentTape]) -> None:
+async def test_a_failure_is_passed_on_and_asked_again(tapes: Tapes) -> None:
     server = Server(Kept(key="", failure="connection_error"), Kept(key="", status=500))
-    async with broker_of(tapes(), server) as broker:
+    async with broker_of(await tapes(), server) as broker:
         assert [await told(broker, question()) for _ in range(3)] == ["connection_error", "500", "3"]
     assert broker.statistics().totals.calls == 2
 
 
-async def test_a_spent_budget_refuses_new_questions_and_answers_old_ones(tapes: Callable[[], ExperimentTape]) -> None:
+async def test_a_spent_budget_refuses_new_questions_and_answers_old_ones(tapes: Tapes) -> None:
     server = Server()
-    async with broker_of(tapes(), server, max_usd=0.15) as broker:
+    async with broker_of(await tapes(), server, max_usd=0.15) as broker:
         assert [await told(broker, question(b"%d" % number)) for number in range(3)] == ["1", "2", "spent"]
-    async with broker_of(tapes(), server, max_usd=0.15) as continued:
+    async with broker_of(await tapes(), server, max_usd=0.15) as continued:
         assert await told(continued, question(b"0", process="q")) == "1"
         refused = await continued.answer(question(b"9"))
         assert (refused.failure, "$" in refused.body) == ("spent", False)
         assert "0.2000 of oracle.max_usd 0.15; raise it" in refused.body
-    async with broker_of(tapes(), server, max_usd=0.25) as raised:
+    async with broker_of(await tapes(), server, max_usd=0.25) as raised:
         assert await told(raised, question(b"9")) == "3"
     assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize(("name", "most"), [("max_calls", 2), ("max_tokens", 20)])
-async def test_calls_and_tokens_have_budgets_too(tapes: Callable[[], ExperimentTape], name: str, most: int) -> None:
+async def test_calls_and_tokens_have_budgets_too(tapes: Tapes, name: str, most: int) -> None:
     replies = [Kept(key="", status=200, body="yes", read=8, written=2) for _ in range(3)]
-    async with broker_of(tapes(), Server(*replies), **{name: most}) as broker:
+    async with broker_of(await tapes(), Server(*replies), **{name: most}) as broker:
         assert [await told(broker, question(b"%d" % number)) for number in range(3)] == ["yes", "yes", "spent"]
     assert broker.statistics().refused == 1
 
 
-async def test_only_the_addresses_of_a_service_are_asked(tapes: Callable[[], ExperimentTape]) -> None:
-    async with broker_of(tapes(), Server()) as broker:
+async def test_only_the_addresses_of_a_service_are_asked(tapes: Tapes) -> None:
+    async with broker_of(await tapes(), Server()) as broker:
         for place, problem in [
             (f"{HOST}/api/chat", None),
             ("http://10.0.0.1/api/chat", None),
@@ -220,66 +205,54 @@ async def test_only_the_addresses_of_a_service_are_asked(tapes: Callable[[], Exp
         assert broker.refusal(msgspec.structs.replace(question(), service="other")) == "no such service"
 
 
-async def test_what_is_only_read_is_asked_every_time_and_kept_once(tapes: Callable[[], ExperimentTape]) -> None:
-    tape, server = tapes(), Server(*[Kept(key="", status=200, body="models")] * 3)
+async def test_what_is_only_read_is_asked_every_time_and_kept_once(tapes: Tapes) -> None:
+    tape, server = await tapes(), Server(*[Kept(key="", status=200, body="models")] * 3)
     listing = msgspec.structs.replace(question(name=""), method="GET", body=b"")
     async with broker_of(tape, server) as broker:
         for _ in range(3):
             assert (await broker.answer(listing)).body == "models"
     assert (len(server.asked), tape.totals.calls) == (3, 0)
-    assert (await anyio.Path(tape.path).read_bytes()).count(b"models") == 1
+    recorded = [await to_thread.run_sync(tape.answer, broker._key(listing), number) for number in (0, 1)]
+    assert [each and each.body for each in recorded] == ["models", None]
 
 
-async def test_a_full_disk_gives_no_answer_out_and_says_so(
-    tapes: Callable[[], ExperimentTape], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    server = Server()
-    tape = tapes()
-    monkeypatch.setattr(os, "pwrite", full)
+async def test_a_full_disk_gives_no_answer_out_and_says_so(tapes: Tapes) -> None:
+    server = Server(Kept(key="", status=200, body="x" * 10_000))
+    tape = await tapes()
+    await to_thread.run_sync(tape._execute, "PRAGMA max_page_count = 1")
     async with broker_of(tape, server) as broker:
         assert [await told(broker, question(b"1")), await told(broker, question(b"2"))] == ["tape", "tape"]
-        assert broker.statistics().problem.endswith(
-            "cannot be written: No space left on device; what was under way is lost"
-        )
+        assert broker.statistics().problem.endswith("database or disk is full; what was under way is lost")
     assert len(server.asked) == 1
-    monkeypatch.undo()
-    async with broker_of(tapes(), server) as continued:
+    async with broker_of(await tapes(), server) as continued:
         assert await told(continued, question(b"2")) == "2"
 
 
 async def test_a_replay_asks_nobody_and_repeats_a_failure_that_had_no_answer(tmp_path: Path) -> None:
     server = Server(Kept(key="", failure="timeout"), Kept(key="", status=400, body="no"), Kept(key="", status=503))
-    tape = ExperimentTape(tmp_path / "tape", "record")
+    tape = await to_thread.run_sync(ExperimentTape, tmp_path / "tape", "record")
     async with broker_of(tape, server) as broker:
         recorded = [await told(broker, question(body)) for body in (b"1", b"1", b"2", b"2", b"3")]
-    tape.close()
+    await to_thread.run_sync(tape.close)
     assert recorded == ["timeout", "400", "503", "4", "5"]
-    tape = ExperimentTape(tmp_path / "tape", "replay")
+    tape = await to_thread.run_sync(ExperimentTape, tmp_path / "tape", "replay")
     async with broker_of(tape, Server(), max_calls=0) as broker:
         bodies = (b"1", b"1", b"1", b"2", b"2", b"3")
         assert [await told(broker, question(body)) for body in bodies] == ["timeout", "400", "400", "4", "missing", "5"]
         missing = await broker.answer(question(b"9"))
-    tape.close()
+    await to_thread.run_sync(tape.close)
     assert f"no answer to the question {ID}" in missing.body
 
 
-async def test_a_tape_that_is_damaged_while_it_is_in_use_stops_cells_and_names_the_line(tmp_path: Path) -> None:
-    path, server = tmp_path / "tape", Server()
-
-    def damage() -> None:
-        path.write_bytes(path.read_bytes().replace(b'"body":"1"', b'"body":"9"'))
-
-    with closing(ExperimentTape(path, "record")) as tape:
-        async with broker_of(tape, server) as broker:
-            assert (await broker.answer(question())).is_answer
-            await to_thread.run_sync(damage)
-            again = await broker.answer(question(process="q"))
-            assert (again.failure, again.status) == ("tape", 0)
-            assert again.body == f"{path}: line 2 is damaged; remove that line, and its question is asked again"
-            other = await broker.answer(question(b'{"seed": 2}'))
-            assert (other.failure, other.body) == ("tape", again.body), "nothing new is asked"
-            assert broker.statistics().problem == again.body
+async def test_a_tape_that_is_damaged_while_it_is_in_use_stops_cells_and_nothing_new_is_asked(tapes: Tapes) -> None:
+    server, tape = Server(), await tapes()
+    async with broker_of(tape, server) as broker:
+        assert (await broker.answer(question())).is_answer
+        await to_thread.run_sync(tape._execute, "UPDATE answers SET answer = X'00'")
+        again = await broker.answer(question(process="q"))
+        assert (again.failure, again.status) == ("tape", 0)
+        assert again.body.startswith(f"{tape.path}: is damaged: ")
+        other = await broker.answer(question(b'{"seed": 2}'))
+        assert (other.failure, other.body) == ("tape", again.body), "nothing new is asked"
+        assert broker.statistics().problem == again.body
     assert len(server.asked) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,7 +12,7 @@ from starlette.types import Message
 from actors.http.connection import STILL_THERE
 from actors.studies.gateway.broker import Broker
 from actors.studies.gateway.listener import BODY_MAX_BYTES, application
-from actors.studies.gateway.tape import ExperimentTape
+from tests.actors.studies.gateway.conftest import Tapes
 from tests.actors.studies.gateway.test_broker import HOST, Server, broker_of, question, told
 
 NAMED = {"url": f"{HOST}/api/chat", "service": "s", "cell": "a", "process": "p", "within-s": "5"}
@@ -57,45 +55,45 @@ class Client:
         await application("secret", none)(scope, self.receive, self.send)
 
 
-async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there_for_the_next(tmp_path: Path) -> None:
+async def test_the_call_of_a_client_that_is_gone_is_kept_and_its_answer_is_there_for_the_next(tapes: Tapes) -> None:
     server, client = Server(), Client(is_gone=True)
-    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
-        async with broker_of(tape, server) as broker:
-            await client.ask(broker)
-            assert tape.totals.calls == 1
-            again = Client()
-            await again.ask(broker)
-            assert (again.sent[0]["status"], again.sent[1]["body"]) == (200, b"1")
-            assert await told(broker, question(name="")) == "2", "that one was of no use"
+    tape = await tapes()
+    async with broker_of(tape, server) as broker:
+        await client.ask(broker)
+        assert tape.totals.calls == 1
+        again = Client()
+        await again.ask(broker)
+        assert (again.sent[0]["status"], again.sent[1]["body"]) == (200, b"1")
+        assert await told(broker, question(name="")) == "2", "that one was of no use"
 
 
 async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tapes: Tapes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("actors.studies.gateway.listener.HEARTBEAT_S", 0.0)
     server, client = Server(), Client()
     server.gate = anyio.Event()
-    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
-        async with broker_of(tape, server) as broker, anyio.create_task_group() as tasks:
-            tasks.start_soon(client.ask, broker)
-            await client.told.wait()
-            assert client.sent == []
-            server.gate.set()
+    tape = await tapes()
+    async with broker_of(tape, server) as broker, anyio.create_task_group() as tasks:
+        tasks.start_soon(client.ask, broker)
+        await client.told.wait()
+        assert client.sent == []
+        server.gate.set()
     assert client.sent[0]["status"] == 200
 
 
-async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tmp_path: Path) -> None:
+async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tapes: Tapes) -> None:
     server, client = Server(), Client("guessed")
-    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
-        async with broker_of(tape, server) as broker:
-            await client.ask(broker)
+    tape = await tapes()
+    async with broker_of(tape, server) as broker:
+        await client.ask(broker)
     assert (client.sent[0]["status"], client.is_read, server.asked) == (403, False, [])
     assert (b"connection", b"close") in client.sent[0]["headers"]
 
 
-async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
+async def test_a_body_that_is_too_large_is_refused(tapes: Tapes) -> None:
     server, client = Server(), Client(body=b"x" * (BODY_MAX_BYTES + 1))
-    with closing(ExperimentTape(tmp_path / "tape", "record")) as tape:
-        async with broker_of(tape, server) as broker:
-            await client.ask(broker)
+    tape = await tapes()
+    async with broker_of(tape, server) as broker:
+        await client.ask(broker)
     assert (client.sent[0]["status"], server.asked) == (413, [])
