@@ -215,7 +215,7 @@ def test_a_disk_that_is_full_for_a_while_costs_what_was_under_way_and_no_result(
     real = sqlite3.connect
 
     def connect(*place: Any, **options: Any) -> sqlite3.Connection:
-        file = real(*place, **options)
+        file: sqlite3.Connection = real(*place, **options)
         file.execute("PRAGMA max_page_count = 4")
         return file
 
