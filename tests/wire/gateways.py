@@ -95,6 +95,9 @@ def records(tape: Path) -> list[dict[str, object]]:
     """Return what is on a tape, read without the code that wrote it; nothing while it is being made."""
     try:
         with closing(sqlite3.connect(tape, timeout=10.0)) as file:
-            return [msgspec.json.decode(answer) for (answer,) in file.execute("SELECT answer FROM answers")]
+            return [
+                {**msgspec.json.decode(answer), "asked_by": asked_by, "key": key.split(b" ")[0].decode()}
+                for key, asked_by, answer in file.execute("SELECT key, asked_by, answer FROM answers")
+            ]
     except sqlite3.OperationalError:
         return []
