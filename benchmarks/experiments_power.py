@@ -32,7 +32,7 @@ from prism.experiment import (
     SeveralCompared,
     Stopped,
     effect_found,
-    statistics,
+    hypothesis_tests,
 )
 
 MEASURE = "value"
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--signs", type=int, default=499, help="random signs of a permutation; experiments take 9,999")
     parser.add_argument("--only", nargs="*", default=["alarms", "power", "sequential"])
     given = parser.parse_args()
-    statistics.RESAMPLES = given.signs  # type: ignore[attr-defined]
+    hypothesis_tests.RESAMPLES = given.signs  # type: ignore[attr-defined]
     importlib.import_module("statsmodels.stats.multitest")
     gc.freeze()  # statsmodels collects garbage in each correction, which takes longer than the rest
     with TemporaryDirectory() as name:

@@ -30,8 +30,8 @@ from prism.agents import Question
 from prism.config import Config
 from prism.errors import OracleError
 from prism.llm import ChatRequest, ChoiceRequest, Completion, Distribution, Health, Identity, LanguageModel
+from prism.llm.call_counters import OracleStatistics
 from prism.llm.port import Undecided
-from prism.llm.statistics import OracleStatistics
 from prism.rng import Draw, pick, uniform
 from prism.social.choice import ChoiceOracle
 from prism.social.domain import SocialDomain

@@ -32,9 +32,9 @@ from actors.oracle.admission import Admission, Call
 from actors.oracle.call import Answer, answers_at_once, call_oracle, fallback
 from actors.oracle.delivery import SENT_AT_ONCE, Delivery, Route
 from actors.oracle.events import Used, caps_of
+from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import FairQueue, WaitingQuestion
 from actors.oracle.sharing import Sharing
-from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import FALLBACKS, Question, Source, StatefulAgent
 from prism.agents.questions import Chosen, Questions
 from prism.config import OracleConfig, PricesConfig

@@ -14,9 +14,9 @@ from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec, Decided, QuestionName, name_of_question
 from actors.core.ports import Answers, Observer
 from actors.oracle.call import Answer, answers_at_once
+from actors.oracle.oracle_counters import FallbackShare, OracleCounters
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.sharing import Sharing
-from actors.oracle.statistics import FallbackShare, OracleCounters
 from prism.agents import Question
 from prism.agents.questions import Chosen, Questions
 from prism.llm.question_id import TraceIds

@@ -11,7 +11,6 @@ import msgspec
 
 from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
-from actors.pages.document import Section, document, figures, grid, missing
 from actors.pages.experiment_charts import (
     LINES_MAX,
     course_charts,
@@ -25,6 +24,7 @@ from actors.pages.experiment_charts import (
     span,
 )
 from actors.pages.html import Element, Node, tag
+from actors.pages.page_frame import Section, document, figures, grid, missing
 from actors.pages.picture import style
 from actors.pages.sensitivity_charts import sensitivity_charts, variance_chart
 from actors.pages.words import count, listed, place_of, plural

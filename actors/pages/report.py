@@ -8,7 +8,6 @@ from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
-from actors.pages.document import Section, document, figures, grid, missing
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import (
     decision_charts,
@@ -18,6 +17,7 @@ from actors.pages.oracle_charts import (
     model_charts,
     ratio_table,
 )
+from actors.pages.page_frame import Section, document, figures, grid, missing
 from actors.pages.picture import style
 from actors.pages.run_tables import (
     commands,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import prism
 from actors.factory.kept_inputs import sources_below, sources_of
-from prism.config.document import read_document, without_lines
+from prism.config.yaml_text import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")
 """The rooms of `actors` that decide, with `prism`, what a tick is. The others keep it or show it."""

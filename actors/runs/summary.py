@@ -19,7 +19,7 @@ from prism.config import calibration_label
 from prism.divergence import Divergence
 from prism.domain import Domain, HasWords
 from prism.llm import ModelOracle, OracleStatistics
-from prism.llm.statistics import statistics_of
+from prism.llm.call_counters import statistics_of
 from prism.sharing.summary import SharingSummary
 
 STOPPED = "stopped"

@@ -22,9 +22,9 @@ from actors.testing.process import ModelServerProcess
 from actors.testing.quirks import QUIRKS, Quirk
 from actors.testing.scripted import ScriptedClient, ScriptedModel
 from actors.testing.server import ModelServer
+from actors.testing.server_statistics import Statistics
 from actors.testing.settings import Dialect, Latency, Logprobs, ServerSettings, SystemOne
 from actors.testing.spells import SPELLS, Spell, SpellKind
-from actors.testing.statistics import Statistics
 from actors.testing.virtual_time import run_in_virtual_time
 
 __all__ = [

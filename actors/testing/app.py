@@ -22,10 +22,10 @@ from actors.testing.models import full_name
 from actors.testing.ollama_api import ChatApi, GenerateApi
 from actors.testing.openai_api import OpenAiApi, unauthorized
 from actors.testing.quirks import Quirks
+from actors.testing.server_statistics import Counters
 from actors.testing.settings import ServerSettings, SystemOne
 from actors.testing.slots import RateLimit, Slots
 from actors.testing.spells import SLOWER, SpellKind, spells_at
-from actors.testing.statistics import Counters
 from actors.testing.systemone_api import SystemOneApi
 from actors.testing.wire import PLAIN, Request, Response, as_json, dump
 

@@ -18,9 +18,9 @@ from actors.testing.app import App, OnExchange
 from actors.testing.connection import Connection, Connections
 from actors.testing.errors import ServerAddressError
 from actors.testing.exchange import Exchange
+from actors.testing.server_statistics import Statistics
 from actors.testing.settings import ServerSettings
 from actors.testing.spells import Spell, SpellKind
-from actors.testing.statistics import Statistics
 
 
 class ModelServer:

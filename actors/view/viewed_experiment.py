@@ -116,8 +116,8 @@ class ViewedExperiment:
             if find_spec(package) is None:
                 problem = not_installed(f"the charts of an experiment need {package}", extra)
                 return [("section", {}, [("p", {"class": "quiet"}, [problem])])]
-        from actors.pages.document import drawn  # noqa: PLC0415  # matplotlib is an optional package
         from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415
+        from actors.pages.page_frame import drawn  # noqa: PLC0415  # matplotlib is an optional package
         from actors.pages.picture import style  # noqa: PLC0415
 
         record = read_experiment_record(self.path)

@@ -1,7 +1,7 @@
 """Calibration: its file, the design, the comparison of runs with data, the posterior, and the tests of a fit."""
 
+from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Target, read_calibration
 from prism.calibration.comparison import Observed, Real, parted, rows_of
-from prism.calibration.document import SHAPES, Budget, Calibration, Target, read_calibration
 from prism.calibration.parameters import Parameter, Point, point_at
 from prism.calibration.procedure import (
     Result,

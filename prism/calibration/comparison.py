@@ -10,7 +10,7 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
-from prism.calibration.document import GOALS, SHAPES, SIZE, Target
+from prism.calibration.calibration_file import GOALS, SHAPES, SIZE, Target
 from prism.calibration.parameters import Floats
 from prism.calibration.posterior import Datum
 from prism.scorecard import Matching, Tree, shape_of

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import msgspec
 import numpy as np
 
+from prism.calibration.calibration_file import DESIGN, Calibration, Target, split
 from prism.calibration.comparison import (
     Comparer,
     Observed,
@@ -19,7 +20,6 @@ from prism.calibration.comparison import (
     pooled,
     root_mean_square,
 )
-from prism.calibration.document import DESIGN, Calibration, Target, split
 from prism.calibration.parameters import (
     Effect,
     Floats,

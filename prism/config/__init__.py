@@ -10,7 +10,6 @@ from prism.config.describe import (
     settings,
     starter_yaml,
 )
-from prism.config.document import LENGTH_MAX
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (
@@ -41,6 +40,7 @@ from prism.config.model import (
     TaylorConfig,
 )
 from prism.config.section import Section
+from prism.config.yaml_text import LENGTH_MAX
 
 __all__ = [
     "FIRST_SETTINGS",

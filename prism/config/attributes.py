@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from prism.checked import field_types
-from prism.config.document import join
 from prism.config.section import Section, keys_of
+from prism.config.yaml_text import join
 from prism.errors import SettingError
 from prism.expectations import found
 

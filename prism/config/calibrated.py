@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from prism.config.config import Config
-from prism.config.document import join
+from prism.config.yaml_text import join
 from prism.quoting import printable
 
 NOT_FITTED = ("run", "metrics", "simulation.seed", "simulation.domain_path")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from prism.checked import field_types
-from prism.config.document import join
 from prism.config.section import Section, is_section
+from prism.config.yaml_text import join
 from prism.errors import SettingError
 from prism.expectations import expectation
 

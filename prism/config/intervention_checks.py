@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from prism.config.checks import SHIPPED_DOMAINS, Conflict
-from prism.config.document import join
 from prism.config.domain_settings import DOMAIN
 from prism.config.interventions import (
     CHANGEABLE,
@@ -20,6 +19,7 @@ from prism.config.interventions import (
     placed_agents,
 )
 from prism.config.model import EconomyConfig, PopulationConfig, SimulationConfig
+from prism.config.yaml_text import join
 
 
 def find_intervention_conflicts(

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta
 
 from prism.checked import field_types
-from prism.config.document import join
 from prism.config.model import (
     ActivityConfig,
     FeedConfig,
@@ -21,6 +20,7 @@ from prism.config.model import (
     RelevanceConfig,
 )
 from prism.config.section import Section, keys_of
+from prism.config.yaml_text import join
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found, mismatch
 

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Meta
 
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, AttributeConfig, attributes_of, weights_of
-from prism.config.document import join
 from prism.config.requests import REQUEST_SETTINGS, TEXT_SETTINGS, as_texts, refusal_of, text_problem, untaken
 from prism.config.section import Section
+from prism.config.yaml_text import join
 from prism.errors import SettingError
 from prism.expectations import found
 

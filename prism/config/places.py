@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from prism.config.document import Entry
+from prism.config.yaml_text import Entry
 from prism.errors import ConfigError
 
 _ANY_KEY = "[...]"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, dataclass_transform
 import msgspec
 
 from prism.checked import Checked, field_types
-from prism.config.document import join
+from prism.config.yaml_text import join
 from prism.errors import SettingError
 from prism.expectations import found
 

@@ -12,13 +12,10 @@ from prism.experiment.answer import (
 )
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
-from prism.experiment.document import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.effects import Effect, Effects, effects_on
+from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
-from prism.experiment.intervals import Interval, described
-from prism.experiment.power import effect_found, smallest_p
-from prism.experiment.sequential import Sequential, Stopped, stopped
-from prism.experiment.statistics import (
+from prism.experiment.hypothesis_tests import (
     P_WORDS,
     Basis,
     Comparison,
@@ -29,6 +26,9 @@ from prism.experiment.statistics import (
     holm,
     p_value,
 )
+from prism.experiment.intervals import Interval, described
+from prism.experiment.power import effect_found, smallest_p
+from prism.experiment.sequential import Sequential, Stopped, stopped
 
 __all__ = [
     "FEW_SEEDS",

@@ -16,8 +16,8 @@ import msgspec
 from prism.answers import SIZE, MeasureWords, figure
 from prism.distribution import share_of_at_least
 from prism.experiment.hypothesis import UNPAIRED
+from prism.experiment.hypothesis_tests import Comparison, SeveralCompared
 from prism.experiment.power import smallest_p
-from prism.experiment.statistics import Comparison, SeveralCompared
 
 FEW_SEEDS = 10
 """Seeds below which they are said to be few."""

@@ -14,7 +14,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from prism.config.describe import settings
-from prism.config.document import read_value
+from prism.config.yaml_text import read_value
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
 

@@ -20,8 +20,8 @@ import msgspec
 import numpy as np
 
 from prism.experiment.hypothesis import Hypothesis
+from prism.experiment.hypothesis_tests import ALL_SIGNS_MAX, compared_groups, p_value
 from prism.experiment.intervals import RESAMPLES
-from prism.experiment.statistics import ALL_SIGNS_MAX, compared_groups, p_value
 
 POWER = 0.8
 EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0

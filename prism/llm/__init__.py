@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
 from prism.lazy import lazy_names
+from prism.llm.call_counters import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.client import Call, LLMClient, schema_of
 from prism.llm.failure import REASONS, LLMFailureException, Reason
 from prism.llm.oracle import ModelOracle, SocialModelOracle
@@ -18,7 +19,6 @@ from prism.llm.port import (
     LanguageModel,
     Message,
 )
-from prism.llm.statistics import OUTCOMES, OracleStatistics, Outcome
 from prism.llm.tape import Tape, TapeMissError
 from prism.llm.tape_file import TapeError
 from prism.llm.taped_model import TapedModel

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
+from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
 from prism.llm.failure import LLMFailureException
 from prism.llm.json_object import json_objects, read_answer, without_reasoning
 from prism.llm.letters import METHOD
@@ -32,7 +33,6 @@ from prism.llm.port import (
     Message,
     Undecided,
 )
-from prism.llm.statistics import CallCounters, OracleStatistics, Outcome
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from prism.config.document import Entry, join, read_document, without_lines
+from prism.config.yaml_text import Entry, join, read_document, without_lines
 from prism.errors import ConfigError
 from prism.expectations import found, guess
 from prism.kernel_delays import DELAY_MAX

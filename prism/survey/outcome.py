@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prism.experiment.hypothesis import Hypothesis
-from prism.experiment.statistics import compared
+from prism.experiment.hypothesis_tests import compared
 from prism.survey.questionnaire import Item
 
 Z_95 = 1.959963984540054

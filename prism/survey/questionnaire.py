@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from prism.config.document import read_document, without_lines
 from prism.config.places import key_of, line_of, refusal
+from prism.config.yaml_text import read_document, without_lines
 from prism.errors import ConfigError, SettingError
 from prism.expectations import guess, in_words
 from prism.statechart.writing import one_line

@@ -22,7 +22,7 @@ from prism.calibration import (
     reasons,
     required_steps,
 )
-from prism.calibration.document import split
+from prism.calibration.calibration_file import split
 from prism.calibration.procedure import WIDEN
 
 pytest.importorskip("sklearn")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from prism.config.document import read_document
 from prism.config.places import line_of
+from prism.config.yaml_text import read_document
 
 TEXT = """\
 set:

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from prism.experiment import Hypothesis, compared, compared_groups, effect_found, smallest_p
+from prism.experiment import hypothesis_tests as statistics_module
 from prism.experiment import intervals as intervals_module
-from prism.experiment import statistics as statistics_module
 from prism.experiment.intervals import t_interval, t_intervals
 
 PLANTS = {

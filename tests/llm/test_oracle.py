@@ -15,7 +15,7 @@ import pytest
 from actors.testing import WRONG_STATE, Dialect, Fault, ServerSettings, SystemOne
 from prism.errors import OracleResponseError
 from prism.llm import LLMConfig, LLMFailureException, SocialModelOracle
-from prism.llm.statistics import CallCounters
+from prism.llm.call_counters import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from prism.config.document import Entry, read_document, without_lines
+from prism.config.yaml_text import Entry, read_document, without_lines
 from prism.errors import ConfigError
 from prism.statechart import Delay, DelayLaw, chart_file, read_chart
 from tests.paths import ROOT

@@ -21,9 +21,9 @@ from actors.runs.manifest import manifest_of
 from actors.studies.experiments.known_measures import known_measures
 from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
 from prism.config import LENGTH_MAX, Config
-from prism.config.document import read_document
 from prism.config.load import MAPPING_SOURCE
 from prism.config.places import refusal
+from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
 from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
 

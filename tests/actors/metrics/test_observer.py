@@ -14,7 +14,7 @@ from actors.runs.summary import summarise
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION
 from prism.llm import HostState, OracleStatistics
-from prism.llm.statistics import CallCounters
+from prism.llm.call_counters import CallCounters
 from prism.social.chart import SOCIAL_CHART
 from tests.actors.metrics.support import Watched, finished, series
 from tests.actors.oracles import ScriptedOracle

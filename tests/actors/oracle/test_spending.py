@@ -11,15 +11,15 @@ from actors.core.frames import Damage
 from actors.core.messages import Decided, QuestionName
 from actors.core.ports import Unrecorded
 from actors.core.state import Effort
-from actors.oracle.statistics import OracleCounters
+from actors.oracle.oracle_counters import OracleCounters
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
 from prism.agents import Source
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
+from prism.llm.call_counters import CallCounters
 from prism.llm.failure import Usage
 from prism.llm.spending import Spent
-from prism.llm.statistics import CallCounters
 from prism.statechart import Answer, Oracle
 from tests.actors.oracle.bench import Bench, question
 from tests.actors.persistence.files import empty_run

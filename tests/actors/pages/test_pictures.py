@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from actors.pages.cascade_charts import _by_followers
-from actors.pages.document import _sizes
 from actors.pages.experiment_charts import Row, course_charts, rows_picture
+from actors.pages.page_frame import _sizes
 from actors.pages.picture import WORDS, figure, style, wrapped
 from actors.pages.series import GROUP_COLORS, GROUP_DASHES, Line, color_of, draw_line
 from actors.studies.experiments.courses import Courses, _over_time

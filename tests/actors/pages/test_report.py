@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.pages.document import POLICY
 from actors.pages.html import rendered
+from actors.pages.page_frame import POLICY
 from actors.pages.report import _glance, report
 from actors.pages.words import NO_VALUE
 from actors.record.course import point_ticks

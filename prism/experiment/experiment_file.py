@@ -11,8 +11,8 @@ from typing import Annotated, Any, get_args
 import msgspec
 from msgspec import Meta
 
-from prism.config.document import read_document, without_lines
 from prism.config.places import key_of, refusal
+from prism.config.yaml_text import read_document, without_lines
 from prism.errors import SettingError
 from prism.expectations import guess, in_words
 from prism.experiment.design import (

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from prism.calibration.parameters import Parameter
-from prism.config.document import read_document, without_lines
 from prism.config.places import key_of, refusal
+from prism.config.yaml_text import read_document, without_lines
 from prism.errors import SettingError
 from prism.expectations import guess, in_words
 from prism.experiment import SharedOracle

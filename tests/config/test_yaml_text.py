@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.config import document, load_config
-from prism.config.document import DEPTH_MAX, LENGTH_MAX, read_document, read_value, without_lines
+from prism.config import load_config, yaml_text
+from prism.config.yaml_text import DEPTH_MAX, LENGTH_MAX, read_document, read_value, without_lines
 from prism.errors import ConfigError
 from tests.config.refusals import refusal
 
@@ -73,7 +73,7 @@ def outcome(text: str) -> object:
 
 
 def outcome_without_limit(text: str) -> object:
-    with patch.object(document, "DEPTH_MAX", 10**9):
+    with patch.object(yaml_text, "DEPTH_MAX", 10**9):
         return outcome(text)
 
 
