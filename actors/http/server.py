@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Thread
+from time import monotonic
 from typing import Any, Final
 
 import anyio.to_thread
@@ -24,6 +25,7 @@ BACKLOG = 1024
 """Connections that the system keeps until they are accepted. It makes a client wait a second for each further one."""
 CLOSED_WITHIN_S = 2.0
 """The time for answers under way when the server is closed."""
+NOTED_EVERY_S = 1.0
 ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # for a comparison only
 """The addresses that stand for all of this machine."""
 
@@ -63,6 +65,7 @@ class Server:
             headers=[*options.headers, *([] if stays_open else [("Connection", "close")])],
         )
         self._clients = clients
+        self._noted_at = -NOTED_EVERY_S
         self._uvicorn = _Uvicorn(config, clients)
         self._thread = Thread(target=lambda: asyncio.run(self._serve()), name=options.name, daemon=True)
         self._thread.start()
@@ -78,10 +81,16 @@ class Server:
         await self._uvicorn.serve([self._listener])
 
     def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Note what no request can be told, such as that this process has too many files open to accept a client."""
+        """Note what no request can be told, such as that this process has too many files open to accept a client.
+
+        asyncio tells that of each client in the queue.
+        """
+        if (now := monotonic()) - self._noted_at < NOTED_EVERY_S:
+            return
+        self._noted_at = now
         error = context.get("exception") or RuntimeError(context["message"])
         log_failure(f"{self._options.name}_request_failed", error, self._options.name)
-        self._clients.drop_oldest()
+        self._clients.drop_waiting()
 
 
 class _Uvicorn(uvicorn.Server):

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from actors.core.errors import ViewAddressError
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, address_of, listen
+from actors.logs.setup import logging_to
 from actors.view.access import TOKEN, Guard, is_loopback
 from actors.view.app import Site
 
@@ -41,7 +42,7 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
     guard = Guard(site.app(), host=host, port=taken, token=secret)
     terminated = Event()
     before = signal.signal(signal.SIGTERM, lambda *_: terminated.set())
-    with closing(site.explainer), closing(Server(guard, listener, OPTIONS)):
+    with logging_to(None), closing(site.explainer), closing(Server(guard, listener, OPTIONS)):
         query = f"?{TOKEN}={quote(secret, safe='', errors='surrogateescape')}" if secret else ""
         on_ready(f"{address_of(host, taken, socket.gethostname())}/{query}")
         terminated.wait()

@@ -23,6 +23,8 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError
 from actors.http.server import Server, address_of, listen
+from actors.logs.failure_log import log_failure
+from actors.logs.setup import logging_to
 from actors.studies.gateway.broker import Broker
 from actors.studies.gateway.listener import OPTIONS, STATISTICS, application
 from actors.studies.gateway.place import GatewayPlace, GatewayStatistics, Limits
@@ -173,7 +175,7 @@ def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
     except (RunDirectoryError, TapeError) as error:
         pipe.send(" ".join(str(error).split()))
         return
-    with closing(tape), closing(serve(plan, token, tape, listener, ended.set)):
+    with logging_to(None), closing(tape), closing(serve(plan, token, tape, listener, ended.set)):
         pipe.send(listener.getsockname()[1])
         pipe.close()
         ended.wait()
@@ -205,6 +207,9 @@ def serve(
             async with anyio.create_task_group() as tasks:
                 yield Broker(plan.limits, tape, plan.services, callers, tasks)
                 tasks.cancel_scope.cancel()
+        except Exception as error:
+            log_failure("gateway_failed", error, "gateway")
+            raise
         finally:
             on_end()
             with anyio.CancelScope(shield=True):

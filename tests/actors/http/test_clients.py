@@ -10,6 +10,7 @@ from threading import Event, Semaphore, Thread
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from structlog.typing import EventDict
 
 from actors.core.errors import MetricsAddressError
 from actors.http.connection import ServerOptions
@@ -59,6 +60,23 @@ def test_one_silent_client_too_many_and_the_oldest_of_them_is_dropped(serve: Ser
             each.setblocking(False)
             with pytest.raises(BlockingIOError):
                 each.recv(1)
+
+
+def test_a_process_with_too_many_files_drops_who_has_not_asked_and_says_so_once(
+    serve: Serve, logged: list[EventDict]
+) -> None:
+    server = serve()
+    with ExitStack() as clients:
+        silent = [connect(server, clients) for _ in range(3)]
+        assert ask(server).status == 200
+        loop = server._uvicorn.servers[0].get_loop()
+        for _ in silent:  # as asyncio tells it of each client that it cannot accept
+            loop.call_soon_threadsafe(loop.call_exception_handler, {"message": "", "exception": OSError(24, "files")})
+        for each in silent:
+            with suppress(ConnectionResetError):
+                assert each.recv(1) == b""
+        assert ask(server).status == 200
+    assert [event["error"] for event in logged] == ["OSError: [Errno 24] files"]
 
 
 def test_half_requests_and_slow_bodies_keep_nobody_out(serve: Serve) -> None:
