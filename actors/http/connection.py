@@ -13,6 +13,7 @@ from asyncio.sslproto import SSLProtocol
 from typing import Any, Final, NamedTuple
 
 import h11
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -165,6 +166,8 @@ class Client(H11Protocol):
         scope["extensions"] = {STILL_THERE: self._say_still_there}
         try:
             await answer(scope, receive, send)
+        except ClientDisconnect:
+            return
         except Exception as error:  # noqa: BLE001  # one request's error must not end the server
             log_failure(f"{options.name}_request_failed", error, options.name)
 

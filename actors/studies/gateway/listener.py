@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from typing import Any
 
 import anyio
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from actors.http.connection import STILL_THERE, ServerOptions
 from actors.studies.gateway.broker import Broker
@@ -33,10 +33,10 @@ OPTIONS = ServerOptions(
     keep_alive_s=60.0,  # longer than a client keeps an idle connection, so that none is closed as it is used again
 )
 
-Endpoint = Callable[[Broker, HttpRequest], Awaitable[Response]]
+_REFUSAL = PlainTextResponse("Forbidden", 403, {"Connection": "close"})
 
 
-def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Broker]]) -> Starlette:
+def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Broker]]) -> ASGIApp:
     """Return the application of a gateway.
 
     Args:
@@ -45,31 +45,29 @@ def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Bro
     """
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> Any:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Broker]]:
         async with broker() as opened:
             yield {"broker": opened}
 
-    async def answer(endpoint: Endpoint, request: HttpRequest) -> Response:
-        # Before the body is read, which takes memory.
-        if not hmac.compare_digest(request.headers.get(TOKEN, "").encode(), token.encode()):
-            raise HTTPException(403, headers={"Connection": "close"})
-        return await endpoint(request.state.broker, request)
+    routes = [Route(STATISTICS, _statistics), Route("/", _pass_on, methods=["GET", "POST"])]
+    inner = Starlette(routes=routes, lifespan=lifespan)
 
-    return Starlette(
-        routes=[
-            Route(STATISTICS, partial(answer, _statistics)),
-            Route("/", partial(answer, _pass_on), methods=["GET", "POST"]),
-        ],
-        lifespan=lifespan,
-    )
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse who does not know the token, before the body is read, which takes memory."""
+        is_known = scope["type"] != "http" or hmac.compare_digest(
+            Headers(scope=scope).get(TOKEN, "").encode(), token.encode()
+        )
+        await (inner if is_known else _REFUSAL)(scope, receive, send)
+
+    return guarded
 
 
-async def _statistics(broker: Broker, _: HttpRequest) -> Response:
-    return Response(msgspec.json.encode(broker.statistics()), media_type="application/json")
+async def _statistics(received: HttpRequest) -> Response:
+    return Response(msgspec.json.encode(received.state.broker.statistics()), media_type="application/json")
 
 
-async def _pass_on(broker: Broker, received: HttpRequest) -> Response:
-    request = await _request_of(received)
+async def _pass_on(received: HttpRequest) -> Response:
+    request, broker = await _request_of(received), received.state.broker
     if (problem := broker.refusal(request)) is not None:
         return PlainTextResponse(problem, 404)
     async with anyio.create_task_group() as tasks:

@@ -21,8 +21,11 @@ NAMED = {"url": f"{HOST}/api/chat", "service": "s", "cell": "a", "process": "p",
 class Client:
     """A client that sends a request, and is gone afterwards if it is told so."""
 
-    def __init__(self, token: str = "secret", *, body: bytes = b'{"seed": 1}', is_gone: bool = False) -> None:
+    def __init__(
+        self, token: str = "secret", *, path: str = "/", body: bytes = b'{"seed": 1}', is_gone: bool = False
+    ) -> None:
         self._headers = {**{f"x-prism-{name}": text for name, text in NAMED.items()}, "x-prism-token": token}
+        self._path = path
         self._body = body
         self._is_gone = is_gone
         self.is_read = False
@@ -46,7 +49,7 @@ class Client:
         scope = {
             "type": "http",
             "method": "POST",
-            "path": "/",
+            "path": self._path,
             "query_string": b"",
             "headers": [(name.encode(), text.encode()) for name, text in self._headers.items()],
             "state": {"broker": broker},
@@ -82,8 +85,9 @@ async def test_a_client_that_waits_is_told_that_the_gateway_is_there(
     assert client.sent[0]["status"] == 200
 
 
-async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tapes: Tapes) -> None:
-    server, client = Server(), Client("guessed")
+@pytest.mark.parametrize("path", ["/", "/statistics", "/elsewhere"])
+async def test_a_client_without_the_token_is_refused_before_the_body_is_read(tapes: Tapes, path: str) -> None:
+    server, client = Server(), Client("guessed", path=path)
     tape = await tapes()
     async with broker_of(tape, server) as broker:
         await client.ask(broker)
