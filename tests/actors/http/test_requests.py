@@ -7,6 +7,7 @@ import ssl
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Event
 
 import pytest
 from starlette.applications import Starlette
@@ -89,6 +90,23 @@ def test_a_client_that_waits_is_told_that_somebody_is_there(serve: Serve) -> Non
     assert answer.startswith(b"HTTP/1.1 102 ")
     assert b"HTTP/1.1 200" in answer
     assert answer.endswith(b"at last")
+
+
+def test_a_client_that_is_gone_in_the_middle_of_its_request_is_no_error(serve: Serve, logged: list[EventDict]) -> None:
+    ended = Event()
+
+    async def page(request: Request) -> Response:
+        try:
+            return Response(await request.body())
+        finally:
+            ended.set()
+
+    request = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 100\r\n\r\nx"
+    server = serve(Starlette(routes=[Route("/", page, methods=["POST"])]))
+    send(server, request)
+    assert ended.wait(HANG_S)
+    server.close()
+    assert logged == []
 
 
 @pytest.mark.process
