@@ -12,12 +12,11 @@ from click.exceptions import NoArgsIsHelpError
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import (
+    AddressError,
     InterruptedRunError,
-    MetricsAddressError,
     PlaceError,
     RunDirectoryError,
     UntrustedCodeError,
-    ViewAddressError,
 )
 from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
@@ -202,7 +201,7 @@ def exit_code(error: PrismError) -> int:
     """Return the exit code of an error."""
     if isinstance(error, ConfigError):
         return EXIT_CONFIG
-    if isinstance(error, RunDirectoryError | MetricsAddressError | PlaceError | UntrustedCodeError | ViewAddressError):
+    if isinstance(error, AddressError | PlaceError | RunDirectoryError | UntrustedCodeError):
         return EXIT_USAGE
     if isinstance(error, OracleFailedError) and error.failure == "spent":
         return EXIT_SPENT

@@ -15,8 +15,7 @@ PrismError
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
     +-- UntrustedCodeError     code of somebody's own that nobody has asked to run  (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
-    +-- MetricsAddressError    an address that cannot be listened on                (exit 2)
-    +-- ViewAddressError       an address of `prism view` that cannot be listened on (exit 2)
+    +-- AddressError           an address that cannot be listened on                (exit 2)
     +-- PlaceError             a place that cannot run the cells of an experiment   (exit 2)
     +-- WatchError             metrics of another run that cannot be read
     +-- JournalError           a record that cannot be written or read
@@ -291,29 +290,20 @@ class DivergedError(JournalError):
         super().__init__(f"tick {tick} came out differently than in the journal: {difference}")
 
 
-class MetricsAddressError(ActorError):
-    """The address of the metrics cannot be listened on."""
+class AddressError(ActorError):
+    """An address that cannot be listened on.
 
-    def __init__(self, host: str, port: int, problem: str) -> None:
+    Args:
+        use: what would listen there, such as `metrics`.
+        problem: in the words of the system.
+        remedy: what to do, such as "set metrics.port to another port".
+    """
+
+    def __init__(self, use: str, host: str, port: int, problem: str, remedy: str) -> None:
         self.host = host
         self.port = port
         self.problem = problem
-        super().__init__(
-            f"metrics: cannot listen on {host}:{port}: {problem}; set metrics.port to another port, or to 0 for any "
-            "free one"
-        )
-
-
-class ViewAddressError(ActorError):
-    """The address of the local page cannot be listened on."""
-
-    def __init__(self, host: str, port: int, problem: str) -> None:
-        self.host = host
-        self.port = port
-        self.problem = problem
-        super().__init__(
-            f"view: cannot listen on {host}:{port}: {problem}; name another with --port, or --port 0 for any free one"
-        )
+        super().__init__(f"{use}: cannot listen on {host}:{port}: {problem}; {remedy}")
 
 
 class WatchError(ActorError):

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Thread
 from time import monotonic
@@ -16,7 +15,7 @@ import anyio.to_thread
 import uvicorn
 from starlette.types import ASGIApp
 
-from actors.core.errors import ActorError
+from actors.core.errors import AddressError
 from actors.http.connection import Clients, ServerOptions
 from actors.logs.failure_log import log_failure
 
@@ -106,15 +105,15 @@ class _Uvicorn(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def listen(host: str, port: int, failure: Callable[[str, int, str], ActorError]) -> socket.socket:
+def listen(host: str, port: int, use: str, remedy: str) -> socket.socket:
     """Return a socket that listens.
 
     Args:
         port: 0 for any that is free.
-        failure: makes the error from the host, the port and the problem.
+        use: what listens there; `remedy`: what to do if nothing can. Both are for the error.
 
     Raises:
-        ActorError: the address cannot be listened on.
+        AddressError: the address cannot be listened on.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -126,7 +125,7 @@ def listen(host: str, port: int, failure: Callable[[str, int, str], ActorError])
             unless_bound.pop_all()
     except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise failure(host, port, problem) from None
+        raise AddressError(use, host, port, problem, remedy) from None
     return listener
 
 

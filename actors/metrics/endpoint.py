@@ -38,7 +38,7 @@ class Endpoint:
         config: the run's configuration.
 
     Raises:
-        MetricsAddressError: the address cannot be listened on.
+        AddressError: the address cannot be listened on.
         ConfigError: the certificate cannot be used, or a password is missing.
     """
 

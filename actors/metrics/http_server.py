@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from actors.core.errors import MetricsAddressError
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, address_of, listen
 from actors.metrics.access import read_credentials, read_tls
@@ -26,6 +25,8 @@ PROBES = frozenset({"/healthz", "/readyz"})
 OPTIONS = ServerOptions(
     name="metrics", always=PROBES, headers=(("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 )
+
+REMEDY = "set metrics.port to another port, or to 0 for any free one"
 
 Render = Callable[[Request], Response | Awaitable[Response]]
 """A function that returns a page; one that takes a while is no coroutine, and is called in another thread."""
@@ -41,7 +42,7 @@ class MetricsServer:
         environment: the variables with the password.
 
     Raises:
-        MetricsAddressError: the address cannot be listened on.
+        AddressError: the address cannot be listened on.
         ConfigError: the certificate cannot be used, or a password is missing.
     """
 
@@ -49,7 +50,7 @@ class MetricsServer:
         self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
     ) -> None:
         tls, credentials = read_tls(config), read_credentials(config, environment)
-        listener = listen(config.host, config.port, MetricsAddressError)
+        listener = listen(config.host, config.port, "metrics", REMEDY)
         self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
         self.port = self._server.port
         local = "::1" if config.host == "::" else "127.0.0.1"

@@ -36,7 +36,7 @@ def observation(config: Config) -> Iterator[Observation]:
     """Provide the observation of a run. It listens on its address at once.
 
     Raises:
-        MetricsAddressError: the address cannot be listened on.
+        AddressError: the address cannot be listened on.
         ConfigError: the certificate cannot be used, a password is missing, or the packages for tracing are.
     """
     check_tracing(config)

@@ -11,7 +11,6 @@ from threading import Event
 from typing import Final
 from urllib.parse import quote
 
-from actors.core.errors import ViewAddressError
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, address_of, listen
 from actors.logs.setup import logging_to
@@ -19,6 +18,7 @@ from actors.view.access import TOKEN, Guard, is_loopback
 from actors.view.app import Site
 
 TOKEN_BYTES = 24
+REMEDY = "name another with --port, or --port 0 for any free one"
 OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 """A browser asks for six files at once; the numbers of a large run over a slow line take minutes."""
 
@@ -33,10 +33,10 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
         on_ready: called with the address, its token included, once it is listened on.
 
     Raises:
-        ViewAddressError: the address cannot be listened on.
+        AddressError: the address cannot be listened on.
         KeyboardInterrupt: the process is interrupted. SIGTERM ends it.
     """
-    listener = listen(host, port, ViewAddressError)
+    listener = listen(host, port, "view", REMEDY)
     taken = listener.getsockname()[1]
     secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
     guard = Guard(site.app(), host=host, port=taken, token=secret)

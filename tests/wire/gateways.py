@@ -16,7 +16,7 @@ from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.shared_oracle import asking_of, limits_of
 from actors.studies.gateway.place import GatewayPlace
 from actors.studies.gateway.process import Plan as GatewayPlan
-from actors.studies.gateway.process import serve, unusable
+from actors.studies.gateway.process import serve
 from actors.studies.gateway.service import service_name, service_of
 from actors.studies.gateway.tape import ExperimentTape
 from tests.actors.studies.experiments.files import write_experiment
@@ -62,7 +62,7 @@ def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[Gate
         limits=limits_of(asking_of(plan)),
         services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
     )
-    listening = listen("127.0.0.1", 0, unusable)
+    listening = listen("127.0.0.1", 0, "gateway", "")
     services = {name: service.has_key for name, service in made.services.items()}
     with (
         closing(ExperimentTape(made.tape, made.mode)) as opened,

@@ -75,7 +75,7 @@ def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
         port: 0 takes a free one.
 
     Raises:
-        MetricsAddressError: the port cannot be listened on.
+        AddressError: the port cannot be listened on.
     """
     registry = CollectorRegistry()
     registry.register(collector)

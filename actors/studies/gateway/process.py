@@ -21,7 +21,7 @@ import anyio
 import httpx
 import msgspec
 
-from actors.core.errors import RunDirectoryError
+from actors.core.errors import AddressError, RunDirectoryError
 from actors.http.server import Server, address_of, listen
 from actors.logs.failure_log import log_failure
 from actors.logs.setup import logging_to
@@ -35,6 +35,7 @@ from prism.llm.gateway import TOKEN
 from prism.llm.tape_file import TapeError
 
 LOOPBACK = "127.0.0.1"
+REMEDY = "set oracle.address to an address of this machine"
 STARTS_MAX = 50
 """The times that a gateway is begun. One that dies so often has a cause that another start does not mend."""
 START_S = 60.0
@@ -171,19 +172,14 @@ def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))
     try:
-        tape, listener = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port, unusable)
-    except (RunDirectoryError, TapeError) as error:
+        tape, listener = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port, "gateway", REMEDY)
+    except (AddressError, TapeError) as error:
         pipe.send(" ".join(str(error).split()))
         return
     with logging_to(None), closing(tape), closing(serve(plan, token, tape, listener, ended.set)):
         pipe.send(listener.getsockname()[1])
         pipe.close()
         ended.wait()
-
-
-def unusable(address: str, port: int, problem: str) -> RunDirectoryError:
-    """Return the error of an address that cannot be listened on."""
-    return RunDirectoryError(f"{address}:{port}: cannot be listened on: {problem}")
 
 
 def _end_after(driver: BaseProcess) -> None:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing
 import pytest
 from starlette.types import ASGIApp
 
-from actors.core.errors import MetricsAddressError
 from actors.http.connection import ServerOptions
 from actors.http.server import Server, listen
 from tests.actors.http.support import OPTIONS, Serve, site
@@ -23,7 +22,7 @@ def serve() -> Iterator[Serve]:
         def start(
             app: ASGIApp | None = None, options: ServerOptions = OPTIONS, tls: ssl.SSLContext | None = None
         ) -> Server:
-            listener = listen("127.0.0.1", 0, MetricsAddressError)
+            listener = listen("127.0.0.1", 0, "test", "")
             return servers.enter_context(closing(Server(app or site(), listener, options, tls)))
 
         yield start

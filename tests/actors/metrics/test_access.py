@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from actors.core.errors import MetricsAddressError
+from actors.core.errors import AddressError
 from actors.metrics.http_server import MetricsServer
 from prism.config import MetricsConfig
 from prism.errors import ConfigError
@@ -43,7 +43,7 @@ def test_a_user_without_a_password_is_a_mistake() -> None:
 
 def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
     port = serve().port
-    with pytest.raises(MetricsAddressError) as caught:
+    with pytest.raises(AddressError) as caught:
         MetricsServer(MetricsConfig(port=port), PAGES, {})
     assert str(caught.value) == (
         f"metrics: cannot listen on 127.0.0.1:{port}: Address already in use; set metrics.port to another port, or to "
@@ -53,7 +53,7 @@ def test_a_port_in_use_says_so_in_one_line(serve: Serve) -> None:
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a" * 300, "\x00"])
 def test_an_address_that_is_not_ours_says_so(host: str) -> None:
-    with pytest.raises(MetricsAddressError, match="cannot listen on"):
+    with pytest.raises(AddressError, match="cannot listen on"):
         MetricsServer(MetricsConfig(port=0, host=host), PAGES, {})
 
 

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from actors.cli.experiment import drawn
-from actors.core.errors import MetricsAddressError
+from actors.core.errors import AddressError
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
 from actors.studies.experiments.machine import Load
@@ -73,7 +73,7 @@ def test_the_metrics_are_those_of_the_experiment() -> None:
 @pytest.mark.network
 def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
     collector = ExperimentCollector("feed", "processes", 0, Progress().standing)
-    with served(collector, 0) as url, pytest.raises(MetricsAddressError):
+    with served(collector, 0) as url, pytest.raises(AddressError):
         served(collector, int(url.rpartition(":")[2])).__enter__()
     assert scraped(Progress(), "/healthz") == "ok\n"
 
