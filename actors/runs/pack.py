@@ -48,12 +48,12 @@ CELLS: Final = "cells"
 
 OF_A_RUN = (
     *(CONFIG, "config-until-*.yaml", MANIFEST, JOURNAL, "journal-*.seg", "checkpoint-*.bin", "oracle.log"),
-    *("rounds.csv", "summary.json", "tape.sqlite", "shadow.json", "shadow.sqlite"),
+    *("rounds.csv", "summary.json", "tape.sqlite", "tape.sqlite-wal", "shadow.json", "shadow.sqlite"),
     *("backtest.csv", "scores.csv", "backtest.png"),
 )
 """The files of a run, or of a backtest, that are packed, besides its inputs."""
 OF_A_STUDY = (
-    *("plans/*.json", "results.csv", "results.parquet", "outcome.json", "tape.sqlite"),
+    *("plans/*.json", "results.csv", "results.parquet", "outcome.json", "tape.sqlite", "tape.sqlite-wal"),
     *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*/*.py"),
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""

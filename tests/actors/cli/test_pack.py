@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile, ZipInfo
@@ -18,6 +19,7 @@ from actors.persistence.segments import columns_of
 from actors.record.lock import locked
 from actors.record.manifest import CONFIG
 from actors.runs.directory import LOG
+from actors.studies.gateway.tape import ExperimentTape, Kept
 from tests.command import Prism, prism_alone, short_of_room
 
 pytestmark = pytest.mark.long
@@ -173,6 +175,17 @@ def test_a_study_is_unpacked_and_a_cell_behind_a_symbolic_link_is_not_packed(fee
     ended = prism("pack", "study", "--out", "leak.prism")
     assert (ended.code, "prism: study/cells/b: is a symbolic link, so it is not packed" in ended.err) == (2, True)
     assert not Path("leak.prism").exists()
+
+
+def test_what_the_killed_gateway_of_a_study_had_on_its_tape_is_packed(feed: Path, prism: Prism) -> None:
+    prism("unpack", "feed.prism", "--out", "study/cells/a")
+    tape = ExperimentTape(Path("study/tape.sqlite"), "record")
+    tape.add(Kept(key="k", status=200, body="an answer"))
+    assert prism("pack", "study").code == 0  # its tape was not closed
+    tape.close()
+    assert prism("unpack", "study.prism", "--out", "again").code == 0
+    with closing(ExperimentTape(Path("again/tape.sqlite"), "replay")) as again:
+        assert again.answer("k", 0) == Kept(status=200, body="an answer")
 
 
 def test_a_run_in_a_hidden_directory_can_be_unpacked(feed: Path, prism: Prism) -> None:
