@@ -6,7 +6,7 @@ the judgement that each person would have got can be worked out for all of them,
 divergence of what was shared.
 
     python -m benchmarks.sharing [--people 1000 10000] [--ticks 96] [--coverage 100] [--seeds 5] [--noise 0.1]
-        [--audit 0.01] [--budget 300] [--full 10000] [--ways surrogate ...] [--seed 42]
+        [--audit 0.01] [--full 10000] [--ways archetype ...] [--seed 42]
 """
 
 from __future__ import annotations
@@ -43,12 +43,8 @@ ATTRIBUTES: Final = {
 }
 WAYS: Final[dict[str, dict[str, Any]]] = {
     "none": {"by": "none"},
-    "exact": {"by": "exact"},
     "archetype": {"by": "archetype", "audit": 0.0},
-    "archetype, audit": {"by": "archetype", "tolerance_bits": 1.0},
-    "archetype, audit, split": {"by": "archetype"},
-    "surrogate": {"by": "archetype", "surrogate": True},
-    "surrogate, budget": {"by": "archetype", "surrogate": True, "budget.calls": 0},
+    "archetype, audit": {"by": "archetype"},
 }
 KEY: Final = {"topic_match": "2 bins", "followed": "exact", "region": "exact", "ideology": "3 bins", "likes": "log2"}
 """The key of archetypes. Age is left out, so that there is something to find."""
@@ -195,11 +191,11 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for people in args.people:
         for way, oracle in WAYS.items():
-            if (way in {"none", "exact"} and people > args.full) or way not in args.ways:
+            if (way == "none" and people > args.full) or way not in args.ways:
                 continue
             done = anyio.run(run, config_of(people, args.ticks, args.seed, url, settings_of(oracle, args)), model)
             sharing = done.simulation.oracle.sharing
-            summary = None if sharing is None else sharing.summary("archetype", done.simulation.engine.tick)
+            summary = None if sharing is None else sharing.summary()
             found = None if summary is None else summary.divergence
             audited = "" if found is None else interval(found, 4)
             each = done.questions / max(1, done.calls)
@@ -211,28 +207,22 @@ def compare(args: argparse.Namespace, url: str, model: Model) -> None:
 
 
 def settings_of(oracle: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of a way, with the audit and the budget that were asked for."""
-    filled = {"audit": args.audit, **oracle} if oracle["by"] == "archetype" else dict(oracle)
-    if "budget.calls" in filled:
-        filled["budget.calls"] = args.budget
-    return filled
+    """Return the settings of a way, with the audit that was asked for."""
+    return {"audit": args.audit, **oracle} if oracle["by"] == "archetype" else oracle
 
 
 def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
     """Print how often the audited interval holds the true divergence."""
-    audited = ("archetype, audit, split", "surrogate", "surrogate, budget")
-    for way in (way for way in audited if way in args.ways):
-        oracle = settings_of(WAYS[way], args)
-        oracle = {**oracle, "audit": 0.1} if "budget.calls" not in oracle else oracle
-        held = tried = 0
-        for seed in range(args.coverage):
-            done = anyio.run(run, config_of(args.people[0], args.ticks, seed, url, oracle), model)
-            assert done.simulation.oracle.sharing is not None
-            found = done.simulation.oracle.sharing.summary("archetype", args.ticks).divergence
-            if found is not None and found.low is not None and found.high is not None:
-                tried += 1
-                held += found.low <= done.bits <= found.high
-        print(f"{way}: the interval holds the true divergence in {held} of {tried} runs of {args.people[0]:,} people")
+    oracle = {**WAYS["archetype, audit"], "audit": 0.1}
+    held = tried = 0
+    for seed in range(args.coverage):
+        done = anyio.run(run, config_of(args.people[0], args.ticks, seed, url, oracle), model)
+        assert done.simulation.oracle.sharing is not None
+        found = done.simulation.oracle.sharing.summary().divergence
+        if found is not None and found.low is not None and found.high is not None:
+            tried += 1
+            held += found.low <= done.bits <= found.high
+    print(f"the interval holds the true divergence in {held} of {tried} runs of {args.people[0]:,} people")
 
 
 FEEDS: Final = "chronological", "interest"
@@ -259,7 +249,7 @@ def states_of(done: Outcome) -> dict[str, float]:
 
 def outcomes(args: argparse.Namespace, url: str, model: Model) -> None:
     """Print outcomes of shared runs beside those of fully asked ones, in standard deviations over seeds."""
-    people, ways = args.people[-1], ("none", "archetype", "surrogate")
+    people, ways = args.people[-1], ("none", "archetype", "archetype, audit")
     found: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     for seed in range(args.seeds):
         for way in ways:
@@ -306,7 +296,6 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--noise", type=float, default=0.1)
     parser.add_argument("--audit", type=float, default=0.01)
-    parser.add_argument("--budget", type=int, default=300)
     args = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     model = Model(args.noise)

@@ -101,9 +101,6 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
         ("plots", ("report", "shared")),
         ("experiments", ("experiment", "study/experiment.yaml")),
         ("export", ("export", "shared", "--to", "parquet")),
-        ("sharing", ("distil", "shared", "--out", "oracle.yaml")),
-        ("sharing", ("run", "own.yaml", "--set", "oracle.sharing.surrogate=true", "--out", "fitted")),
-        ("sharing", ("validate", "own.yaml", "--set", "oracle.sharing.surrogate=true")),
     ):
         ended = run(installed, *arguments, cwd=tmp_path)
         told = ended.stderr.strip().splitlines()

@@ -12,6 +12,7 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory, with_settings
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
+from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
@@ -65,7 +66,7 @@ def chart(  # noqa: PLR0913  # an argument for each option
 
     --lint finds states that nobody can reach or leave, rows that can never be taken, conditions that hold for no row or
     for two, and delays that never end anything or not within a round, each with values for which it shows. A gap is a
-    notice: nothing happens then.
+    notice: nothing happens then. It is a lab, without a promise: findings and their words may change.
 
     A question mark behind a trigger says that the row is put to the oracle. Rows of an outer state hold in every state
     inside it.
@@ -141,12 +142,15 @@ def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
 
 def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
     """Print what the linter finds. Rows that wait until a guard holds are gaps on purpose, so a gap is no fault."""
-    if isinstance(behaviour, Behaviour):
-        delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
-        found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays, changes=behaviour.changes)
-        found += long_delays(config, behaviour)
-    else:
-        found = lint(behaviour)
+    try:
+        if isinstance(behaviour, Behaviour):
+            delays = {state: delay.trigger for state, delay in behaviour.delays.items()}
+            found = lint(behaviour.chart, assume=behaviour.assumed, delays=delays, changes=behaviour.changes)
+            found += long_delays(config, behaviour)
+        else:
+            found = lint(behaviour)
+    except ModuleNotFoundError:
+        raise click.ClickException(not_installed("--lint searches with z3", "lint")) from None
     notices = sum(each.kind in NOTICES for each in found)
     faults = counted(len(found) - notices, "fault")
     echo(f"{rendered(found)}{faults}, {counted(notices, 'notice')}")

@@ -7,8 +7,6 @@ from pathlib import Path
 import click
 
 from actors.cli.options import PACKED_RUN
-from actors.core.errors import RunDirectoryError
-from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import echo
 from actors.pages.sharing_words import interval
@@ -37,10 +35,7 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
         raise click.UsageError(f"{out} exists; --force replaces it")
     if not out.parent.is_dir():
         raise click.UsageError(f"{out.parent} is no directory; make it first")
-    try:
-        found = distil_run(path)
-    except ModuleNotFoundError:
-        raise RunDirectoryError(not_installed("prism distil fits with scikit-learn", "sharing")) from None
+    found = distil_run(path)
     write_file(out, found.to_yaml().encode())
     for question in found.questions:
         echo(_line(question))

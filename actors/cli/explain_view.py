@@ -391,14 +391,10 @@ PARTS: Final = {
     "asked for all": "this question was asked for all of its archetype, which shares",
     "audited": "this question is an audit: it was asked by itself, though its archetype shares",
     "shared": "what its archetype shared, and it drew from",
-    "surrogate": "what the surrogate said of it, and it drew from",
 }
 """`{part of a question among those that share: what comes before the probabilities}`."""
 IDENTICAL: Final = "an identical question was under way, or a tape had the answer"
-NO_CALL: Final = {
-    "shared": "drawn from a judgement that it shares with questions like it",
-    "surrogate": "drawn from what the surrogate of all judgements says",
-}
+NO_CALL: Final = {"shared": "drawn from a judgement that it shares with questions like it"}
 """`{method of an answer: why its question took no call}`."""
 
 

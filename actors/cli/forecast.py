@@ -45,23 +45,17 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
 
 def _shared_by(config: Config) -> str:
     """Return what decides how many calls a run makes that shares."""
-    budget, calls = config.oracle.sharing.budget, calls_a_judgement(config)
-    if budget.calls is not None:
-        return "oracle.sharing.budget.calls"
-    if budget.usd is not None:
-        return "oracle.sharing.budget.usd"
     found = "audits, and each archetype of the rehearsal"
-    if config.llm.method == "auto" and calls > 1:
+    if config.llm.method == "auto" and (calls := calls_a_judgement(config)) > 1:
         found += f"; {calls} times as many if the server has no probabilities"
     return found
 
 
-def needed_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
+def needed_rows(needs: Needs) -> list[tuple[str, str]]:
     """Return the time, memory and disk that a run takes of this machine, as names and texts."""
     sizes = " and ".join(f"{size:,}" for size in needs.rehearsed)
-    without = "a model, and the fits of the surrogate" if config.oracle.sharing.surrogate else "a model"
     return [
-        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without {without}"),
+        ("this machine", f"about {duration(needs.start_s)} to start, {duration(needs.run_s)} to run without a model"),
         ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),
         ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
         ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),

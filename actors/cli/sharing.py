@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.pages.sharing_words import interval, is_far, spent_of
+from actors.pages.sharing_words import interval, is_far
 from prism.sharing.summary import SharingSummary
 from prism.wording import counted
 
@@ -32,27 +32,17 @@ def sharing_table(sharing: SharingSummary) -> RenderableType:
 
 
 def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
-    made = f"{counted(sharing.archetypes, 'archetype')}, {counted(sharing.splits, 'split')}"
-    yield "asked for all", f"{sharing.asked_for_all:,}", made
+    yield "asked for all", f"{sharing.asked_for_all:,}", counted(sharing.archetypes, "archetype")
     yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
-    if sharing.surrogate:
-        yield "by the surrogate", f"{sharing.surrogate:,}", ""
     yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
     if sharing.calls > sharing.asked_for_all + sharing.audited:
         yield "model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"
-    if sharing.budget is not None:
-        spent, budget = spent_of(sharing.budget)
-        yield "spent", spent, f"of a budget of {budget}"
 
 
 def _error(sharing: SharingSummary) -> Iterator[str]:
     """Yield the error of sharing, and the options whose share is another than it should be."""
     if sharing.divergence is None:
-        yield "  " + (
-            "no audits: questions share only with equal prompts, so without an error"
-            if sharing.by == "exact"
-            else "no audits: the error of sharing is not known (oracle.sharing.audit)"
-        )
+        yield "  no audits: the error of sharing is not known (oracle.sharing.audit)"
         return
     yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"
     if is_far(sharing):

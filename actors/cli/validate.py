@@ -75,7 +75,7 @@ def _print_forecast(config: Config) -> None:
     from actors.runs.needs import needs  # noqa: PLC0415
 
     needed = needs(config)
-    for name, text in needed_rows(config, needed):
+    for name, text in needed_rows(needed):
         echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
         echo("oracle.backend is choice, which asks no model; a model would be asked as follows")

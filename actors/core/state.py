@@ -7,7 +7,6 @@ import msgspec
 from actors.core.frames import ORIGIN
 from prism.divergence import CountsState
 from prism.llm.spending import Spending
-from prism.sharing.records import Opening
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,21 +64,15 @@ class SupervisorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharingState(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts of questions that share judgements, and what their table needs besides the log.
+    """The counts of questions that share judgements.
 
     Args:
         roles: `{part of a question: questions}`.
         shared: `((trigger, state, *options), the sum of the shared distributions in units of 2**-40)`.
-        questions: `{tick: its questions}` of the latest ticks.
-        lost: the questions that were asked for archetypes of which none was asked before, and got no judgement.
-        forgotten: the number of earlier ones, whose archetypes have been forgotten since.
     """
 
     roles: dict[str, int] = {}
     shared: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ()
-    questions: dict[int, int] = {}
-    lost: tuple[Opening, ...] = ()
-    forgotten: int = 0
 
 
 class OracleState(msgspec.Struct, frozen=True, kw_only=True):

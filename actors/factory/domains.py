@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from actors.core.extras import not_installed
 from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
 from actors.factory.domain_code import LocatedCode, allow, locate_code
 from actors.factory.input_files import fitting_memory, load_population, read_input
@@ -18,7 +16,7 @@ from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_doma
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
-from prism.errors import ConfigError, InputError, PrismError
+from prism.errors import InputError, PrismError
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.social.choice import ChoiceOracle
 from prism.social.people.population import ignore_step
@@ -179,13 +177,10 @@ def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
         fields: returns the fields of the domain's questions.
 
     Raises:
-        ConfigError: they cannot, or a package is missing.
+        ConfigError: they cannot.
     """
     if config.oracle.sharing.by == "none":
         return
-    if config.oracle.sharing.surrogate and find_spec("sklearn") is None:
-        problem = not_installed("a surrogate is fitted with scikit-learn", "sharing")
-        raise ConfigError("configuration", problem, key="oracle.sharing.surrogate")
     archetypes_of(config, fields())
 
 

@@ -14,8 +14,6 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import anyio
@@ -166,13 +164,13 @@ class OracleActor:
                 asked, and counted, again.
         """
         state = self.statistics.state(self.tokens, is_open, has_ended=self._has_ended)
-        return state if self.sharing is None else replace(state, sharing=self.sharing.state(is_open))
+        return state if self.sharing is None else replace(state, sharing=self.sharing.counts.state(is_open))
 
     def restore(self, state: OracleState) -> None:
         """Set the counts to those of a checkpoint."""
         self.statistics.restore(state)
         if self.sharing is not None:
-            self.sharing.restore(state.sharing)
+            self.sharing.counts.restore(state.sharing)
 
     def stop_waiting(self) -> None:
         """Wait no longer for a server that is away, now or from when it is found to be.
@@ -261,12 +259,8 @@ class OracleActor:
         self._delivery.open.update({waiting.name: waiting for waiting in arrived})
         if self._computes:
             await self._compute_all(self._unrecorded(arrived))
-        elif self.sharing is None:
-            self._accept(arrived)
         else:
-            for tick, of_tick in groupby(arrived, key=attrgetter("question.tick")):
-                await self.sharing.begin_tick(tick)
-                self._accept(list(of_tick))
+            self._accept(arrived)
         while len(self._waiting) >= self._config.queue_size:
             self._room = asyncio.Event()
             await self._room.wait()

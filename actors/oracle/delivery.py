@@ -232,6 +232,6 @@ class Delivery:
         name = waiting.name
         self._statistics.close(name)
         if self._sharing is not None:
-            self._sharing.close(name)
+            self._sharing.counts.close(name)
         if self.open.get(name, waiting).question is waiting.question:
             self.open.pop(name, None)

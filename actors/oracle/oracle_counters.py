@@ -10,10 +10,10 @@ import structlog
 from actors.core.messages import Decided, QuestionName
 from actors.core.state import Effort, OracleState
 from actors.oracle.call import Answer
-from actors.oracle.sharing import METHODS
 from prism.agents import FALLBACKS
 from prism.latencies import Latencies
 from prism.llm.spending import Ledger, Spending, tokens_of
+from prism.sharing import Role
 
 log = structlog.get_logger(__name__)
 
@@ -158,7 +158,7 @@ class OracleCounters:
         What was drawn from a shared judgement took none.
         """
         name = (decided.agent, decided.asked, decided.trigger)
-        if decided.reason not in UNASKED and decided.method not in METHODS:
+        if decided.reason not in UNASKED and decided.method != Role.SHARED:
             self.count_call(name)
         if not self._has_effort:
             self._add_effort(Effort(spent=decided.spent))

@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import anyio.lowlevel
-from msgspec.structs import replace
-
 from actors.core.messages import QuestionName
 from actors.core.state import SharingState
 from actors.oracle.call import Answer
@@ -20,14 +17,8 @@ from actors.oracle.queue import WaitingQuestion
 from prism.agents import Question, StatefulAgent
 from prism.sharing import Basis, Judged, Place, Role, SharingTable
 from prism.sharing.audit import divergence_from
-from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, SpentBudget, sharing_summary
+from prism.sharing.summary import UNIT, SharedCounts, SharingSummary, sharing_summary
 from prism.statechart import Oracle
-
-USD_DIGITS = 6
-"""The digits of an amount in US dollars that are told: sums of parts in any order are equal in them."""
-
-METHODS = frozenset({Role.SHARED, Role.SURROGATE})
-"""The parts of questions that are not asked. Each is the method of its answer, too."""
 
 
 class _Counted(NamedTuple):
@@ -90,7 +81,7 @@ def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counte
 def roles_of(sharing: Sharing | None) -> dict[str, int]:
     """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared.
 
-    Parts without a call have the name of their answers' method, which is that of the summary, too.
+    That of questions without a call has the name of their answers' method, which is that of the summary, too.
     """
     counts = Counter[str]() if sharing is None else sharing.counts.roles
     return {role.value: counts[role] for role in Role}
@@ -121,12 +112,8 @@ class Sharing:
         self._is_loaded = False
         self._calls = 0
         """The calls that all judgements took."""
-        self._spent = 0.0
-        """The sum that they have spent of the budget, in its unit."""
         self._bits = self._weight = 0.0
         """The sum of the audits' divergences, by their weights, and of their weights."""
-        self._placed: dict[QuestionName, int] = {}
-        """`{question: its tick}` of those whose answer the engine may not have."""
 
     def load(self, judgements: Sequence[Judged], begin: int) -> None:
         """Take the judgements of earlier processes, once; `begin` is the first tick of this one."""
@@ -141,20 +128,11 @@ class Sharing:
         """Forget what waited: after a crash of the actor it arrives again, in the same order."""
         self._followers = {}
 
-    async def begin_tick(self, tick: int) -> None:
-        """Go on to the tick of the next questions. Between fits of a surrogate the event loop gets its turn.
-
-        Else calls that are open would wait for all fits together, which can take longer than their timeout.
-        """
-        for _ in self.table.advancing(tick):
-            await anyio.lowlevel.checkpoint()
-
     def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
         """Return a question with its place in the table; one that arrives again keeps its place."""
         if waiting.place is not None:
             return waiting
         question = waiting.question
-        self._placed[waiting.name] = question.tick
         place = self.table.place(self._asker(question), question)
         self.on_placed(question, place)
         return waiting._replace(place=place)
@@ -166,35 +144,11 @@ class Sharing:
 
     def _add(self, judged: Judged) -> None:
         self._calls += judged.calls_at_least
-        if self.table.budget is not None:
-            self._spent += self.table.budget.price.of(judged)
         if not judged.is_audit:
             return
         self.audits.append(judged)
-        weight = 1.0 / judged.chance
-        self._bits += weight * divergence_from(judged, judged.shared)
-        self._weight += weight
-
-    def close(self, name: QuestionName) -> None:
-        """Note that the engine has the answer to a question."""
-        self._placed.pop(name, None)
-        self.counts.close(name)
-
-    def state(self, is_open: Callable[[QuestionName], bool]) -> SharingState:
-        """Return the counts so far, without those of questions that a resume will ask again."""
-        questions = Counter(self.table.questions)
-        questions.subtract(tick for name, tick in self._placed.items() if is_open(name))
-        return replace(
-            self.counts.state(is_open),
-            questions={tick: count for tick, count in questions.items() if count},
-            lost=tuple(opening for name, opening in self.table.lost.items() if not is_open(name)),
-            forgotten=self.table.forgotten,
-        )
-
-    def restore(self, state: SharingState) -> None:
-        """Set the counts to those of a checkpoint."""
-        self.counts.restore(state)
-        self.table.restore(state.questions, state.lost, state.forgotten)
+        self._bits += judged.weight * divergence_from(judged, judged.shared)
+        self._weight += judged.weight
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
         """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
@@ -209,7 +163,7 @@ class Sharing:
         place = waiting.place
         if place is None:
             return None
-        if place.role in METHODS:
+        if place.role is Role.SHARED:
             return self._drawn(waiting, place.basis.probabilities, place.role.value)
         recorded = self.table.recorded(waiting.name)
         return None if recorded is None else self._drawn(waiting, recorded.probabilities, "")
@@ -225,21 +179,18 @@ class Sharing:
         judgement = answer.judgement
         if place is None or judgement is None or self.table.recorded(waiting.name) is not None:
             return None
+        is_audit = place.role is Role.AUDITED
         return Judged(
             question.tick,
             question.agent,
             question.trigger,
             judgement.probabilities,
-            place.key,
+            place.basis.key,
             place.values,
-            place.basis.probabilities if place.role is Role.AUDITED else (),
+            place.basis.probabilities if is_audit else (),
             judgement.samples,
-            place.chance if place.role is Role.AUDITED else 1.0,
+            self.table.rules.audit if is_audit else 1.0,
             sum(each.calls for each in answer.spent),
-            sum(each.prompt_tokens for each in answer.spent),
-            sum(each.completion_tokens for each in answer.spent),
-            place.is_whole and place.role is Role.OWNER,
-            place.opened,
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
@@ -254,7 +205,7 @@ class Sharing:
         if place is None:
             return []
         if judged is not None:
-            self.table.judged(judged, place.basis)
+            self.table.judged(judged)
             self._add(judged)
         if place.role is not Role.OWNER:
             return []
@@ -270,21 +221,10 @@ class Sharing:
         self.table.promote(place.basis, first.name)
         return [_promoted(first)]
 
-    def summary(self, by: str, tick: int) -> SharingSummary:
-        """Return what the run has shared until this tick, its end; `by` is the setting `oracle.sharing.by`."""
-        self.table.advance(tick)  # a resume at its end places no question
-        of = self.counts
-        counts = SharedCounts(self.table.leaves, self.table.splits, of.roles, of.shared, self._calls, self._budget())
-        return sharing_summary(by, self.table.archetypes, counts, self.audits)
-
-    def _budget(self) -> SpentBudget | None:
-        budget = self.table.budget
-        if budget is None:
-            return None
-        unit, amount, spent = budget.price.unit, budget.amount, self._spent
-        if unit == "calls":
-            return SpentBudget(unit=unit, amount=round(amount), spent=round(spent))
-        return SpentBudget(unit=unit, amount=amount, spent=round(spent, USD_DIGITS))
+    def summary(self) -> SharingSummary:
+        """Return what the run has shared until its end."""
+        counts = SharedCounts(self.table.known, self.counts.roles, self.counts.shared, self._calls)
+        return sharing_summary(self.table.archetypes, counts, self.audits)
 
     def count(self, waiting: WaitingQuestion) -> None:
         """Count a question that got an answer of the oracle."""

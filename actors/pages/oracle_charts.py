@@ -34,7 +34,6 @@ _METHOD_WORDS = {
     "logprobs": "probabilities of its tokens",
     "systemone": "probabilities of its answers",
     "shared": "a shared judgement",
-    "surrogate": "the surrogate",
 }
 WIDE = 100.0
 """The ratio of the longest latency to the shortest from which the axis is logarithmic."""

@@ -41,7 +41,6 @@ from actors.pages.world_charts import economy_charts, measures_chart, world_char
 from actors.results.audience import Audience
 from actors.results.beside import made_of, read_beside
 from actors.results.compared import compared_runs, side_in_words
-from actors.results.odd import Grid, Terms, odd_of
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
@@ -163,7 +162,6 @@ def _sections(
         lambda: _decisions(runs, groups),
         lambda: _feeds(groups),
         lambda: _again(runs),
-        lambda: _odd(groups[0].first),
     ]
     for make in makers:
         section = make()
@@ -384,39 +382,6 @@ def _again(runs: Sequence[RunRecord]) -> Section:
     if left > 0:
         parts.append(missing(f"{plural(left, 'run')} more have the same commands with their own directories."))
     return Section("again", "How to make it again", parts)
-
-
-def _odd(run: RunRecord) -> Section:
-    """Return the description of the model, for the first configuration."""
-    lead = (
-        "A description of the model by the ODD protocol (Grimm et al. 2020), made from the configuration, the chart "
-        f"and the domain of run {run.label}."
-    )
-    parts: list[Node] = [tag("p", lead, class_="lead")]
-    for element in odd_of(run):
-        parts.append(tag("h3", element.title))
-        parts.extend(_odd_part(part) for part in element.parts if part)
-    return Section("odd", "The model", [tag("div", *parts, class_="prose")])
-
-
-def _odd_part(part: str | Terms | Grid) -> Element:
-    if isinstance(part, str):
-        return tag("p", *with_code(part))
-    if isinstance(part, Terms):
-        return tag(
-            "dl",
-            *(node for name, text in part.items for node in (tag("dt", name), tag("dd", *with_code(text)))),
-            class_="terms",
-        )
-    table = table_of(Table(part.columns, part.rows, frozenset(range(len(part.columns)))), part.caption, rows_max=1000)
-    return tag("details", tag("summary", part.caption), table)
-
-
-def with_code(text: str) -> Iterator[Node]:
-    """Yield a text with what stands between backticks as code."""
-    pieces = text.split("`")
-    for place, piece in enumerate(pieces):
-        yield tag("code", piece) if place % 2 and place < len(pieces) - 1 else piece
 
 
 def _only_first(groups: Sequence[RunGroup], what: str) -> list[Node]:

@@ -67,11 +67,6 @@ summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3
 pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px;
   line-height: 1.5; margin: 0 0 14px; }
 code, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 0.92em; }
-.prose h3 { margin: 24px 0 4px; }
-.prose ul { margin: 0 0 12px; padding-left: 20px; max-width: 46em; }
-dl.terms { margin: 0 0 12px; max-width: 52em; }
-dl.terms dt { font-weight: 620; margin-top: 10px; }
-dl.terms dd { margin: 0; }
 footer { padding: 40px 20px 60px; color: var(--quiet); font-size: 14px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 svg text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from actors.pages.card import Chart, Table
 from actors.pages.picture import SMALL, TEXT, figure, label, plain_numbers
-from actors.pages.sharing_words import in_short, interval, spent_of
+from actors.pages.sharing_words import in_short, interval
 from actors.pages.words import count, plural
 from actors.results.run_groups import RunGroup
 from prism.palette import BLUE, VERMILION
@@ -76,17 +76,10 @@ def _shares(sharing: SharingSummary, of: str) -> Chart:
 
 def _reading(sharing: SharingSummary) -> str:
     asked = sharing.asked_for_all + sharing.audited
-    drew = count(sharing.shared + sharing.surrogate)
+    drew = count(sharing.shared)
     each = f"{sharing.questions_per_call:,.1f} for each that was asked"
     parts = [f"{plural(asked, 'question')} were asked, and {drew} drew from what they got: {each}."]
-    if sharing.surrogate:
-        parts.append(f"{count(sharing.surrogate)} of them drew from the surrogate.")
-    if sharing.budget is not None:
-        spent, budget = spent_of(sharing.budget)
-        parts.append(f"{spent} of a budget of {budget} {'was' if spent == '1' else 'were'} spent.")
-    if sharing.divergence is None and sharing.by == "exact":
-        parts.append("Only equal prompts share, so there is no error.")
-    elif sharing.divergence is None:
+    if sharing.divergence is None:
         parts.append("There were no audits, so the error is not known.")
     else:
         parts.append(
@@ -118,7 +111,7 @@ def _furthest(sharing: SharingSummary, of: str) -> Chart:
     return Chart(
         f"Archetypes with the most error{of}",
         drawn,
-        f"{plural(sharing.archetypes, 'archetype')}, {plural(sharing.splits, 'split')}. The largest part of the error "
+        f"{plural(sharing.archetypes, 'archetype')}. The largest part of the error "
         f'is that of "{first.archetype}": {interval(first.divergence, 4)} bits by {plural(first.audits, "audit")}. '
         f"The others follow in the order of their parts. A dot without a line has fewer than {FEWEST} audits.",
         Table(("archetype", "audits", "bits (95%)"), rows, frozenset({0, 2})),

@@ -6,10 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from actors.display.words import usd
 from prism.sharing.audit import Estimate
-from prism.sharing.summary import SharedShares, SharingSummary, SpentBudget
-from prism.wording import counted
+from prism.sharing.summary import SharedShares, SharingSummary
 
 POINT: Final = 0.01
 TENTH: Final = 0.1
@@ -19,9 +17,9 @@ FAR: Final = 0.05
 SHORT_MAX: Final = 60
 """The most characters of an archetype in short."""
 
-_BETWEEN: Final = re.compile(r", (?=[a-z_]+[.][a-z_0-9]+(?:: | [<>]| is ))")
+_BETWEEN: Final = re.compile(r", (?=[a-z_]+[.][a-z_0-9]+: )")
 """The mark between two fields of an archetype in words."""
-_BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+(?:: | [<>]| is ))")
+_BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+: )")
 """The part of a field's name before its last one."""
 
 
@@ -46,13 +44,6 @@ def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
     return f"{estimate.mean:.{digits}f} ({ends})" if ends else f"{estimate.mean:.{digits}f}"
 
 
-def spent_of(budget: SpentBudget) -> tuple[str, str]:
-    """Return what was spent of a budget, and the budget: `97` and `100 calls`, or `$1.94` and `$2.00`."""
-    if budget.unit == "usd":
-        return usd(budget.spent), usd(budget.amount)
-    return f"{budget.spent:,}", counted(round(budget.amount), "call")
-
-
 def is_far(sharing: SharingSummary) -> bool:
     """Return whether what was shared is surely far from individual judgements: it says little about a person then."""
     return sharing.divergence is not None and (sharing.divergence.low or 0.0) > FAR
@@ -61,8 +52,6 @@ def is_far(sharing: SharingSummary) -> bool:
 def sharing_notice(sharing: SharingSummary) -> str | None:
     """Return a warning if nobody knows the error of sharing, or if it changes what all together chose."""
     if sharing.divergence is None:
-        if sharing.by == "exact":
-            return None
         return "Judgements were shared without audits, so the error of sharing is not known (oracle.sharing.audit)."
     if is_far(sharing):
         return (

@@ -15,27 +15,27 @@ from actors.results.retrace import OpenRun, PlacedQuestion
 from prism.agents import Question
 from prism.sharing import Judged
 
-OWNED, AUDITED, SHARED, SURROGATE = "asked for all", "audited", "shared", "surrogate"
-"""The parts of a question. The last two are the methods of answers, too."""
+OWNED, AUDITED, SHARED = "asked for all", "audited", "shared"
+"""The parts of a question. The last one is the method of an answer, too."""
 
 
 def sharing_of(
     run: OpenRun,
     asked: Mapping[QuestionName, Question[Any]],
     places: Mapping[QuestionName, PlacedQuestion],
-    drawn: Collection[tuple[QuestionName, str]],
+    drawn: Collection[QuestionName],
 ) -> dict[QuestionName, ExplainedSharing]:
     """Return the place of each question that has one. Blocks.
 
     Args:
         asked: the questions.
         places: where they were placed when their ticks were done again.
-        drawn: the questions that drew from others, with the methods of their answers.
+        drawn: the questions that drew from others.
     """
     if run.config.oracle.sharing.by == "none":
         return {}
     own = {each.name: each for each in judgements_in(run.path) if each.name in asked}
-    parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict(drawn)
+    parts = {name: AUDITED if each.is_audit else OWNED for name, each in own.items()} | dict.fromkeys(drawn, SHARED)
     return {
         name: _sharing(asked[name], places.get(name), own.get(name), part)
         for name, part in parts.items()

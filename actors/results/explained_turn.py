@@ -11,7 +11,7 @@ from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_que
 from actors.persistence.oracle_log import LoggedAnswer, question_hash
 from actors.record.answers import logged_in
 from actors.results.agent_path import QUESTION, event_of, name_of
-from actors.results.explained_sharing import SHARED, SURROGATE, sharing_of
+from actors.results.explained_sharing import SHARED, sharing_of
 from actors.results.explanation import (
     ExplainedAnswer,
     ExplainedChange,
@@ -54,7 +54,7 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
             name: await _question(run, each, answers.get(name, []), requests, decisions.get(name))
             for name, each in asked.items()
         }
-    drawn = [(name, method) for name, each in found.items() if (method := _drawn_by(each.answer))]
+    drawn = [name for name, each in found.items() if _is_drawn(each.answer)]
     sharing = sharing_of(
         run, {name: each.question for name, each in asked.items() if each.question}, trace.places, drawn
     )
@@ -64,10 +64,9 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
     ]
 
 
-def _drawn_by(answer: ExplainedAnswer | None) -> str:
-    """Return the method of an answer that was drawn from judgements of others; empty for any other."""
-    method = "" if answer is None else answer.method
-    return method if method in (SHARED, SURROGATE) else ""
+def _is_drawn(answer: ExplainedAnswer | None) -> bool:
+    """Return whether an answer was drawn from a judgement of others."""
+    return answer is not None and answer.method == SHARED
 
 
 Logged = list[LoggedAnswer | Retried]
@@ -92,9 +91,9 @@ async def _question(
     answer = _answer(run, traced, question, logged, decided_in)
     asked: tuple[Any, ...] = ()
     if run.config.oracle.backend != "choice" and traced.asker is not None:
-        method = "" if answer is None or _drawn_by(answer) else answer.method
+        method = "" if answer is None or _is_drawn(answer) else answer.method
         asked = await requests.of(domain, traced.asker, question, method)
-    if _drawn_by(answer):  # a tape may have the reply to an identical text, which was another person's
+    if _is_drawn(answer):  # a tape may have the reply to an identical text, which was another person's
         asked = tuple(msgspec.structs.replace(each, reply=None) for each in asked)
     shares = traced.reference.probabilities
     return ExplainedQuestion(
@@ -114,7 +113,7 @@ async def _question(
 
 def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -> bool:
     """Return whether a question was put to the oracle by itself, as far as the oracle's log and the tapes know."""
-    if answer is None or _drawn_by(answer):
+    if answer is None or _is_drawn(answer):
         return False
     if answer.method == EMBEDDED or answer.latency_s is None:  # computed, or the log does not have it
         return True

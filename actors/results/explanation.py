@@ -155,8 +155,8 @@ class ExplainedAnswer(msgspec.Struct, frozen=True, kw_only=True):
         state: the option taken.
         source: `oracle`, `llm`, `fallback` or `timeout`.
         reason: why it is a fallback; empty otherwise.
-        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs`, `shared` or `surrogate`; empty
-            for a fallback.
+        method: how the oracle found it: `embedded`, `json`, `systemone`, `logprobs` or `shared`; empty for a
+            fallback.
         content: what the oracle answered besides the option, as JSON values; None for nothing.
         latency_s: from the question's arrival at the oracle to this answer; None for the embedded oracle.
         attempts: the calls that failed before, after which the question was asked again: the reason of each.
@@ -184,9 +184,9 @@ class ExplainedSharing(msgspec.Struct, frozen=True, kw_only=True):
     """The place of a question among those that share a judgement.
 
     Args:
-        part: `asked for all`, `audited`, `shared` or `surrogate`.
-        archetype: in words; empty where questions share by their prompts.
-        shared: `{option: probability}` that its archetype shares, or that the surrogate said; None if not known.
+        part: `asked for all`, `audited` or `shared`.
+        archetype: in words; empty if not known.
+        shared: `{option: probability}` that its archetype shares; None if not known.
         judged: `{option: probability}` of its own judgement; None for a question that was not asked by itself.
     """
 

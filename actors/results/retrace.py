@@ -39,7 +39,7 @@ from prism.divergence import NO_REFERENCE
 from prism.domain import Domain, reference_of
 from prism.events import Event
 from prism.expressions import readers_of
-from prism.sharing import Archetypes, Place
+from prism.sharing import Place
 from prism.sharing.table import words_of
 from prism.social.people.persona import Persona
 from prism.social.read_changes import ReadChange
@@ -187,11 +187,12 @@ class Trace:
     def _note_places(self, simulation: Simulation, sharing: Sharing) -> Callable[[Question[Any], Place], None]:
         """Return a function that keeps the places of questions that may belong to traced turns."""
         since = self.first - _decided_after(simulation.config)
-        archetypes = sharing.table.archetypes if simulation.config.oracle.sharing.by == "archetype" else None
 
         def note(question: Question[Any], place: Place) -> None:
             if since <= question.tick <= self.last and (self.agents is None or question.agent in self.agents):
-                self.places[name_of_question(question)] = PlacedQuestion(place, _archetype(archetypes, question, place))
+                self.places[name_of_question(question)] = PlacedQuestion(
+                    place, words_of(sharing.table.archetypes, place.basis.key)
+                )
 
         return note
 
@@ -222,16 +223,6 @@ class Trace:
                 latest[agent] = found
         self.turns += self._tick
         self._tick = []
-
-
-def _archetype(archetypes: Archetypes | None, question: Question[Any], place: Place) -> str:
-    """Return the archetype that a question belongs to, in words; empty where questions share by their prompts."""
-    if archetypes is None:
-        return ""
-    if place.is_whole:
-        return f"{question.trigger} in {question.state}, all together"
-    leaf = place.basis.leaf
-    return words_of(archetypes, place.key) if leaf is None else leaf.words
 
 
 def _decided_after(config: Config) -> int:

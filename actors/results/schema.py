@@ -235,15 +235,15 @@ _QUESTIONS = (
     _column(
         "method",
         NAME,
-        "how the answer was found: systemone, logprobs, json or repaired by a model, embedded without one; shared or "
-        "surrogate: drawn from judgements of others. Empty where no log has it",
+        "how the answer was found: systemone, logprobs, json or repaired by a model, embedded without one; shared: "
+        "drawn from judgements of others. Empty where no log has it",
     ),
     _column("decided_tick", INTEGER, "tick in which the decision took effect", "ticks"),
     _column(
         "probabilities",
         JSON,
-        "probability of each option for this agent by the embedded oracle, where it answers. An answer by shared or "
-        "surrogate was drawn from others",
+        "probability of each option for this agent by the embedded oracle, where it answers. A shared answer "
+        "was drawn from others",
     ),
     _column("content", JSON, "what the model said beyond the option"),
     _column("latency_s", NUMBER, "time from the question to its answer, by a clock", "s"),

@@ -21,7 +21,6 @@ def distil_run(path: Path) -> Distilled:
     Raises:
         RunDirectoryError: it is no run of people, or has too few judgements.
         JournalError: its log cannot be read.
-        ModuleNotFoundError: scikit-learn is not installed.
     """
     read_manifest(path)
     config = read_resolved(path / CONFIG)

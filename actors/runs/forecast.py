@@ -205,8 +205,7 @@ def forecast(config: Config, latency_s: float = LATENCY_S) -> Forecast:
     scale = size / domain.size
     length, ticks = config.simulation.length, rehearsed.simulation.length
     questions = scale * (len(oracle.ticks) + (length - ticks) * _calls_per_tick(oracle.ticks, ticks))
-    of_rehearsal = _spent(model.calls, model)
-    calls = _shared_calls(config, questions, archetypes_of_all(oracle.archetypes, questions), of_rehearsal)
+    calls = _shared_calls(config, questions, archetypes_of_all(oracle.archetypes, questions))
     spent = _spent(calls, model)
     return Forecast(
         calls=round(calls),
@@ -368,7 +367,7 @@ def _expected(seen: Counter[Any], part: float) -> float:
     return math.fsum(1.0 - (1.0 - part) ** count for count in seen.values())
 
 
-def _shared_calls(config: Config, questions: float, archetypes: float, measured: Spent) -> float:
+def _shared_calls(config: Config, questions: float, archetypes: float) -> float:
     """Return the calls that are left where questions share judgements.
 
     A server whose configuration says nothing of it is taken to have probabilities: one call is a judgement.
@@ -377,11 +376,6 @@ def _shared_calls(config: Config, questions: float, archetypes: float, measured:
     if sharing.by != "archetype":
         return questions
     each = 1 if config.llm.method == "auto" else calls_a_judgement(config)
-    usd = cost_usd((measured,), config.llm.prices)
-    if sharing.budget.calls is not None:
-        return min(each * questions, sharing.budget.calls)
-    if sharing.budget.usd is not None and usd:
-        return min(each * questions, sharing.budget.usd * measured.calls / usd)
     return each * min(questions, archetypes + sharing.audit * questions)
 
 

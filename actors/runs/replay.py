@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import anyio
 import msgspec
@@ -30,7 +30,6 @@ from prism.columns import Columns
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import OracleUnavailableError, PrismError
-from prism.llm.port import ChatRequest, ChoiceRequest
 from prism.sharing.records import Judged
 from prism.statechart import Judgement, Oracle
 
@@ -211,7 +210,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
         of_part = domain if part.config is config else build_domain(part.config).domain
         oracle = own_oracle
         if oracle is None and part.config.oracle.backend != "choice":
-            oracle = absent_oracle(part.config, of_part)
+            oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
         before = simulation
         simulation = Simulation(settings, of_part, oracle, record)
         simulation.ticks = part.until
@@ -266,14 +265,12 @@ class AbsentOracle(Oracle[Any]):
 
     Args:
         may_be_late: whether a question may have no recorded answer because the clock did not wait for one.
-        absent: the oracle whose place it takes. It says which questions are the same; None if nobody will ask for that.
     """
 
     judges = True
 
-    def __init__(self, *, may_be_late: bool, absent: Oracle[Any] | None = None) -> None:
+    def __init__(self, *, may_be_late: bool) -> None:
         self._may_be_late = may_be_late
-        self._absent = absent
 
     async def ask(
         self,
@@ -303,42 +300,6 @@ class AbsentOracle(Oracle[Any]):
     def drawn(self, probabilities: Sequence[float], agent: int, tick: int, context: Any = None) -> int:  # noqa: ARG002
         """Raise: every answer is recorded."""
         raise _lost(agent, tick, "question")
-
-    def same_question(self, agent: Any, trigger: str, options: Sequence[Any], context: Any = None) -> str | None:
-        """Return what the oracle returns whose place it takes: by that the run has told who shares."""
-        return None if self._absent is None else self._absent.same_question(agent, trigger, options, context)
-
-
-class _AbsentModel:
-    """A model that cannot be asked."""
-
-    name = "absent"
-
-    @property
-    def identity(self) -> NoReturn:
-        """Raise: nothing is asked."""
-        raise OracleUnavailableError("a replay asks no model")
-
-    async def complete(self, request: ChatRequest) -> NoReturn:  # noqa: ARG002  # the interface's
-        """Raise: nothing is asked."""
-        raise OracleUnavailableError("a replay asks no model")
-
-    async def choose(self, request: ChoiceRequest) -> NoReturn:  # noqa: ARG002  # the interface's
-        """Raise: nothing is asked."""
-        raise OracleUnavailableError("a replay asks no model")
-
-    async def check(self) -> NoReturn:
-        """Raise: nothing is asked."""
-        raise OracleUnavailableError("a replay asks no model")
-
-    async def aclose(self) -> None:
-        """Do nothing."""
-
-
-def absent_oracle(config: Config, domain: Domain) -> AbsentOracle:
-    """Return the oracle in place of the model that a configuration names."""
-    absent = domain.oracle(_AbsentModel()) if config.oracle.sharing.by == "exact" else None
-    return AbsentOracle(may_be_late=config.oracle.mode == "realtime", absent=absent)
 
 
 def _lost(agent: int, tick: int, trigger: str) -> OracleUnavailableError:

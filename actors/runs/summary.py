@@ -235,7 +235,7 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
 
 def _sharing(simulation: Simulation) -> SharingSummary | None:
     sharing = simulation.oracle.sharing
-    return None if sharing is None else sharing.summary(simulation.config.oracle.sharing.by, simulation.engine.tick)
+    return None if sharing is None else sharing.summary()
 
 
 def _llm(simulation: Simulation) -> OracleStatistics | None:

@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 
 from prism.checked import field_types
-from prism.clock import SimulatedClock, whole_ticks
+from prism.clock import SimulatedClock
 from prism.config.attributes import PLACE, POSTS_PLACE, TRAITS, WEIGHTS, AttributeConfig
 from prism.config.domain_settings import places_of
 from prism.config.graph_fit import find_misfit
@@ -23,7 +23,6 @@ from prism.config.model import (
     LLMConfig,
     OracleConfig,
     PopulationConfig,
-    PricesConfig,
     RunConfig,
     SimulationConfig,
     StatechartConfig,
@@ -89,8 +88,7 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _oracle_conflicts(oracle, population, run),
             _distilled_conflicts(oracle, simulation),
             _archetype_conflicts(oracle),
-            _budget_conflicts(oracle, llm.prices),
-            _sharing_conflicts(oracle, llm, whole_ticks(population.deliberation_minutes, simulation.tick_seconds)),
+            _sharing_conflicts(oracle, llm),
             _llm_conflicts(llm, oracle),
             _host_conflicts(llm),
             _models_conflicts(llm, population, oracle, simulation),
@@ -364,26 +362,17 @@ def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> 
 
 
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
-    """Yield the settings that do nothing unless archetypes share."""
+    """Yield the fields of archetypes where questions share by nothing, or by their prompts."""
     sharing = oracle.sharing
-    budget = "a budget is spent on judgements of archetypes, and there are none"
-    fields = "the fields say which questions are an archetype, and none is used"
-    needs = {
-        "oracle.sharing.surrogate=false": (sharing.surrogate, "a surrogate decides for archetypes, and there are none"),
-        "oracle.sharing.budget.calls=null": (sharing.budget.calls is not None, budget),
-        "oracle.sharing.budget.usd=null": (sharing.budget.usd is not None, budget),
-        "oracle.sharing.archetype={}": (sharing.archetype, fields),
-    }
-    for without, (is_set, problem) in needs.items():
-        key = without.partition("=")[0]
-        if is_set and sharing.by != "archetype":
-            yield Conflict(
-                keys=(key, "oracle.sharing.by"),
-                problem=f"{problem}: expected oracle.sharing.by=archetype, or {without}, got {sharing.by}",
-            )
+    if sharing.archetype and sharing.by != "archetype":
+        yield Conflict(
+            keys=("oracle.sharing.archetype", "oracle.sharing.by"),
+            problem="the fields say which questions are an archetype, and none is used: expected "
+            f"oracle.sharing.by=archetype, or oracle.sharing.archetype={{}}, got {sharing.by}",
+        )
 
 
-def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) -> Iterator[Conflict]:
+def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig) -> Iterator[Conflict]:
     sharing = oracle.sharing
     if sharing.by == "none":
         return
@@ -397,12 +386,6 @@ def _sharing_conflicts(oracle: OracleConfig, llm: LLMConfig, deliberation: int) 
         yield Conflict(
             keys=("oracle.sharing.by", "llm.writes"),
             problem=f"a text that a model writes is one person's: expected sharing.by none, got {sharing.by}",
-        )
-    if sharing.horizon_ticks is not None and sharing.horizon_ticks <= deliberation + 1:
-        yield Conflict(
-            keys=("oracle.sharing.horizon_ticks", "population.deliberation_minutes", "simulation.tick_seconds"),
-            problem=f"an archetype is not asked again before its first answer counts: expected more than "
-            f"{deliberation + 1} ticks, got {sharing.horizon_ticks}",
         )
 
 
@@ -418,28 +401,6 @@ def _llm_conflicts(llm: LLMConfig, oracle: OracleConfig) -> Iterator[Conflict]:
         yield Conflict(
             keys=("oracle.max_usd", "llm.prices.input"),
             problem="a cap in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got null",
-        )
-
-
-def _budget_conflicts(oracle: OracleConfig, prices: PricesConfig) -> Iterator[Conflict]:
-    calls, usd = oracle.sharing.budget.calls, oracle.sharing.budget.usd
-    if usd is None:
-        return
-    if calls is not None:
-        yield Conflict(
-            keys=("oracle.sharing.budget.calls", "oracle.sharing.budget.usd"),
-            problem=f"a run has one budget: expected calls or usd, got {calls} and {usd:g}",
-        )
-    if oracle.backend == "choice":
-        yield Conflict(
-            keys=("oracle.sharing.budget.usd", "oracle.backend"),
-            problem="the embedded oracle costs nothing: expected backend ollama or openai, or budget.calls, got choice",
-        )
-    elif not (prices.input or prices.output):
-        yield Conflict(
-            keys=("oracle.sharing.budget.usd", "llm.prices.input"),
-            problem="a budget in US dollars needs the model's prices in llm.prices.input and llm.prices.output, got "
-            f"{_or_null(prices.input)} and {_or_null(prices.output)}",
         )
 
 
@@ -485,7 +446,7 @@ def _models_conflicts(
         yield Conflict(
             keys=("llm.by.attribute", "oracle.sharing.by"),
             problem="people of one archetype would share the judgements of different models: expected "
-            "oracle.sharing.by none or exact, got archetype",
+            "oracle.sharing.by none, got archetype",
         )
 
 

@@ -747,27 +747,14 @@ class ChoiceConfig(Section, frozen=True, kw_only=True):
             raise cls.refused(f"attributes.{error.key}".rstrip("."), error.problem) from None
 
 
-class BudgetConfig(Section, frozen=True, kw_only=True):
-    """The calls of a run that shares, or their cost: spent evenly, and most where sharing is most wrong."""
-
-    calls: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
-        Meta(description="calls in the whole run, in place of `audit`; none asks every archetype"),
-    ] = None
-    usd: Annotated[
-        Annotated[float, Meta(gt=0.0, le=1_000_000.0)] | None,
-        Meta(description="the same in US dollars, by `llm.prices`"),
-    ] = None
-
-
 class SharingConfig(Section, frozen=True, kw_only=True):
     """The judgements that several people's questions share, and the checks of the error of sharing: docs/sharing.md."""
 
     by: Annotated[
-        Literal["none", "exact", "archetype"],
+        Literal["none", "archetype"],
         Meta(
-            description="questions that share one judgement: `exact`, those with one prompt; `archetype`, those alike "
-            "in the fields of `archetype`; `none`: every question is asked by itself"
+            description="`archetype`: questions that are alike in the fields of `archetype` share one judgement; "
+            "`none`: every question is asked by itself"
         ),
     ] = "none"
     archetype: Annotated[
@@ -780,34 +767,14 @@ class SharingConfig(Section, frozen=True, kw_only=True):
     audit: Annotated[
         Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
     ] = 0.02
-    horizon_ticks: Annotated[
-        Annotated[int, Meta(ge=2)] | None,
-        Meta(description="ticks after which an archetype is asked again; none is never"),
-    ] = None
-    tolerance_bits: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            le=1.0,
-            description="divergence above which an archetype is split, where its audits are sure",
-        ),
-    ] = 0.01
     samples: Annotated[
         int,
         Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
     ] = 8
-    surrogate: Annotated[
-        bool,
-        Meta(
-            description="a multinomial logit, fitted to the judgements so far, decides where audits find it nearer; "
-            "needs `pip install 'prism-sim[sharing]'`"
-        ),
-    ] = False
     distilled: Annotated[
         str | None,
         Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `oracle.choice`"),
     ] = None
-    budget: BudgetConfig = BudgetConfig()
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:
@@ -892,10 +859,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
     @property
     def unshared(self) -> Self:
         """These settings, with each question asked by itself: without sharing, and all that needs it."""
-        unshared = msgspec.structs.replace(
-            self.sharing, by="none", archetype={}, surrogate=False, budget=BudgetConfig()
-        )
-        return msgspec.structs.replace(self, sharing=unshared)
+        return msgspec.structs.replace(self, sharing=msgspec.structs.replace(self.sharing, by="none", archetype={}))
 
 
 class PricesConfig(Section, frozen=True, kw_only=True):

@@ -260,13 +260,6 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         """Return the number of the option that the agent draws: of equal probabilities, the one that `answer` takes."""
         return pick(probabilities, uniform(self._seed, agent, tick, Draw.CHOICE))
 
-    def same_question(
-        self, agent: Asker, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> str | None:
-        """Return the prompt, below the name of the model if people have different ones."""
-        prompt = self.prompt(agent, agent.state, trigger, options, context)
-        return f"{model}\n{prompt}" if (model := self._model_of(agent)) else prompt
-
     def answers_by_model(self) -> dict[str, int]:
         """Return `{model: its answers so far, from a server or a tape}` of people's models; empty if they have one."""
         if self._config.by.attribute is None:

@@ -2,9 +2,8 @@
 
 from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
 from prism.sharing.audit import Audited, Estimate, corrected_shares, mean_with_interval
-from prism.sharing.leaf import Basis
 from prism.sharing.records import Judged
-from prism.sharing.table import Place, Role, SharingTable
+from prism.sharing.table import Basis, Place, Role, SharingTable
 
 __all__ = [
     "Archetypes",

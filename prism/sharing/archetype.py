@@ -103,7 +103,7 @@ class Archetypes:
     Args:
         groupings: the fields of the key, and their groups.
         known: every field that questions have, and its reader.
-        stated: the fields that the oracle may judge by, so that archetypes may be split by them; by default all.
+        stated: the fields that the oracle may judge by, and a logit of its judgements with it; by default all.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Archetypes:
 
     @cached_property
     def fields(self) -> Fields:
-        """The fields as a surrogate uses them: those of the key are multiplied with each other."""
+        """The fields as a logit uses them: those of the key are multiplied with each other."""
         return Fields(self.names, self.stated, {each.name for each in self.groupings} & self.stated)
 
     def values(self, agent: Any, context: Any) -> tuple[Value, ...]:

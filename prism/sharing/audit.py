@@ -69,20 +69,6 @@ class Audited(NamedTuple):
         return 1.0 / self.chance
 
 
-def mean_and_error(values: Sequence[float], weights: Sequence[float]) -> tuple[float, float]:
-    """Return the mean of all questions that audits stand for, and its standard error; two values or more.
-
-    Source: the ratio estimator of Hajek, in Sarndal, Swensson and Wretman, "Model Assisted Survey Sampling" (1992).
-
-    Args:
-        weights: the questions that each value stands for.
-    """
-    count, total = len(values), math.fsum(weights)
-    mean = math.fsum(map(math.prod, zip(values, weights, strict=True))) / total
-    squares = math.fsum((weight * (value - mean)) ** 2 for value, weight in zip(values, weights, strict=True))
-    return mean, math.sqrt(squares * count / (count - 1)) / total
-
-
 def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
     """Return the Jensen-Shannon divergence of each audit in bits; all have the same number of options.
 

@@ -1,4 +1,4 @@
-"""The fields of questions: their values, and how a surrogate uses them."""
+"""The fields of questions: their values, and how a logit uses them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def in_words(value: Value) -> str:
 
 
 class Fields(NamedTuple):
-    """The fields of questions, as a surrogate uses them.
+    """The fields of questions, as a logit uses them.
 
     Args:
         names: all of them, in the order of a judgement's values.

@@ -8,26 +8,6 @@ Name = tuple[int, int, str]
 """The name of a question: its agent, tick and trigger."""
 
 
-class Opening(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A question that is asked for an archetype of which none was asked before.
-
-    Args:
-        name: of the question; key and values: as in `Judged`; options: their number.
-        is_whole: True for the mean of all questions with the same state, trigger and options, in place of an archetype.
-    """
-
-    name: Name
-    key: tuple[float | int | bool | str, ...]
-    values: tuple[float | int | bool | str, ...]
-    options: int
-    is_whole: bool = False
-
-    @property
-    def asked(self) -> int:
-        """The tick of the question."""
-        return self.name[1]
-
-
 class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
     """A distribution that the oracle gave to one question, for others to share, or to audit what they share.
 
@@ -35,14 +15,11 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
         asked: the tick of the question; `agent` and `trigger`: its agent and its trigger.
         probabilities: of the options, in the question's order; they add up to 1.
         key: its archetype: state, trigger and options, and the group of each field.
-        values: of its fields, by which an archetype may be split.
+        values: of its fields.
         shared: in an audit, the distribution that its archetype shares; empty for a question that was asked for all.
         samples: the answers that the distribution was counted from; 0 for probabilities that the oracle gave itself.
-        chance: the probability with which it was audited.
+        chance: the probability with which it was audited; it changes where a resume changes `oracle.sharing.audit`.
         calls: to a model that it took.
-        prompt_tokens, completion_tokens: of these calls, read and written; 0 where a server does not count them.
-        is_whole: as in `Opening`.
-        opened: the tick of the first question that was asked for the archetype since it was new; -1 for none.
     """
 
     asked: int
@@ -55,16 +32,6 @@ class Judged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
     samples: int = 0
     chance: float = 1.0
     calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    is_whole: bool = False
-    opened: int = -1
-
-    @property
-    def opening(self) -> Opening:
-        """The question, as if it were the first that was asked for its archetype."""
-        name = self.agent, self.asked if self.opened < 0 else self.opened, self.trigger
-        return Opening(name, self.key, self.values, len(self.probabilities), self.is_whole)
 
     @property
     def weight(self) -> float:

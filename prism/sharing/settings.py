@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
-from prism.agents import Question
 from prism.config import Config
 from prism.domain import Domain, HasFields, QuestionFields
 from prism.errors import ConfigError, ExpressionError, together
 from prism.expressions import Field
 from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
-from prism.sharing.budget import Budget, Price, price_in_usd
-from prism.sharing.surrogate import library
-from prism.sharing.table import Key, Rules, SharingTable
+from prism.sharing.table import Rules, SharingTable
 from prism.statechart import Oracle
 from prism.statechart.behaviour import Reader
-
-_NEVER = 2.0
-"""A divergence that no two distributions have."""
 
 
 def fields_of(config: Config, domain: Domain) -> QuestionFields:
@@ -46,8 +38,6 @@ def archetypes_of(config: Config, fields: QuestionFields) -> Archetypes:
         ConfigError: a field, or its groups, cannot be used.
     """
     known, stated = fields.question_fields(), fields.stated_fields()
-    if config.oracle.sharing.by == "exact":
-        return Archetypes((), known, stated)
     if not config.oracle.sharing.archetype:
         return Archetypes(default_groupings(fields.default_fields(), known), known, stated)
     return Archetypes(declared_groupings(config.oracle.sharing.archetype, known), known, stated)
@@ -98,23 +88,8 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
             f"the oracle gives no probabilities that could be shared: expected none, got {settings.by}",
             key="oracle.sharing.by",
         )
-    if settings.surrogate:
-        library()
-    is_exact = settings.by == "exact"
-    rules = Rules(
-        seed=config.simulation.seed,
-        audit=settings.audit,
-        horizon=math.inf if settings.horizon_ticks is None else settings.horizon_ticks,
-        tolerance=_NEVER if is_exact else settings.tolerance_bits,
-        deliberation=config.deliberation_ticks,
-        surrogate=settings.surrogate,
-    )
-    return SharingTable(
-        archetypes,
-        rules,
-        key=_by_text(oracle) if is_exact else None,
-        budget=_budget(config),
-    )
+    rules = Rules(seed=config.simulation.seed, audit=settings.audit, deliberation=config.deliberation_ticks)
+    return SharingTable(archetypes, rules)
 
 
 def calls_a_judgement(config: Config) -> int:
@@ -123,25 +98,3 @@ def calls_a_judgement(config: Config) -> int:
     if oracle.backend == "choice" or oracle.sharing.distilled is not None:
         return 1
     return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing.samples
-
-
-def _budget(config: Config) -> Budget | None:
-    of, calls = config.oracle.sharing.budget, calls_a_judgement(config)
-    if of.calls is not None:
-        amount, price = float(of.calls), Price(lambda judged: judged.calls_at_least, calls)
-    elif of.usd is not None:
-        amount, price = of.usd, price_in_usd(config.llm.prices, calls)
-    else:
-        return None
-    length, deliberation = config.simulation.length, config.deliberation_ticks
-    return Budget(amount, price, ticks=length, deliberation=deliberation)
-
-
-def _by_text(oracle: Oracle[Any]) -> Any:
-    def key(agent: Any, question: Question[Any]) -> Key:
-        options = [type(agent.state)(option) for option in question.options]
-        text = oracle.same_question(agent, question.trigger, options, question.context)
-        unique = f"{question.agent} {question.tick} {question.trigger}" if text is None else text
-        return question.state, question.trigger, *question.options, sha256(unique.encode()).hexdigest()[:32]
-
-    return key

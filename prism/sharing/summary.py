@@ -23,7 +23,7 @@ _DIGITS: Final = 6
 
 
 class ArchetypeError(msgspec.Struct, frozen=True, kw_only=True):
-    """The audited error of one archetype, before any split.
+    """The audited error of one archetype.
 
     Args:
         archetype: its key, in words.
@@ -53,31 +53,16 @@ class SharedShares(msgspec.Struct, frozen=True, kw_only=True):
     corrected: dict[str, Estimate] = {}
 
 
-class SpentBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """The budget of a run's judgements.
-
-    Args:
-        unit: `calls` or `usd`.
-        amount: what the whole run may spend; `spent`: what its judgements have cost.
-    """
-
-    unit: str
-    amount: int | float
-    spent: int | float
-
-
 class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The judgements that a run has shared.
 
     Args:
-        by: `exact` or `archetype`; `fields`: the fields of an archetype, with their groups.
-        archetypes: the archetypes at the end, parts of split ones counted each; `splits`: splits of archetypes.
+        fields: the fields of an archetype, with their groups.
+        archetypes: those with a judgement.
         asked_for_all: questions that were asked for an archetype; `shared`: those that drew from its judgement;
-            `surrogate`: those that drew from the surrogate; `audited`: those that were asked by themselves although
-            they could have shared.
+            `audited`: those that were asked by themselves although they could have shared.
         calls: that all judgements took. A server without probabilities is called `oracle.sharing.samples` times for
             each of them.
-        budget: the budget of judgements, and what they have spent of it; None without one.
         questions_per_call: questions with an answer for each of these calls.
         divergence: Jensen-Shannon divergence of the shared judgement from the individual one, in bits, in the mean of
             all questions that shared; None without audits.
@@ -85,16 +70,12 @@ class SharingSummary(msgspec.Struct, frozen=True, kw_only=True):
         furthest: the archetypes with the most error first, over all questions that their audits stand for.
     """
 
-    by: str
     fields: list[str]
     archetypes: int
-    splits: int
     asked_for_all: int
     shared: int
-    surrogate: int = 0
     audited: int
-    calls: int = 0
-    budget: SpentBudget | None = None
+    calls: int
     questions_per_call: float
     divergence: Estimate | None
     shares: list[SharedShares]
@@ -105,37 +86,30 @@ class SharedCounts(NamedTuple):
     """The counts of a run that shares.
 
     Args:
-        leaves: the archetypes at the end; `splits`: splits of archetypes.
+        archetypes: those with a judgement.
         roles: `{role: questions}`.
         shared: `{(trigger, state, *options): the sums of the shared distributions in units}`.
-        calls: that all judgements took; `budget`: what they have spent of it, if there is one.
+        calls: that all judgements took.
     """
 
-    leaves: int
-    splits: int
+    archetypes: int
     roles: Mapping[str, int]
     shared: Mapping[tuple[str, ...], Sequence[int]]
     calls: int
-    budget: SpentBudget | None = None
 
 
-def sharing_summary(by: str, archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
+def sharing_summary(archetypes: Archetypes, counts: SharedCounts, audits: Sequence[Judged]) -> SharingSummary:
     """Return the summary of a run, from its counts and all of its audits."""
     ordered = sorted(audits, key=lambda each: (each.asked, each.agent, each.trigger))
-    owners, drawn, surrogate, audited = (counts.roles.get(role, 0) for role in Role)
-    answered = owners + audited + drawn + surrogate
+    owners, drawn, audited = (counts.roles.get(role, 0) for role in Role)
     return SharingSummary(
-        by=by,
         fields=[f"{each.name}: {each.text}" for each in archetypes.groupings],
-        archetypes=counts.leaves,
-        splits=counts.splits,
+        archetypes=counts.archetypes,
         asked_for_all=owners,
         shared=drawn,
-        surrogate=surrogate,
         audited=audited,
         calls=counts.calls,
-        budget=counts.budget,
-        questions_per_call=round(answered / counts.calls, 1) if counts.calls else 0.0,
+        questions_per_call=round((owners + drawn + audited) / counts.calls, 1) if counts.calls else 0.0,
         divergence=_of_bits(ordered) if ordered else None,
         shares=[_shares(group, sums, ordered) for group, sums in sorted(counts.shared.items())],
         furthest=_furthest(archetypes, ordered),

@@ -249,12 +249,6 @@ class ChoiceOracle(Oracle[AgentState]):
         """Return the number of the option drawn for this agent and the post in view."""
         return pick(probabilities, drawn_about(context, self._seed, agent, tick, Draw.CHOICE))
 
-    def same_question(
-        self, agent: SocialAgent, trigger: str, options: Sequence[AgentState], context: Any = None
-    ) -> str | None:
-        """Return the probabilities themselves: nothing else of a question matters to this oracle."""
-        return repr(self.distribution(agent, agent.state, trigger, options, context))
-
     def take_known(self, agent: int, tick: int, trigger: str) -> Sequence[float] | None:
         """Return, once, the distribution of a question that this oracle has answered; None if it is not known."""
         return self._known.pop((agent, tick, trigger), None)

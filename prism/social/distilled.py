@@ -11,7 +11,7 @@ from prism.config import Config
 from prism.errors import InputError
 from prism.sharing.archetype import Archetypes
 from prism.sharing.distilled import Distilled, DistilledQuestion
-from prism.sharing.surrogate import Surrogate
+from prism.sharing.logit import Predictor
 from prism.social.choice import ChoiceOracle
 from prism.social.sharing import question_fields
 from prism.statechart import AgentState, Behaviour, Statechart
@@ -39,8 +39,8 @@ class DistilledOracle(ChoiceOracle):
         _refuse_double(distilled, name)
         self._fields = Archetypes((), question_fields(config))
         try:
-            self._logits: Mapping[_Kind, Surrogate] = {
-                _kind(each): each.surrogate(self._fields.names) for each in distilled.questions
+            self._logits: Mapping[_Kind, tuple[Sequence[str], Predictor]] = {
+                _kind(each): (each.options, each.predictor(self._fields.names)) for each in distilled.questions
             }
         except ValueError as error:
             raise InputError(name, str(error), key="oracle.sharing.distilled") from None
@@ -58,8 +58,8 @@ class DistilledOracle(ChoiceOracle):
         logit = self._logits.get((current_state.value, trigger, frozenset(option.value for option in options)))
         if logit is None:
             return super().distribution(agent, current_state, trigger, options, context)
-        predicted = logit.predict(self._fields.values(agent, context))
-        of_option = dict(zip(logit.options, predicted, strict=True))  # the file may have them in another order
+        named, predict = logit  # the file may have the options in another order
+        of_option = dict(zip(named, predict(self._fields.values(agent, context)), strict=True))
         return [of_option[option.value] for option in options]
 
 

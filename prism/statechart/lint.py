@@ -2,7 +2,8 @@
 
 It reads the guards that are expressions. A guard that is another function could do anything, so nothing is said that
 depends on it. A guard is decided for all values of its fields at once, by the search of `prism.expressions`: a fault is
-shown by values, and its absence is a proof. Where the search reaches its limit, the finding is `undecided`.
+shown by values, and its absence is a proof, but for the rounding of floats. Where the search decides nothing, the
+finding is `undecided`.
 
 | kind | the fault |
 |---|---|
@@ -17,7 +18,7 @@ shown by values, and its absence is a proof. Where the search reaches its limit,
 | always_set | the `when` of the attribute is always true, so it says nothing |
 | delay | the delay of a state ends with a trigger that does nothing there |
 | too_long | the end of the round cuts the delay of a state short; only who knows the rounds can find it |
-| undecided | one of these is possible; the search has reached its limit |
+| undecided | one of these is possible; the search has decided nothing |
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any, Generic, NamedTuple
 
 import msgspec
 
-from prism.expressions import BOXES_MAX, Expression, Search, expression_of, find
+from prism.expressions import EFFORT_MAX, Expression, Search, expression_of, find
 from prism.expressions.fields import reads_draw, reads_view
 from prism.expressions.tree import Comparison, Node, Number, Ordering
 from prism.statechart.behaviour import Change
@@ -92,7 +93,7 @@ def lint(
     assume: Sequence[Expression] = (),
     delays: Mapping[S, str] | None = None,
     changes: Changes = MappingProxyType({}),
-    boxes: int = BOXES_MAX,
+    effort: int = EFFORT_MAX,
 ) -> list[Finding]:
     """Return the faults of a chart, in the order of its states, of their triggers, and of their rows.
 
@@ -102,9 +103,12 @@ def lint(
             happen otherwise is no fault.
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
         changes: the attributes that rows set, as `Behaviour.changes` has them.
-        boxes: the limit on the work for each question: the number of boxes that a search looks at.
+        effort: the limit on the work for each question, as of `find`.
+
+    Raises:
+        ModuleNotFoundError: z3 is not installed, with which guards are searched.
     """
-    return _Linting(chart, assume, delays or {}, changes, boxes).findings()
+    return _Linting(chart, assume, delays or {}, changes, effort).findings()
 
 
 def rendered(findings: Sequence[Finding]) -> str:
@@ -118,13 +122,13 @@ class _Group(Generic[S]):
     Args:
         rows: the rows in their order.
         assume: what always holds.
-        boxes: the limit of each search.
+        effort: the limit of each search.
     """
 
-    def __init__(self, rows: Sequence[Transition[S]], assume: Sequence[Expression], boxes: int) -> None:
+    def __init__(self, rows: Sequence[Transition[S]], assume: Sequence[Expression], effort: int) -> None:
         self.rows = rows
         self._assume = assume
-        self._boxes = boxes
+        self._effort = effort
         self.guarded = [row for row in rows if row.guard is not None]
         self.otherwise = next((row for row in rows if row.guard is None), None)
         self._guards = {id(row): found for row in rows if (found := expression_of(row.guard)) is not None}
@@ -144,7 +148,7 @@ class _Group(Generic[S]):
     def find(self, true: Sequence[Expression], false: Sequence[Expression] = ()) -> Search:
         """Search for values with which all of `true` hold and none of `false`, among those that may be assumed."""
         names = tuple(dict.fromkeys(name for guard in (*true, *false) for name in guard.fields))
-        found = find([*true, *self._assumed(names)], false, boxes=self._boxes)
+        found = find([*true, *self._assumed(names)], false, effort=self._effort)
         if found.values is None:
             return found
         return Search(values={name: found.values[name] for name in names}, is_decided=True)
@@ -205,17 +209,17 @@ class _Linting(Generic[S]):
         assume: Sequence[Expression],
         delays: Mapping[S, str],
         changes: Changes,
-        boxes: int,
+        effort: int,
     ) -> None:
         self._chart = chart
         self._delays = delays
         self._changes = changes
-        self._boxes = boxes
+        self._effort = effort
         self._states = [state for state in type(chart.initial) if state in chart.states]
         self._groups: dict[S, dict[str, _Group[S]]] = {
             state: {
                 trigger: _Group(
-                    [row for row in chart.transitions if (row.source, row.trigger) == (state, trigger)], assume, boxes
+                    [row for row in chart.transitions if (row.source, row.trigger) == (state, trigger)], assume, effort
                 )
                 for trigger in chart.valid_triggers(state)
             }
@@ -406,7 +410,7 @@ class _Linting(Generic[S]):
         yield _finding(FindingKind.CLIPPED, rows, message)
 
     def _undecided(self, rows: Sequence[Transition[S]], question: str) -> Finding:
-        message = f"not decided within {self._boxes:,} boxes: whether {question}"
+        message = f"not decided: whether {question}"
         return _finding(FindingKind.UNDECIDED, rows, message)
 
 

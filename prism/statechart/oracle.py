@@ -184,16 +184,6 @@ class Oracle(ABC, Generic[S]):
         """Return the number of the option that an agent draws, with its own random numbers."""
         raise NotImplementedError(f"{type(self).__name__} gives no probabilities")
 
-    def same_question(
-        self,
-        agent: Any,  # noqa: ARG002  # a subclass may use it, as all arguments
-        trigger: str,  # noqa: ARG002
-        options: Sequence[S],  # noqa: ARG002
-        context: Any = None,  # noqa: ARG002
-    ) -> str | None:
-        """Return a text that is equal for questions that are the same to the oracle; None if no two are."""
-        return None
-
     async def checked_answer(
         self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None
     ) -> Answer:

@@ -182,8 +182,8 @@ KEYS = {
         "1: population.graph_degree: unknown key; did you mean population.graph.degree?",
     ),
     "inner section in another place": (
-        "oracle: {budget: {calls: 3}}",
-        "1: oracle.budget: unknown key; did you mean oracle.sharing.budget?",
+        "oracle: {archetype: {likes: log2}}",
+        "1: oracle.archetype: unknown key; did you mean oracle.sharing.archetype?",
     ),
     "dotted key": (
         "population: {graph.path: x}",

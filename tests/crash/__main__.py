@@ -10,9 +10,7 @@ from collections import Counter
 import structlog
 
 from tests.crash.scenes import (
-    BUDGETED,
     EMBEDDED,
-    EXPIRING,
     FAILING,
     INTERVENED,
     LIVE,
@@ -30,9 +28,7 @@ SCENES = {
     "sealed": SEALED,
     "shared": SHARED,
     "shared-live": SHARED_LIVE,
-    "budgeted": BUDGETED,
     "failing": FAILING,
-    "expiring": EXPIRING,
     "real-time": REAL_TIME,
 }
 

@@ -25,7 +25,6 @@ from actors.runs.replay import AbsentOracle, Replay
 from actors.runs.rounds_csv import cut_series
 from actors.runtime.simulation import Simulation
 from prism.config import ActivityConfig, Config, OracleConfig, PopulationConfig, RunConfig, SimulationConfig
-from prism.config.model import BudgetConfig
 from prism.errors import PrismError
 from prism.rng import Draw, pick, uniform
 from prism.social.domain import SocialDomain
@@ -243,54 +242,25 @@ INTERVENED = Scene(
     ),
 )
 """The live scene with interventions before, at and between its checkpoints."""
-_SHARING = with_sharing(CONFIG, by="archetype", archetype={"followed": "exact"}, audit=0.4, tolerance_bits=0.0)
+_SHARING = with_sharing(CONFIG, by="archetype", archetype={"followed": "exact"}, audit=0.4)
 SHARED = Scene(is_live=False, config=msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=40)))
-"""The embedded scene, longer, in which few archetypes share the judgements, and are split."""
-SHARED_LIVE = Scene(
-    is_live=True,
-    config=with_sharing(SHARED.config, horizon_ticks=12, surrogate=True),
-)
-"""The live scene with archetypes that are asked again, and a surrogate."""
-BUDGETED = Scene(
-    is_live=False,
-    config=with_sharing(
-        msgspec.structs.replace(_SHARING, simulation=SimulationConfig(seed=11, ticks=160)),
-        audit=0.0,
-        surrogate=True,
-        tolerance_bits=1.0,
-        budget=BudgetConfig(calls=45),
-    ),
-)
-"""The same, with a surrogate and a budget."""
+"""The embedded scene, longer, in which few archetypes share the judgements."""
+SHARED_LIVE = Scene(is_live=True, config=SHARED.config)
 FAILING = Scene(
     is_live=False,
     config=with_sharing(
         msgspec.structs.replace(
-            BUDGETED.config,
+            _SHARING,
             simulation=SimulationConfig(seed=11, ticks=60),
-            population=msgspec.structs.replace(BUDGETED.config.population, size=150),
-            oracle=msgspec.structs.replace(BUDGETED.config.oracle, max_attempts=1, max_fallback_share=None),
+            population=msgspec.structs.replace(_SHARING.population, size=150),
+            oracle=msgspec.structs.replace(_SHARING.oracle, max_attempts=1, max_fallback_share=None),
         ),
         archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2", "personality": "exact"},
-        tolerance_bits=0.001,
-        budget=BudgetConfig(calls=120),
+        audit=0.2,
     ),
     fails=0.5,
 )
 """The same with more people and archetypes, half of whose questions get no judgement, and all others late."""
-EXPIRING = Scene(
-    is_live=False,
-    config=with_sharing(
-        FAILING.config,
-        archetype={"followed": "exact", "topic_match": "2 bins", "likes": "log2"},
-        audit=0.2,
-        budget=BudgetConfig(),
-        horizon_ticks=7,
-        tolerance_bits=0.05,
-    ),
-    fails=0.7,
-)
-"""Archetypes that are asked again, with a surrogate that decides for some of them, and failures."""
 REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 
 

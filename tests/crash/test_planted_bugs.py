@@ -12,9 +12,7 @@ import pytest
 from actors.core import frames
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD, Damage, Frame
-from actors.core.messages import QuestionName
-from actors.core.state import EngineState, SharingState
-from actors.oracle.sharing import Sharing
+from actors.core.state import EngineState
 from actors.persistence import framed_files, journal_writer, recovery
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
@@ -27,7 +25,7 @@ from actors.persistence.segments import SEGMENT_PREFIX, Segment, write_segment
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
 from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
-from tests.crash.scenes import EMBEDDED, EXPIRING, FAILING, LIVE, SEALED, Scene
+from tests.crash.scenes import EMBEDDED, LIVE, SEALED, Scene
 from tests.crash.trial import CrashTrial, trials
 
 pytestmark = pytest.mark.long
@@ -183,16 +181,6 @@ def lost_with_those_that_were_sealed(patch: pytest.MonkeyPatch) -> type[Simulate
     return SimulatedDisk
 
 
-def forgotten_openings(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
-    state = Sharing.state
-
-    def without(sharing: Sharing, is_open: Callable[[QuestionName], bool]) -> SharingState:
-        return msgspec.structs.replace(state(sharing, is_open), lost=())
-
-    patch.setattr(Sharing, "state", without)
-    return SimulatedDisk
-
-
 def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     class Careless(SimulatedDisk):
         def sync_directory(self) -> None:
@@ -219,8 +207,6 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
         (SEALED, no_sync_of_segments, "DamagedError: journal-"),
         (SEALED, a_segment_after_the_ticks_are_gone, "no frame of journal.prism"),
         (SEALED, lost_with_those_that_were_sealed, "its ticks do not follow from the last that is sealed"),
-        (EXPIRING, forgotten_openings, "the journal is that of an undisturbed run"),
-        pytest.param(FAILING, forgotten_openings, "the journal is that of an undisturbed run", marks=pytest.mark.slow),
         (EMBEDDED, no_sync_of_names, "`prism verify` finds no fault, but [Finding(file='rounds.csv'"),
     ],
 )

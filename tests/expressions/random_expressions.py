@@ -1,4 +1,4 @@
-"""Random expressions of every form, and values and boxes for the fields that they read."""
+"""Random expressions of every form, and values for the fields that they read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from prism.expressions import Box, Expression, Field, Interval, Members, Truth, Words, compiled, parse
+from prism.expressions import Expression, Field, compiled, parse
 
 TOPICS = ("sports", "politics", "art")
 DECLARED = (
@@ -143,32 +143,3 @@ def read_in(expression: Expression, values: Values) -> Any:
     """The value of the compiled expression, with these values as the agent."""
     readers = {name: lambda agent, _, name=name: agent[name] for name in FIELDS}
     return compiled(expression, readers)(values, None)
-
-
-@st.composite
-def boxes_around(draw: st.DrawFn, values: Values) -> dict[str, Box]:
-    """Boxes that hold these values; some fields have none."""
-    found: dict[str, Box] = {}
-    for name, value in values.items():
-        field = FIELDS[name]
-        if draw(st.booleans()):
-            found[name] = draw(_box_around(field, value))
-    return found
-
-
-def _box_around(field: Field, value: Any) -> st.SearchStrategy[Box]:
-    if field.kind == "bool":
-        return st.sampled_from([Truth.EITHER, Truth.TRUE if value else Truth.FALSE])
-    if field.kind == "texts":
-        inside, outside = st.frozensets(st.sampled_from(value or ("",))), frozenset({*TOPICS, *WORDS} - {*value})
-        return st.builds(
-            Members, inside.map(lambda some: some & {*value}), st.sets(st.sampled_from(sorted(outside))).map(frozenset)
-        )
-    if field.kind == "text":
-        others = tuple(word for word in field.values or WORDS if word != value)
-        return st.sampled_from([Words((value,)), Words((value, others[0])), Words((), others)])
-    low, high = field.bounds
-    widths = st.sampled_from([0.0, 1.0, 1e300]) | st.floats(0, 10)
-    return st.builds(
-        lambda below, above: Interval(max(low, float(value) - below), min(high, float(value) + above)), widths, widths
-    )

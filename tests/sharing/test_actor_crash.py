@@ -23,7 +23,7 @@ from prism.statechart import Judgement, Oracle
 from tests.actors.oracles import SlowJudge
 from tests.actors.social_runs import with_run, with_simulation
 from tests.schedules import run_scheduled
-from tests.sharing.test_shared_runs import BUDGETED, FORGETTING, SHARED, SURROGATE, outcome
+from tests.sharing.test_shared_runs import SHARED, outcome
 from tests.tiers import Size
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("logged")]
@@ -137,22 +137,9 @@ def crashed(config: Config, points: CrashPoints, schedule: int) -> tuple[Simulat
         return run_scheduled(schedule, run), record.records
 
 
-CONFIGS = {
-    name: with_run(with_simulation(config, rounds=rounds), restart_intensity=3)
-    for name, config, rounds in (
-        ("archetypes", SHARED, 2),
-        ("surrogate", SURROGATE, 5),
-        ("horizon", FORGETTING, 5),
-        ("budget", BUDGETED, 5),
-    )
-}
-
-
-@pytest.mark.few(2)
 @pytest.mark.everyday(1)
-@pytest.mark.parametrize("name", CONFIGS)
-def test_a_crash_of_the_actor_at_any_await_point_changes_nothing(name: str, size: Size) -> None:
-    config, points = CONFIGS[name], CrashPoints()
+def test_a_crash_of_the_actor_at_any_await_point_changes_nothing(size: Size) -> None:
+    config, points = with_run(with_simulation(SHARED, rounds=2), restart_intensity=3), CrashPoints()
     undisturbed, _ = crashed(config, points, 0)
     assert set(points.passed) == {"ask", "answer", "fallback", "keep", "send", "sent"}
     of_all = points.passed.total()

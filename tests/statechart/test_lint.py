@@ -237,8 +237,9 @@ def test_what_cannot_be_by_the_relations_of_fields_is_no_fault() -> None:
     def found_with(*assumed: str) -> list[str]:
         return found_in(*rows, states=(RED, GREEN, AMBER), assume=[parse(text, FIELDS) for text in assumed])
 
-    edge = "red, decides: overlap: 'no' and 'yes' are both enabled where relevance = 0.5, low = 0.5, high = 0.5"
-    assert found_with() == found_with("low <= high", "high <= energy", "0 < steps") == [edge]
+    for assumed in ((), ("low <= high", "high <= energy", "0 < steps")):
+        (edge,) = found_with(*assumed)
+        assert edge.startswith("red, decides: overlap: 'no' and 'yes' are both enabled where relevance = ")
     assert found_with("low < high") == []
     assert found_with("low < energy", "energy < high", "0 < steps") == []
 
@@ -270,17 +271,17 @@ def test_a_delay_whose_trigger_does_nothing() -> None:
 
 
 def test_what_the_search_cannot_decide_is_said() -> None:
-    hard = "(low + high) * energy < low * energy + high * energy - 1e-9"
+    hard = "exp(energy) < 0.5"  # the solver knows nothing of exp but its sign
     hard_row = row("go", RED, GREEN, hard, label="hard")
-    assert found_in(hard_row, row("go", RED, RED, "energy < 2", label="always"), BACK, boxes=20) == [
-        "red, go: undecided: not decided within 20 boxes: whether 'hard' and 'always' are ever both enabled"
+    assert found_in(hard_row, row("go", RED, RED, "energy < 2", label="always"), BACK) == [
+        "red, go: undecided: not decided: whether 'hard' and 'always' are ever both enabled"
     ]
-    shadowed = row("go", RED, RED, hard.replace("1e-9", "1e-8"), oracle=False, label="harder")
-    assert found_in(hard_row, shadowed, row("go", RED, RED), BACK, boxes=20) == [
-        "red, go: undecided: not decided within 20 boxes: whether 'harder' ever wins"
+    shadowed = row("go", RED, RED, "exp(low) < 0.5", oracle=False, label="harder")
+    assert found_in(hard_row, shadowed, row("go", RED, RED), BACK) == [
+        "red, go: undecided: not decided: whether 'harder' ever wins"
     ]
-    assert found_in(row("go", RED, GREEN, f"not ({hard})", label="soft"), BACK, boxes=20) == [
-        "red, go: undecided: not decided within 20 boxes: whether a row is enabled for all values"
+    assert found_in(row("go", RED, GREEN, f"not ({hard})", label="soft"), BACK) == [
+        "red, go: undecided: not decided: whether a row is enabled for all values"
     ]
 
 
@@ -382,7 +383,7 @@ def test_findings_are_what_trying_all_values_finds(rows: list[Row]) -> None:
     facts = tried(chart)
     enabled: set[tuple[int, ...]] = facts["enabled"]
     places = {id(each): place for place, each in enumerate(rows)}
-    found = lint(chart, boxes=20_000)
+    found = lint(chart)
     by_kind: dict[FindingKind, list[Finding]] = {}
     for finding in found:
         by_kind.setdefault(finding.kind, []).append(finding)

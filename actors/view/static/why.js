@@ -89,7 +89,6 @@ function taken(turn) {
   return row ? el("p", {}, el("strong", {}, `✓ ${row.name}`)) : null;
 }
 
-const DRAWN = new Set(["shared", "surrogate"]);
 
 /** Return a question as it was put: each request word for word, what came back, and the probabilities of the options. */
 function asked(session, question) {
@@ -99,7 +98,7 @@ function asked(session, question) {
     shares ? [el("h3", {}, "Probabilities by the model"), probabilities(session, question, shares)] : null,
     sharing?.shared && sharing.part !== "asked for all" ? [el("h3", {}, `Shared probabilities (${sharing.part})`), sharing.archetype ? note(sharing.archetype) : null, probabilities(session, question, sharing.shared)] : null,
     question.embedded ? [el("h3", {}, "Probabilities by the embedded choice"), probabilities(session, question, question.embedded)] : null,
-    question.requests.length || DRAWN.has(sharing?.part) ? null : note("No model was asked: the embedded oracle draws from these probabilities."),
+    question.requests.length || sharing?.part === "shared" ? null : note("No model was asked: the embedded oracle draws from these probabilities."),
     question.requests.map((request) => [
       request.messages.map((message) => [el("h3", {}, `What the model read (${message.role})`), el("pre", { tabindex: 0 }, message.content)]),
       request.state || request.instructions ? [el("h3", {}, "What the model read"), el("pre", { tabindex: 0 }, `${request.instructions}\n\n${request.state}`)] : null,

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from actors.factory import checks, domains
 from actors.factory.checks import check_domain
@@ -20,9 +19,7 @@ from prism.config import (
     EconomyConfig,
     GraphConfig,
     InitialConfig,
-    OracleConfig,
     PopulationConfig,
-    SharingConfig,
     SimulationConfig,
 )
 from prism.config.graph_fit import find_misfit
@@ -137,16 +134,3 @@ def test_an_economy_is_built_to_be_checked() -> None:
     config = Config(simulation=simulation, economy=EconomyConfig(initial=initial))
     assert checked(config) == built(config)
     assert checks.check_domain(config).not_built == ""
-
-
-def test_a_surrogate_without_its_package_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domains, "find_spec", lambda name: None if name == "sklearn" else object())
-    sharing = SharingConfig(by="archetype", audit=0.1, surrogate=True)
-    config = Config(population=PopulationConfig(size=20), oracle=OracleConfig(sharing=sharing))
-    expected = (
-        "configuration: oracle.sharing.surrogate: a surrogate is fitted with scikit-learn, not installed here; "
-        "to get it in a clone of the repository: make extras; elsewhere: pip install 'prism-sim[sharing]'"
-    )
-    assert (built(config), checked(config)) == (expected, expected)
-    without = replace(config, oracle=OracleConfig(sharing=replace(sharing, surrogate=False)))
-    assert built(without) == checked(without)

@@ -210,7 +210,7 @@ def test_what_is_shared_is_counted_by_part_and_its_error_is_that_of_the_audits()
     sharing = summarise(watched.simulation, 0.0).sharing
     assert sharing is not None
     assert sharing.divergence is not None
-    parts = {"owner": sharing.asked_for_all, "shared": sharing.shared, "surrogate": 0, "audited": sharing.audited}
+    parts = {"owner": sharing.asked_for_all, "shared": sharing.shared, "audited": sharing.audited}
     for part, count in parts.items():
         assert shown.value("prism_oracle_shared_questions_total", part=part) == count
     assert shown.value("prism_oracle_sharing_divergence") == pytest.approx(sharing.divergence.mean, abs=1e-6)

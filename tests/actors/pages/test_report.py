@@ -17,7 +17,6 @@ from actors.pages.page_frame import POLICY
 from actors.pages.report import _glance, report
 from actors.pages.words import NO_VALUE
 from actors.record.course import point_ticks
-from actors.results.odd import CONCEPTS, UNSAID, odd_of
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord, read_run
 from tests.command import prism_alone
@@ -262,28 +261,11 @@ def test_real_cascades_stand_beside(run: Path, tmp_path: Path) -> None:
     assert parsed(html).rows["real cascades"] == ["3", "4", "4", "4", "4"]
 
 
-def test_the_model_is_described_by_all_seven_elements(html: str, record: RunRecord) -> None:
-    elements = odd_of(record)
-    assert [element.title[:2] for element in elements] == [f"{number}." for number in range(1, 8)]
-    assert all(any(part for part in element.parts) for element in elements)
-    assert [name for name, _ in elements[3].parts[0].items] == list(CONCEPTS)  # type: ignore[union-attr]
-    assert UNSAID not in html
-
-
-def test_a_domain_of_ones_own_is_described_by_its_docstrings(tmp_path: Path) -> None:
-    source = CROSSING.replace(
-        "from typing", '"""Lights that change by a clock.\n\nLearning: lights learn nothing.\n"""\nfrom typing', 1
-    )
+def test_the_report_of_a_domain_of_ones_own_shows_its_world(tmp_path: Path) -> None:
     with path_restored():
-        study = write_study(tmp_path / "study", source)
+        study = write_study(tmp_path / "study", CROSSING)
         assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
-        record = read_run(tmp_path / "run", "run")
-        html = report([record])
-        elements = odd_of(record)
-    assert "Lights that change by a clock." in elements[0].parts
-    assert dict(elements[3].parts[0].items)["Learning"] == "lights learn nothing."  # type: ignore[union-attr]
-    assert dict(elements[3].parts[0].items)["Objectives"] == UNSAID  # type: ignore[union-attr]
-    assert "The world over time" in html
+        assert "The world over time" in report([read_run(tmp_path / "run", "run")])
 
 
 def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> None:

@@ -26,13 +26,12 @@ def summary(shared: float, low: float, high: float, *, audited: int = 100) -> Sh
         corrected=corrected if audited else {},
     )
     return SharingSummary(
-        by="archetype",
         fields=["followed: exact"],
         archetypes=3,
-        splits=0,
         asked_for_all=3,
         shared=900,
         audited=audited,
+        calls=103,
         questions_per_call=10.0,
         divergence=Estimate(mean=0.01) if audited else None,
         shares=[shares],
@@ -75,10 +74,6 @@ def test_what_is_surely_far_from_individual_judgements_is_told(low: float, *, is
     console = Console(file=StringIO(), width=150)
     console.print(sharing_table(found))
     assert ("that is far" in console.file.getvalue()) is is_told  # type: ignore[attr-defined]
-
-
-def test_equal_prompts_without_audits_are_no_warning() -> None:
-    assert sharing_notice(replace(summary(0.5, 0.4, 0.6, audited=0), by="exact")) is None
 
 
 def test_archetypes_in_short_are_what_they_differ_by() -> None:

@@ -1,4 +1,4 @@
-"""The surrogate finds the logit that judged, its file gives the same answers, and what is no such file is refused."""
+"""A fit finds the logit that judged, its file gives the same answers, and what is no such file is refused."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from prism.divergence import jensen_shannon
 from prism.errors import InputError
 from prism.sharing.distilled import Distilled, distil, read_distilled
 from prism.sharing.fields import Fields
+from prism.sharing.logit import fit_logit
 from prism.sharing.records import Judged
-from prism.sharing.surrogate import fit_surrogate
 
 NAMES = ("agent.age", "agent.region", "post.followed", "post.likes", "post.text")
 FIELDS = Fields(NAMES, set(NAMES[:4]), {"agent.age", "post.followed"})
@@ -50,29 +50,29 @@ def error(predict: object, records: Sequence[Judged]) -> float:
 
 
 def test_a_logit_with_a_product_is_found_from_a_few_hundred_judgements() -> None:
-    found = fit_surrogate(judged(400), FIELDS, OPTIONS)
-    assert error(found.predict, judged(200, seed=2)) < 0.002
-    plain = fit_surrogate(judged(400), FIELDS._replace(multiplied=()), OPTIONS)
-    assert error(plain.predict, judged(200, seed=2)) > 0.004
+    found = fit_logit(judged(400), FIELDS, OPTIONS)
+    assert error(found.predictor(NAMES), judged(200, seed=2)) < 0.002
+    plain = fit_logit(judged(400), FIELDS._replace(multiplied=()), OPTIONS)
+    assert error(plain.predictor(NAMES), judged(200, seed=2)) > 0.004
 
 
 def test_the_order_of_judgements_does_not_matter_and_probabilities_add_up() -> None:
     records = judged(100)
-    first, second = fit_surrogate(records, FIELDS, OPTIONS), fit_surrogate(records[::-1], FIELDS, OPTIONS)
-    assert error(first.predict, judged(50, seed=3)) == pytest.approx(
-        error(second.predict, judged(50, seed=3)), abs=1e-6
+    first, second = fit_logit(records, FIELDS, OPTIONS), fit_logit(records[::-1], FIELDS, OPTIONS)
+    assert error(first.predictor(NAMES), judged(50, seed=3)) == pytest.approx(
+        error(second.predictor(NAMES), judged(50, seed=3)), abs=1e-6
     )
-    assert sum(first.predict(records[0].values)) == pytest.approx(1.0)
+    assert sum(first.predictor(NAMES)(records[0].values)) == pytest.approx(1.0)
 
 
 def test_fields_that_nobody_states_and_texts_with_very_many_values_have_no_column() -> None:
-    found = fit_surrogate(judged(100), FIELDS._replace(stated={"agent.age", "post.text"}), OPTIONS)
+    found = fit_logit(judged(100), FIELDS._replace(stated={"agent.age", "post.text"}), OPTIONS)
     assert {column.field for column in found.columns} == {"agent.age"}
 
 
 def test_a_question_without_a_context_has_an_answer() -> None:
-    found = fit_surrogate(judged(100), FIELDS, OPTIONS)
-    assert sum(found.predict((0.5, "north", "", "", ""))) == pytest.approx(1.0)
+    found = fit_logit(judged(100), FIELDS, OPTIONS)
+    assert sum(found.predictor(NAMES)((0.5, "north", "", "", ""))) == pytest.approx(1.0)
 
 
 def test_a_file_gives_the_same_answers_and_says_how_far_it_is() -> None:
@@ -85,10 +85,10 @@ def test_a_file_gives_the_same_answers_and_says_how_far_it_is() -> None:
     assert question.divergence.low is not None
     assert question.divergence.high is not None
     fresh = judged(200, seed=4)
-    assert question.divergence.low / 2 < error(question.surrogate(NAMES).predict, fresh) < question.divergence.high * 2
-    fitted = fit_surrogate(records, FIELDS, OPTIONS)
-    assert [question.surrogate(NAMES).predict(each.values) for each in fresh] == [
-        fitted.predict(each.values) for each in fresh
+    assert question.divergence.low / 2 < error(question.predictor(NAMES), fresh) < question.divergence.high * 2
+    fitted = fit_logit(records, FIELDS, OPTIONS)
+    assert [question.predictor(NAMES)(each.values) for each in fresh] == [
+        fitted.predictor(NAMES)(each.values) for each in fresh
     ]
 
 
@@ -123,4 +123,4 @@ def test_a_file_that_is_no_oracle_is_refused_by_name(text: str, problem: str) ->
 def test_a_logit_of_fields_that_a_run_does_not_have_is_refused() -> None:
     (question,) = whole().questions
     with pytest.raises(ValueError, match="no such field in this configuration"):
-        question.surrogate(("agent.age", "post.followed", "post.likes"))
+        question.predictor(("agent.age", "post.followed", "post.likes"))
