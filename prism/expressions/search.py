@@ -111,7 +111,7 @@ class _Formulas:
         nodes = list(walk(wanted))
         self._fields = {node.field.name: node.field for node in nodes if isinstance(node, Read)}
         self.is_impossible = False
-        """Whether there are no values, once all solutions have been yielded."""
+        """True if there are no values; known once all solutions have been yielded."""
         self._inner: list[Any] = []
         self._texts = _texts(nodes, self._fields.values())
         self._variables = {name: self._variable(field) for name, field in self._fields.items()}

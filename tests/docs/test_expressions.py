@@ -16,7 +16,7 @@ PAGE, FAULTS = ROOT / "docs" / "expressions.md", ROOT / "docs" / "chart-faults.m
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("page", "count"), [(PAGE, 4), (FAULTS, 1)], ids=["expressions", "faults"])
+@pytest.mark.parametrize(("page", "count"), [(PAGE, 3), (FAULTS, 1)], ids=["expressions", "faults"])
 def test_the_blocks_of_a_page_print_what_it_says(page: Path, count: int, tmp_path: Path) -> None:
     given = examples(page)
     assert len(given) == count

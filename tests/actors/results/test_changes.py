@@ -290,14 +290,6 @@ def test_the_page_shows_an_agent_as_it_is_at_the_tick(run: Path, tables: Read) -
     assert "found.changes_in_all" in page
 
 
-def test_the_protocol_says_what_people_change(run: Path, tmp_path: Path) -> None:
-    ended = prism_alone("report", str(run), "--out", str(tmp_path / "report.html"))
-    assert ended.code == 0, ended.err
-    text = (tmp_path / "report.html").read_text()
-    assert "holds from the next tick on" in text
-    assert "seen = agent.seen + 1.4" in text
-
-
 # Forks and delays
 
 

@@ -145,6 +145,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Tracer:
         run_traced(tracer, settings, TapedModel(None, Tape(tape, "replay"), "replay"))
     run_traced(tracer, {**SOCIAL, "llm": {"writes": True}}, ScriptedModel(says))
     run_traced(tracer, {**SOCIAL, "oracle": {"max_fallback_share": 1.0}}, None)
+    run_traced(tracer, {**SOCIAL, "oracle": {"max_fallback_share": 1.0, "sharing": {"by": "archetype"}}}, None)
     run_traced(tracer, {**SOCIAL, "run": {"activation": "compiled"}}, None)
     return tracer
 
