@@ -105,7 +105,7 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """
         self._check(names)
         places = [names.index(column.field) for column in self.columns]
-        rows = [each.coefficients for each in (*self.columns, *self.products)]
+        rows = self._terms
         by_option = [(constant, [row[number] for row in rows]) for number, constant in enumerate(self.constants)]
 
         def predict(values: Sequence[Value]) -> tuple[float, ...]:
@@ -119,6 +119,11 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
         return predict
 
+    @property
+    def _terms(self) -> list[list[float]]:
+        """The coefficients of columns and then of products."""
+        return [each.coefficients for each in self.columns] + [each.coefficients for each in self.products]
+
     def _check(self, names: Sequence[str]) -> None:
         for column in self.columns:
             if column.field not in names:
@@ -126,7 +131,7 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             column.check()
         if not all(0 <= number < len(self.columns) for product in self.products for number in product.columns):
             raise ValueError(f"products: expected two columns from 0 to {len(self.columns) - 1}")
-        rows = [self.constants, *(each.coefficients for each in (*self.columns, *self.products))]
+        rows = [self.constants, *self._terms]
         if any(len(row) != len(self.options) for row in rows):
             raise ValueError(f"expected {len(self.options)} constants and coefficients, one for each option")
         if not all(math.isfinite(number) for row in rows for number in row):
