@@ -18,7 +18,9 @@ from tests.paths import ROOT
 
 LABEL = "ideology (-1 is left, 1 is right)"
 PAGE = ROOT / "docs" / "people.md"
-YAML, PYTHON = ([block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("yaml", "python"))
+YAML, PYTHON = (
+    [block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("yaml", "python")
+)
 
 
 @pytest.mark.parametrize("text", YAML)
@@ -39,7 +41,9 @@ def test_validate_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (table,), (shown, _) = ([block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("csv", "text"))
+    (table,), (shown, _) = (
+        [block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("csv", "text")
+    )
     Path("people.csv").write_text(table)
     Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
     ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")

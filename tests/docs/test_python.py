@@ -132,7 +132,9 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "ask.md"])
 def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(page: Path, tmp_path: Path) -> None:
     """But for the one with processes: these have no loop, and call `run` itself."""
-    given = [each for each in scripts(page) if re.search(r"(?<![\w.])run\(", each.code) and "ProcessPool" not in each.code]
+    given = [
+        each for each in scripts(page) if re.search(r"(?<![\w.])run\(", each.code) and "ProcessPool" not in each.code
+    ]
     assert given
     cells = [nbformat.v4.new_code_cell(each.awaited) for each in given]
     notebook = nbformat.v4.new_notebook(cells=cells)

@@ -2,7 +2,7 @@
 
 Sources: Muchnik et al., "Origins of power-law degree distribution in the heterogeneity of human activity in social
 networks" (2013), for the heavy tail of people's activity; Wojcik & Hughes, "Sizing up Twitter users" (2019), where a
-tenth of the people makes 80% of the posts. The log-normal form is a choice: docs/decisions/082-who-writes.md.
+tenth of the people makes 80% of the posts. The log-normal form is a choice: docs/decisions/035-social-terms.md.
 """
 
 from __future__ import annotations

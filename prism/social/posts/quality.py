@@ -2,7 +2,7 @@
 
 Sources: Salganik, Dodds & Watts, "Experimental study of inequality and unpredictability in an artificial cultural
 market" (2006), for a quality that all share beside what is private; Bakshy et al., "Everyone's an influencer" (2011),
-for the heavy tail of what content becomes. The log-normal form is a choice: docs/decisions/035-shared-quality.md.
+for the heavy tail of what content becomes. The log-normal form is a choice: docs/decisions/035-social-terms.md.
 """
 
 from __future__ import annotations
