@@ -134,11 +134,11 @@ $(PEERS)/.ready: requirements.lock pyproject.toml
 	  || echo "prism: what could not be installed is shown as not installed" >&2
 	@touch $@
 
-bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/benchmarks.md (14 minutes)
+bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/performance.md (14 minutes)
 	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
 	$(PEERS)/bin/python -m benchmarks.peers --doc
 
-soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/soak.md)
+soak: $(READY) ## configs/soak.yaml and a server that fails in many ways, watched for memory (MINUTES=20; more: docs/operations.md)
 	$(BIN)/python -m deploy.soak --minutes $(MINUTES) --out runs/soak-report-$$(date +%Y%m%d-%H%M%S)
 
 soak-virtual: $(READY) ## 100 people in virtual time, watched for memory and files (TICKS=1000000, an hour)

@@ -59,7 +59,7 @@ ON = click.option(
     default=PROCESSES,
     show_default=True,
     metavar="PLACE",
-    help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/cluster.md.",
+    help="Where cells are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
 )
 SHARED = click.option(
     "--shared",

@@ -30,7 +30,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
         state: `waiting`, `working`, `done` or `failed`.
         seconds: how long it has been worked on.
         problem: why there is none.
-        explanation: what `prism explain --json` says, as `docs/explain.md` describes it.
+        explanation: what `prism explain --json` says, as `docs/view.md` describes it.
     """
 
     state: str

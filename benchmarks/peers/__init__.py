@@ -1,1 +1,1 @@
-"""PRISM and its peers, side by side in one run: `make bench-peers`; the page made of it is docs/benchmarks.md."""
+"""PRISM and its peers, side by side in one run: `make bench-peers`; it makes a section of docs/performance.md."""

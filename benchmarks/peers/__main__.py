@@ -4,7 +4,7 @@
     python -m benchmarks.peers --doc
 
 Each measurement is a process of its own, and the systems of a comparison take turns. A package that is missing or
-broken here is a line that says so. `--doc` writes docs/benchmarks.md from docs/benchmarks.json, and measures nothing.
+broken here is a line that says so. `--doc` writes the last section of docs/performance.md from docs/benchmarks.json.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import json
 from pathlib import Path
 from typing import Final
 
-from benchmarks.peers.page import markdown, terminal
+from benchmarks.peers.page import HEADING, markdown, terminal
 from benchmarks.peers.run import COMPARISONS, run
 from benchmarks.peers.systems import SIZES, measured
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each system, in turn")
     parser.add_argument("--under-load", action="store_true", help="note that other programs run on this machine")
     parser.add_argument("--json", type=Path, help="file to which every measurement is written")
-    parser.add_argument("--doc", action="store_true", help="write the page from the JSON beside it")
+    parser.add_argument("--doc", action="store_true", help="write the section from the JSON")
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.repeats < 1:
@@ -38,8 +38,10 @@ def main() -> None:
         comparison, name = options.alone
         print(json.dumps(measured(COMPARISONS[comparison][name], SIZES[options.size])))
     elif options.doc:
-        document = json.loads(PAGE.with_suffix(".json").read_text(encoding="utf-8"))
-        PAGE.write_text(markdown(document), encoding="utf-8")
+        document = json.loads((DOCS / "benchmarks.json").read_text(encoding="utf-8"))
+        page = DOCS / "performance.md"
+        before = page.read_text(encoding="utf-8").partition(HEADING)[0]
+        page.write_text(before + markdown(document), encoding="utf-8")
     else:
         document = run(options.only, options.size, options.repeats, under_load=options.under_load)
         print(terminal(document))

@@ -1,4 +1,4 @@
-"""The tables of a run, and the page docs/benchmarks.md made of them."""
+"""The tables of a run, and the section of docs/performance.md made of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from textwrap import fill
 from typing import Any, Final
 
 WIDTH: Final = 120
+HEADING: Final = "## Beside its peers\n"
+"""It begins the last section of the page."""
 
 FIGURES: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "feed": (
@@ -180,12 +182,12 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """Return the page of a run."""
-    parts = [f"# PRISM beside its peers\n\n{_conditions(document)}"]
+    """Return the section of a run, with its heading."""
+    parts = [f"{HEADING}\n{_conditions(document)}"]
     for name, rows in tables(document).items():
         head, *body = (f"| {' | '.join(row)} |" for row in rows)
         rule = f"|{'---|' * len(rows[0])}"
-        parts.append("\n".join([f"## {TITLES[name]}\n", TEXTS[name], "", head, rule, *body]))
+        parts.append("\n".join([f"### {TITLES[name]}\n", TEXTS[name], "", head, rule, *body]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -202,10 +204,9 @@ def _conditions(document: Mapping[str, Any]) -> str:
     small = " The sizes are small ones (`--size small`)." if document["size"] == "small" else ""
     how = (
         "`make bench-peers` measures all of this in an environment of its own, with the packages of the extra `peers`, "
-        "and writes this page from `docs/benchmarks.json`, which has every measurement. Each one is a process of its "
+        "and writes this section from `docs/benchmarks.json`, which has every measurement. Each is a process of its "
         "own, and the systems of a table take turns; figures are medians of "
-        f"{document['repeats']}, and ratios are medians of measurements made next to each other. The costs of PRISM "
-        "alone are in [Performance](performance.md)."
+        f"{document['repeats']}, and ratios are medians of measurements made next to each other."
     )
     when = (
         f"Measured on {document['date']} in {document['seconds']} s: {machine['processor']}, {machine['processors']} "

@@ -125,7 +125,7 @@ ORACLE = Layout(
         "Failures": (
             stacked(
                 "Fallbacks by reason",
-                "Decisions a second that took the first option, without an answer. Reasons: docs/failures.md.",
+                "Decisions a second that took the first option, without an answer. Reasons: docs/runs.md.",
                 "ops",
                 Query(total(rate("prism_fallbacks_total"), "reason"), "{{reason}}"),
             ),

@@ -37,7 +37,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A number of the real world, or a shape of its cascades, with the same of a run.
 
     Args:
-        measure: where a run has the number; see docs/calibrate.md.
+        measure: where a run has the number; see docs/calibration.md.
         shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, but for
             the size itself.
         value: the real number.

@@ -180,7 +180,7 @@ TieColumn = Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)]
 
 
 class HomophilyConfig(Section, frozen=True, kw_only=True):
-    """The share of generated ties between people with the same value of an attribute: docs/homophily.md."""
+    """The share of generated ties between people with the same value of an attribute: docs/people.md."""
 
     by: Annotated[
         str | None,
@@ -367,7 +367,7 @@ def _with_attributes(section: type[Section], given: object, place: str) -> dict[
 
 
 class PostsConfig(Section, frozen=True, kw_only=True):
-    """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/posts.md."""
+    """A file of posts, such as headlines, that people publish instead of sentences from templates: docs/feeds.md."""
 
     file: Annotated[
         str | None,
@@ -429,7 +429,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         Literal["fit", "user_id", "username", "index", "row", "row_from_1"],
         Meta(
             description="what follow lists of profiles hold; fit: what fits the file, which is refused if two things "
-            "do: docs/input-files.md"
+            "do: docs/people.md"
         ),
     ] = "fit"
     topics: Annotated[
@@ -508,21 +508,21 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         dict[str, AttributeConfig],
         Meta(
             description="own attributes of people, each name with its declaration, as in "
-            "{age: {type: int, min: 13, max: 99}}: docs/attributes.md"
+            "{age: {type: int, min: 13, max: 99}}: docs/people.md"
         ),
     ] = msgspec.field(default_factory=dict)
     margins: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
             description="tables of shares, .csv or .tsv, that attributes of synthetic people are drawn from: "
-            "docs/margins.md"
+            "docs/people.md"
         ),
     ] = ()
     measures: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(
             description="measures of people and their ties at the end of each round, columns of rounds.csv, such as "
-            "gini_followers or ei_index_party: docs/measures.md"
+            "gini_followers or ei_index_party: docs/summary.md"
         ),
     ] = ()
     columns: ColumnsConfig = ColumnsConfig()

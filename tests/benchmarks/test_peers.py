@@ -23,9 +23,10 @@ from tests.paths import ROOT
 SIZES_OF_FIT = [1000.0, 2000.0, 4000.0, 8000.0, 16000.0]
 
 
-def test_the_page_is_what_its_json_gives() -> None:
+def test_the_section_is_what_its_json_gives() -> None:
     document = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
-    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == page.markdown(document)
+    shown = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert shown.endswith(page.markdown(document))
     assert list(document["comparisons"]) == list(COMPARISONS)
 
 

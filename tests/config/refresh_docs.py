@@ -54,7 +54,7 @@ def settings_markdown() -> str:
                 _keys_markdown(
                     AttributeConfig,
                     "population.attributes.NAME",
-                    "The declaration of one attribute of people. Examples and rules: [attributes.md](attributes.md).",
+                    "One attribute of people. Rules and examples: [Attributes](people.md#attributes).",
                 )
             )
     about = "One intervention of the list. Examples and rules: [interventions.md](interventions.md)."

@@ -56,8 +56,8 @@ def read_yaml(path: Path) -> Any:
 
 
 def final_codes() -> set[int]:
-    """Return the exit codes of a run that another start would only repeat: those of the table in docs/failures.md."""
-    table = (ROOT / "docs" / "failures.md").read_text(encoding="utf-8").split("## Exit codes")[1]
+    """Return the exit codes of a run that another start would only repeat: those of the table in docs/runs.md."""
+    table = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8").split("## Exit codes")[1]
     return {int(code) for code in re.findall(r"^\| (\d+) \|.*\| no \|$", table, flags=re.MULTILINE) if code != "0"}
 
 

@@ -34,9 +34,15 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path) -> list[Block]:
-    """Return the fenced blocks of a page, in their order."""
-    return [Block(match["info"], match["text"]) for match in _FENCE.finditer(read(page))]
+def section(page: Path, heading: str) -> str:
+    """Return the text below a heading of the second level, up to the next one."""
+    return read(page).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def blocks(page: Path, heading: str | None = None) -> list[Block]:
+    """Return the fenced blocks of a page, or of one of its sections, in their order."""
+    text = read(page) if heading is None else section(page, heading)
+    return [Block(match["info"], match["text"]) for match in _FENCE.finditer(text)]
 
 
 def prose(page: Path) -> str:

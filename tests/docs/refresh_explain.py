@@ -1,4 +1,4 @@
-"""The records in docs/explain.md: `python -m tests.docs.refresh_explain` writes their fields into it."""
+"""The records in docs/view.md: `python -m tests.docs.refresh_explain` writes their fields into it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from actors.results import explanation
 from tests.paths import ROOT
 
-PAGE = ROOT / "docs" / "explain.md"
+PAGE = ROOT / "docs" / "view.md"
 _TABLE = re.compile(r"(?<=<!-- records: begin -->\n).*?(?=<!-- records: end -->)", re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Writes the pictures of docs/studies: `python -m tests.docs.refresh_studies DIRECTORY [NAME...]`.
+"""Writes the pictures of docs/studies.md: `python -m tests.docs.refresh_studies DIRECTORY [NAME...]`.
 
 The directory has the experiments that the studies are about, as their commands leave them: `feed-facebook`, `bridge`,
 `oracle`, `taylor`. They take minutes to an hour, so they are not run here. Each picture is a part of a report.

@@ -1,4 +1,4 @@
-"""The blocks of docs/analysis.md run as they stand, and those that answer one question print the same.
+"""The blocks of docs/tables.md run as they stand, and those that answer one question print the same.
 
 `python -m tests.docs.test_analysis` writes what they print now into the page.
 """
@@ -18,7 +18,7 @@ from tests.docs.pages import blocks, read
 from tests.docs.test_python import printed
 from tests.paths import ROOT
 
-PAGE = ROOT / "docs" / "analysis.md"
+PAGE = ROOT / "docs" / "tables.md"
 
 
 class Question(NamedTuple):

@@ -1,4 +1,4 @@
-"""The examples of docs/attributes.md: the configurations load, the commands pass, and the Python runs."""
+"""The examples of docs/people.md: the configurations load, the commands pass, and the Python runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tests.docs.pages import blocks
 from tests.paths import ROOT
 
 LABEL = "ideology (-1 is left, 1 is right)"
-PAGE = ROOT / "docs" / "attributes.md"
-YAML, PYTHON = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("yaml", "python"))
+PAGE = ROOT / "docs" / "people.md"
+YAML, PYTHON = (
+    [block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("yaml", "python")
+)
 
 
 @pytest.mark.parametrize("text", YAML)
@@ -28,7 +30,7 @@ def test_an_example_of_a_configuration_loads(text: str) -> None:
 
 def test_the_overrides_of_the_page_change_one_attribute() -> None:
     for override in ("population.attributes.age={type: int, min: 18, max: 30}", "population.attributes.age.max=60"):
-        assert any(override in block.text for block in blocks(PAGE))
+        assert any(override in block.text for block in blocks(PAGE, "Attributes"))
         assert (
             load_config(YAML[0], overrides=[override]).population.attributes["age"]
             != (load_config(YAML[0]).population.attributes["age"])
@@ -39,7 +41,9 @@ def test_validate_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (table,), (shown, _) = ([block.text for block in blocks(PAGE) if block.info == kind] for kind in ("csv", "text"))
+    (table,), (shown, _) = (
+        [block.text for block in blocks(PAGE, "Attributes") if block.info == kind] for kind in ("csv", "text")
+    )
     Path("people.csv").write_text(table)
     Path("study.yaml").write_text(f"simulation: {{seed: 5}}\n{YAML[1]}")
     ended = run_prism(monkeypatch, capsys, "validate", "study.yaml")
@@ -54,7 +58,7 @@ def test_a_model_is_told_what_the_page_shows() -> None:
     prompt = build_oracle_prompt(
         "", [], "", AgentState.IDLE, "decides", [], None, {**told, LABEL: 0.31, "region": "north"}
     )
-    shown = [block.text for block in blocks(PAGE) if block.info == "text"][1]
+    shown = [block.text for block in blocks(PAGE, "Attributes") if block.info == "text"][1]
     assert list(told) == [LABEL, "region"]
     assert shown in prompt
 

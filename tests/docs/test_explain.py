@@ -1,4 +1,4 @@
-"""docs/explain.md: its commands run, and it names every record and field."""
+"""docs/view.md: its commands run, and it names every record and field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_page_names_the_records_and_fields_of_this_version() -> None:
 @pytest.mark.slow
 @pytest.mark.process
 def test_the_commands_of_the_page_run(shell: Shell, study: Path) -> None:
-    made, path, turn, tie, post, other = (block.text for block in blocks(PAGE) if block.info == "sh")
+    made, path, turn, tie, post, other = (block.text for block in blocks(PAGE, "Explanations") if block.info == "sh")
     shell(made)
     asked = re.findall(r"^ +(\d+)  decides .* asks the oracle$", shell(path), re.MULTILINE)
     assert re.search(r"--tick (\d+)", turn)[1] in asked, "the page explains a question; take another tick"  # type: ignore[index]
@@ -37,7 +37,7 @@ def test_the_commands_of_the_page_run(shell: Shell, study: Path) -> None:
 
 
 def test_the_python_of_the_page_can_be_compiled() -> None:
-    code = next(block.text for block in blocks(PAGE) if block.info == "python")
+    code = next(block.text for block in blocks(PAGE, "Explanations") if block.info == "python")
     names: dict[str, object] = {}
     exec(compile(code, str(PAGE), "exec"), names)
     assert callable(names["print_prompts"])

@@ -1,6 +1,6 @@
-"""The Python of README.md and of two pages runs as it stands: scripts in a process, notebook lines in a real kernel.
+"""The Python of README.md and docs/python.md runs as it stands: scripts in a process, notebook lines in a real kernel.
 
-`python -m tests.docs.test_python` writes what the blocks of the two pages print now into them.
+`python -m tests.docs.test_python` writes what the blocks of docs/python.md print now into it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.command import without_settings
 from tests.docs.pages import blocks, read
 from tests.paths import ROOT
 
-README, PAGE, CHARTS = ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "statechart.md"
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "python.md"
 ASK = ROOT / "docs" / "ask.md"
 
 RUN_ALL = """
@@ -64,9 +64,9 @@ def _awaited(found: re.Match[str]) -> str:
     return f"{'await ' if called else ''}{found[1]}_async{found[2]}"
 
 
-def examples(page: Path) -> list[Example]:
-    """The blocks of a page; a text belongs to the block before it."""
-    found = blocks(page)
+def examples(page: Path, heading: str | None = None) -> list[Example]:
+    """The blocks of a page, or of one of its sections; a text belongs to the block before it."""
+    found = blocks(page, heading)
     followed = zip(found, [*found[1:], None], strict=True)
     return [
         Example(block.text, after.text if after is not None and after.info == "text" else None)
@@ -94,10 +94,9 @@ def printed(codes: list[str], directory: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize(("page", "least"), [(PAGE, 9), (CHARTS, 3)], ids=["python.md", "statechart.md"])
-def test_the_blocks_of_the_page_print_what_it_says(page: Path, least: int, tmp_path: Path) -> None:
-    given = scripts(page)
-    assert len(given) >= least
+def test_the_blocks_of_the_page_print_what_it_says(tmp_path: Path) -> None:
+    given = scripts(PAGE)
+    assert len(given) >= 12
     assert printed([example.code for example in given], tmp_path) == [example.output or "" for example in given]
 
 
@@ -133,7 +132,9 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "ask.md"])
 def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(page: Path, tmp_path: Path) -> None:
     """But for the one with processes: these have no loop, and call `run` itself."""
-    given = [each for each in scripts(page) if re.search(r"\brun\(", each.code) and "ProcessPool" not in each.code]
+    given = [
+        each for each in scripts(page) if re.search(r"(?<![\w.])run\(", each.code) and "ProcessPool" not in each.code
+    ]
     assert given
     cells = [nbformat.v4.new_code_cell(each.awaited) for each in given]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -232,12 +233,11 @@ def test_every_public_name_is_in_the_page(door: Any) -> None:
 
 
 if __name__ == "__main__":
-    for path in (PAGE, CHARTS):
-        with TemporaryDirectory() as directory:
-            page = read(path)
-            given = scripts(path)
-            for example, output in zip(given, printed([each.code for each in given], Path(directory)), strict=True):
-                page = page.replace(
-                    f"{example.code}```\n\n```text\n{example.output}", f"{example.code}```\n\n```text\n{output}"
-                )
-            path.write_text(page, encoding="utf-8")
+    with TemporaryDirectory() as directory:
+        page = read(PAGE)
+        given = scripts(PAGE)
+        for example, output in zip(given, printed([each.code for each in given], Path(directory)), strict=True):
+            page = page.replace(
+                f"{example.code}```\n\n```text\n{example.output}", f"{example.code}```\n\n```text\n{output}"
+            )
+        PAGE.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/trigger.md names the modules of actors that a tick passes through: all of them, and no others."""
+"""docs/concepts.md names the modules of actors that a tick passes through: all of them, and no others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute
 from prism.config import Config, load_config
-from tests.docs.pages import read
+from tests.docs.pages import section
 from tests.paths import ROOT
 
 TICKS = 60
@@ -87,6 +87,7 @@ def test_the_page_names_the_modules_that_a_tick_passes_through(
     files = [Path(file) for file in observer.files]
     passed = {file.relative_to(ROOT).as_posix() for file in files if file.is_relative_to(ROOT / "actors")}
     passed = {file for file in passed if not file.startswith(AFTER_THE_LAST_TICK)}
-    page = read(ROOT / "docs" / "trigger.md").partition("\n## When a call fails\n")[0]  # nothing fails in this run
+    page = section(ROOT / "docs" / "concepts.md", "The way of one trigger")
+    page = page.partition("\n### When a call fails\n")[0]  # nothing fails in this run
     named = set(re.findall(r"`(actors/[\w/]+\.py)`", page))
     assert (sorted(named - passed - BY_THE_CLOCK), sorted(passed - named)) == ([], [])

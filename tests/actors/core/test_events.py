@@ -11,9 +11,10 @@ from structlog.typing import EventDict
 
 from actors.core.events import EVENTS, Event, PhaseChanged, RunEnded, emit, heard_by
 from actors.core.phase import ENDS, Phase
+from tests.docs.pages import section
 from tests.paths import ROOT
 
-DOCUMENT = (ROOT / "docs" / "events.md").read_text()
+DOCUMENT = section(ROOT / "docs" / "summary.md", "Events")
 ROW = re.compile(r"^\| `(\w+)` \| (\w+) \| (.*?) \|", re.MULTILINE)
 
 

@@ -61,7 +61,7 @@ PERSONAL: Final = (
 LOOKS = 100
 """The calls of one function whose arguments are looked at."""
 
-CHARTS, DOMAINS = "docs/statechart.md", "docs/domains.md"
+CHARTS, DOMAINS = "docs/python.md", "docs/domains.md"
 LIBRARY: Final[dict[str, str]] = {
     **dict.fromkeys(("Statechart.fire", "Statechart.candidates", "Statechart.outcomes"), CHARTS),
     "Statechart.valid_targets": CHARTS,
