@@ -41,6 +41,10 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
 
     question: bytes = b""
 
+    def is_to(self, question: Question[Any]) -> bool:
+        """Return whether it answers a question of its name."""
+        return not self.question or self.question == question_hash(question)
+
 
 LogRecord = LoggedAnswer | Retried | Judged
 
@@ -156,7 +160,7 @@ class RecordedAnswers:
         name = (question.agent, question.tick, question.trigger)
         answers = self._read.get(name, deque())
         for index, decided in enumerate(answers):
-            if not decided.question or decided.question == question_hash(question):
+            if decided.is_to(question):
                 del answers[index]
                 if not answers:
                     del self._read[name]

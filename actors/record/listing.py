@@ -14,10 +14,11 @@ from actors.core.errors import ActorError
 from actors.core.frames import ORIGIN, digest_of
 from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header, scan_journal
+from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.record.lock import LOCK, holder_of
-from actors.record.manifest import CONFIG, MANIFEST, Manifest, is_backtest, read_manifest, read_summary
-from actors.record.phase_file import PhaseNote, read_phase
+from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, is_backtest, read_manifest, read_summary
+from actors.record.phase_file import PHASE, PhaseNote, read_phase
+from actors.record.rounds import ROUNDS
 from actors.record.run import read_resolved
 from prism.errors import ConfigError
 
@@ -123,6 +124,23 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
         parent=None if fork is None else fork.parent,
         is_repair=fork is not None and fork.repaired > 0,
     )
+
+
+Marks = tuple[tuple[int, int], ...]
+"""The time and size of some files: as long as they are the same, so are these files."""
+
+
+def marks_of(path: Path) -> Marks:
+    """Return the marks of the files that `list_run` reads; as long as they are the same, so is what it returns."""
+    return tuple(_mark(path / name) for name in (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY))
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def _phase(path: Path) -> PhaseNote | None:

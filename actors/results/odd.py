@@ -182,7 +182,7 @@ class _Model:
 
     def initialization(self) -> Iterator[Part]:
         chart = self._run.chart
-        begins = "" if chart is None else f" All agents begin in the state {_entered(chart)}."
+        begins = "" if chart is None else f" All agents begin in the state {chart.initial}."
         yield f"{self._texts.initialization}{begins}"
         yield _settings_table("The settings of the start", self._config, self._texts.start_sections)
 
@@ -329,11 +329,6 @@ def _settings_table(caption: str, config: Config, sections: Sequence[str]) -> Gr
         if any(key.startswith(f"{section}.") for section in sections)
     )
     return Grid(caption, ("setting", "value", "meaning"), rows)
-
-
-def _entered(chart: Outline) -> str:
-    path = next((path for path in chart.definition.walk() if path[-1].name == chart.definition.initial), None)
-    return chart.definition.initial if path is None else path[-1].entered
 
 
 def _ticks(number: int) -> str:

@@ -25,9 +25,10 @@ from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain, entrust
 from actors.metrics.observation import UNOBSERVED
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import create_journal, journal_size, read_header, read_tail, whole_ticks
+from actors.persistence.journal import create_journal, journal_size, read_header, read_tail
 from actors.persistence.journal_writer import LARGEST, JournalWriter, together
 from actors.persistence.segments import segment_names
+from actors.record.messages import whole_ticks
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute

@@ -136,6 +136,11 @@ def pack(path: Path, out: Path) -> Written:
     return Written(len(packed), sum(each.bytes for each in packed.values()), out.stat().st_size, paths)
 
 
+def is_pack(path: Path) -> bool:
+    """Return whether a path is that of a packed run, by its name."""
+    return path.suffix == SUFFIX and path.name != JOURNAL and path.is_file()
+
+
 def is_packed_name(kind: str, name: str) -> bool:
     """Return whether a file of a run or a study may have this name in a pack."""
     if kind == "study":

@@ -7,11 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
-from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import answers_in
 from actors.record.messages import decoded, ticks_of
+from actors.record.run import header_in
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
 
@@ -52,7 +51,7 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
         question = decoded(encoded)
         if not isinstance(question, Question) or question.agent != agent:
             continue
-        if question_id(read_header(RealDisk(path))[0].seed, tick, agent, encoded) == wanted:
+        if question_id(header_in(path).seed, tick, agent, encoded) == wanted:
             return FoundQuestion(question, _answer(path, question), _effect(question, chain([messages[index:]], ticks)))
     return None
 
@@ -63,11 +62,8 @@ def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
 
 
 def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
-    of_question = (b"", question_hash(question))
-    for answer in _answers(path, question.agent, question.tick):
-        if answer.trigger == question.trigger and answer.question in of_question:
-            return answer
-    return None
+    answers = _answers(path, question.agent, question.tick)
+    return next((each for each in answers if each.trigger == question.trigger and each.is_to(question)), None)
 
 
 def _effect(question: Question[Any], ticks: Iterator[list[bytes]]) -> Update[Any] | None:

@@ -16,15 +16,16 @@ from actors.core.files import read_regular
 from actors.factory.domains import code_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest, read_summary
+from actors.record.findings import Finding, Verification
+from actors.record.manifest import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, read_manifest, read_summary
+from actors.record.rounds import ROUNDS, ROUNDS_BYTES_MAX
 from actors.record.run import read_resolved
 from actors.runs.compatibility import changed_code
-from actors.runs.directory import NOT_AS_WRITTEN, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of
 from actors.runs.replay import replay
-from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_line
+from actors.runs.rounds_csv import header_line, row_line
 from actors.runs.summary import summarise
-from actors.runs.verify import Finding, Verification
 from actors.runtime.simulation import Simulation
 from prism.errors import ConfigError, PrismError
 

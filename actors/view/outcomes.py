@@ -11,7 +11,7 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.factory.input_files import fitting_memory, read_input
-from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS, ROUNDS, RoundsTable, read_rounds
+from actors.record.rounds import ENGINE_COLUMNS, PEOPLE_COLUMNS, RoundsTable, read_rounds
 from prism.answers import INDICATORS
 from prism.config import Config
 from prism.economy.moments import real_columns
@@ -82,7 +82,7 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     Raises:
         JournalError: `rounds.csv` is not what PRISM wrote.
     """
-    rounds = read_rounds(path / ROUNDS)
+    rounds = read_rounds(path)
     ticks = [int(tick) - 1 for tick in rounds.get("tick", [])]
     domain = config.simulation.domain
     if domain == "economy":
@@ -137,7 +137,7 @@ def figures_of(path: Path, domain: str, summary: dict[str, Any] | None) -> list[
         summary: of a run that has ended, which knows its largest cascade.
     """
     try:
-        rounds = read_rounds(path / ROUNDS)
+        rounds = read_rounds(path)
     except ActorError:
         return []
     if not rounds.get("round"):

@@ -24,10 +24,8 @@ from actors.persistence.journal import (
     read_ticks,
     scan_journal,
     scan_tail,
-    whole_ticks,
 )
 from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWriter
-from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
 from actors.persistence.segments import (
     MAGIC,
@@ -38,6 +36,8 @@ from actors.persistence.segments import (
     segment_names,
     start_of,
 )
+from actors.record.messages import whole_ticks
+from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from actors.record.lock import locked
-from actors.results.run_record import read_run
+from actors.results.run_record import RunRecord
 from actors.runs.directory import RunDirectory
 from actors.runs.shadow import read_shadow
 from prism.config import load_config
@@ -145,7 +145,7 @@ def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> 
     bits = f"{ruled['against'][RULE]['bits']:.3f}"
     assert f"On {ruled['questions']} questions of decides, the choices are {bits} bits" in page
     Path("run/shadow.json").write_text(json.dumps({**found, "digest": "0" * 32}))
-    assert read_run(Path("run"), "run").shadow is None
+    assert RunRecord(Path("run"), "run").shadow is None
 
 
 @pytest.mark.parametrize("way", ["resident", "compiled"])

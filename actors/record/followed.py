@@ -19,8 +19,8 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, journal_size, read_header, read_ticks
-from actors.record.messages import messages_in
-from actors.view.posts import Posts
+from actors.record.messages import encoded_in, messages_in
+from actors.record.posts import Posts
 from prism.agents import Question, Update
 from prism.events import Intervened, PostEvent
 
@@ -62,8 +62,8 @@ class _KeyFrame(NamedTuple):
     states: States
 
 
-class Record:
-    """The record of one run.
+class Followed:
+    """The journal of one run.
 
     Args:
         path: the run's directory.
@@ -181,8 +181,8 @@ class Record:
             self._cursor = at._replace(states=states)
         return states.copy()
 
-    def frames(self, first: int, last: int) -> Iterator[TickFrame]:
-        """Yield the frames of the ticks from `first` to `last`, as far as there are any.
+    def messages(self, first: int, last: int) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield `(tick, its messages as they were encoded)` from `first` to `last`, as far as there are any.
 
         Raises:
             JournalError: the journal cannot be read.
@@ -193,7 +193,7 @@ class Record:
             if isinstance(frame, Damage) or frame.tick > last:
                 return
             if frame.tick >= first:
-                yield frame
+                yield frame.tick, encoded_in(frame.payload)
 
     def start_before(self, tick: int, bytes_max: int) -> int:
         """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
