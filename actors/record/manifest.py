@@ -91,6 +91,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[str, ...] = ()
     seal: str = ""
 
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """The files of its configurations: its own, and those of its past."""
+        return (CONFIG, *(fork.config for fork in self.forks))
+
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the file of a manifest, with its seal."""

@@ -15,8 +15,8 @@ from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
 from actors.factory.input_files import kept_inputs, missing_inputs
 from actors.factory.kept_inputs import note_places
-from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
-from actors.persistence.disk import RealDisk
+from actors.persistence.checkpoint import Position, checkpoint_names, read_position
+from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_ticks
 from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.messages import messages_in
@@ -98,6 +98,15 @@ def header_in(path: Path) -> Header:
         JournalError: there is no journal, or its header cannot be read.
     """
     return read_header(RealDisk(path))[0]
+
+
+def positions_in(disk: Disk) -> Iterator[Position]:
+    """Yield the positions of the checkpoints that can be read, latest first."""
+    for name in checkpoint_names(disk):
+        try:
+            yield read_position(disk, name)
+        except (OSError, JournalError):  # a process that works on the run may have just removed it
+            continue
 
 
 class Recorded:
@@ -208,11 +217,7 @@ class Recorded:
 
     def _refuse_unless_torn(self, damage: Damage) -> None:
         """Raise an error unless the damage is at the end of the journal, as a crash leaves it."""
-        for name in checkpoint_names(self.disk):
-            try:
-                durable = read_checkpoint(self.disk, name).position.journal_bytes
-            except (FileNotFoundError, JournalError):
-                continue
-            if damage.offset < durable <= self.journal_bytes:
-                remedy = f"`prism verify {self.path}` says more; nothing was written"
-                raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)
+        durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
+        if damage.offset < durable <= self.journal_bytes:
+            remedy = f"`prism verify {self.path}` says more; nothing was written"
+            raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)

@@ -58,7 +58,7 @@ class RunRecord(Recorded):
     def __init__(self, path: Path, name: str, on_tick: Callable[[int, int], None] = lambda _, __: None) -> None:
         super().__init__(path, name)
         chart, self.chart_problem = _chart(self.config)
-        """Why the chart cannot be read; empty if it can."""
+        """The reason why the chart cannot be read; empty if it can."""
         self.listed = listed = list_run(path)
         """Its status, with the ticks and the digest."""
         if listed.status is RunStatus.DAMAGED:
@@ -78,9 +78,9 @@ class RunRecord(Recorded):
         """The numbers of its end; None if it has not ended, or ended in another way."""
         self.rounds = self.rounds_until(self.course.ticks)
         self.oracle = _oracle(path)
-        """What the oracle's log says; None without calls to a model."""
+        """The traces of calls to a model; None without any."""
         self.shadow = read_shadow(RunDirectory(path), listed.digest)
-        """What `prism shadow` has found; None if nobody has asked."""
+        """The findings of `prism shadow`; None if nobody has asked."""
         self.audience: Audience | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()

@@ -132,7 +132,7 @@ def _manifest(directory: RunDirectory, manifest: Manifest, header: Header | None
 def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
     """Check that the run has the inputs that its configurations name, as they were when it began."""
     names = dict.fromkeys(manifest.inputs)
-    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+    for file in manifest.configs:
         with suppress(ConfigError):  # that it cannot be read, another finding says
             names |= dict.fromkeys(kept_inputs(read_resolved(directory.path / file)))
     for name in names:
