@@ -136,13 +136,13 @@ def read_manifest(directory: Path) -> Manifest:
         raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
 
-def read_summary(directory: Path) -> dict[str, Any] | None:
-    """Return the summary; None if the run has not ended, or did not end well."""
+def read_summary(directory: Path) -> dict[str, Any]:
+    """Return the summary; empty if the run has not ended, or did not end well."""
     try:
         decoded = msgspec.json.decode(read_regular(directory / SUMMARY, RECORD_BYTES_MAX))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
 
 
 def is_backtest(path: Path) -> bool:

@@ -142,7 +142,7 @@ class Recorded:
     @cached_property
     def summary_fields(self) -> dict[str, Any]:
         """The content of `summary.json`; empty if the run has not ended, or did not end well."""
-        return read_summary(self.path) or {}
+        return read_summary(self.path)
 
     @cached_property
     def header(self) -> Header:

@@ -63,7 +63,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     Args:
         with_origin: whether calibration, version and inputs are read, too.
     """
-    summary, numbers, values = read_summary(path) or {}, numbers_of(path), {}
+    summary, numbers, values = read_summary(path), numbers_of(path), {}
     for place in places if summary else ():  # what a run under way has so far is another thing
         try:
             values[place] = numbers.value(place)

@@ -109,7 +109,7 @@ def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
 
 def numbers_of(path: Path) -> RunNumbers:
     """Return the numbers of the run in a directory."""
-    return RunNumbers(read_summary(path) or {}, partial(read_rounds, path), path)
+    return RunNumbers(read_summary(path), partial(read_rounds, path), path)
 
 
 class RunNumbers:

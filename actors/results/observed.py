@@ -78,7 +78,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
         JournalError: the journal is damaged.
     """
     course = read_course(path, PostEvent)
-    summary = read_summary(path) or {}
+    summary = read_summary(path)
     if course.ticks != summary.get("ticks"):
         problem = f"{course.ticks:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
         raise JournalError(f"{path}: its journal is damaged: {problem}; `prism verify {path}` says where")

@@ -15,11 +15,10 @@ from actors.record.answers import logged_in
 from actors.record.course import point_ticks, read_course
 from actors.record.listing import RunStatus, list_run
 from actors.record.run import Recorded
+from actors.record.shadow import read_shadow
 from actors.results.audience import Audience, audience_of
 from actors.results.distributions import AttributeCourse, read_distributions
 from actors.results.observed import feed_of
-from actors.runs.directory import RunDirectory
-from actors.runs.shadow import read_shadow
 from actors.runs.summary import Summary
 from prism.config import Config
 from prism.drawing import outline
@@ -79,7 +78,7 @@ class RunRecord(Recorded):
         self.rounds = self.rounds_until(self.course.ticks)
         self.oracle = _oracle(path)
         """The traces of calls to a model; None without any."""
-        self.shadow = read_shadow(RunDirectory(path), listed.digest)
+        self.shadow = read_shadow(path, listed.digest)
         """The findings of `prism shadow`; None if nobody has asked."""
         self.audience: Audience | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""

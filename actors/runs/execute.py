@@ -96,7 +96,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_done(self) -> bool:
         """True if it has all its ticks and whole files, so that nothing is left to do."""
-        summary = read_summary(self.directory.path) or {}
+        summary = read_summary(self.directory.path)
         is_summarised = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
         return self.recorded.ticks == self.config.simulation.length and is_summarised and self.is_whole
 

@@ -145,9 +145,9 @@ def _compared(finding: Finding, problem: str | None) -> Finding:
     return finding
 
 
-def _summary_problem(written: dict[str, Any] | None, simulation: Simulation) -> str:
+def _summary_problem(written: dict[str, Any], simulation: Simulation) -> str:
     """Return the first field of the summary that a replay gives otherwise; empty if there is none, or no summary."""
-    if written is None or written.get("ticks") != simulation.engine.tick:
+    if written.get("ticks") != simulation.engine.tick:
         return ""  # of an earlier end of the run
     replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
     for name, value in replayed.items():

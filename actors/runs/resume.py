@@ -256,7 +256,7 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
 
 def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
     """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
-    summary, before = read_summary(directory.path) or {}, read_resolved(directory.path / CONFIG).oracle
+    summary, before = read_summary(directory.path), read_resolved(directory.path / CONFIG).oracle
     caps = [
         (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent) for oracle in (before, config.oracle)
     ]

@@ -47,8 +47,7 @@ def verify_run(directory: RunDirectory) -> Verification:
         problem = str(error).removeprefix(f"{directory.path / MANIFEST}: ")
         if not (directory.path / MANIFEST).exists():
             problem = "is missing"
-    expected = None if summary is None else str(summary.get("digest"))
-    ticks = None if summary is None else summary.get("ticks")
+    expected, ticks = str(summary.get("digest")) if summary else None, summary.get("ticks")
     forks = None if manifest is None else tuple(fork.tick for fork in manifest.forks)
     checked = verify_files(RealDisk(directory.path), expected, ticks if isinstance(ticks, int) else None, forks)
     findings = list(checked.findings)
@@ -56,7 +55,7 @@ def verify_run(directory: RunDirectory) -> Verification:
         findings += [Finding(MANIFEST, False, problem), *_unchecked(directory)]
     else:
         findings += [*_configuration(directory, manifest, checked), *_manifest(directory, manifest, checked.header)]
-    if summary is None and (directory.path / SUMMARY).exists():
+    if not summary and (directory.path / SUMMARY).exists():
         findings.append(Finding(SUMMARY, False, "cannot be read"))
     if manifest is not None:
         findings = [*_sealed(directory, manifest, findings)]

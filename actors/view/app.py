@@ -305,7 +305,7 @@ class Site:
 
 def _in_words(path: Path) -> list[str]:
     """Return the sentences of a run's summary; none before its end."""
-    told = (read_summary(path) or {}).get("in_words")
+    told = read_summary(path).get("in_words")
     return [shown(str(each)) for each in told] if isinstance(told, list) else []
 
 

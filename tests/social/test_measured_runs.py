@@ -110,7 +110,7 @@ def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> Non
     rounds = read_rounds(run)
     assert [name for name in rounds if name in MEASURES] == [*MEASURES]
     assert rounds["ei_index_party"] == pytest.approx([-0.6] * 3, abs=0.02)
-    numbers = RunNumbers(read_summary(run) or {}, lambda: rounds, run)
+    numbers = RunNumbers(read_summary(run), lambda: rounds, run)
     for name in MEASURES:
         assert numbers.value(name) == numbers.value(f"rounds.{name}") == rounds[name][-1]
     assert numbers.value("rounds.mean.gini_reshares") == pytest.approx(np.mean(rounds["gini_reshares"]))

@@ -78,7 +78,7 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
     interventions: dict[str, list[int]] = {}
     columns = set[str]()
     for cell in chosen:
-        summary = read_summary(record.cell_path(cell)) or {}
+        summary = read_summary(record.cell_path(cell))
         interventions.setdefault(cell.condition, sorted({each["round"] for each in summary.get("interventions", ())}))
         if found := {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
