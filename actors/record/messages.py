@@ -16,7 +16,7 @@ import msgspec
 from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
 from actors.core.messages import KINDS, Message
-from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, journal_frames, read_ticks
 
 M = TypeVar("M", bound=Message)
@@ -99,13 +99,16 @@ def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[l
         yield encoded_in(frame.payload)
 
 
-def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
-    """Yield the ticks of a journal from the first on, each with the place of its frame, up to any damage.
+def whole_ticks(path: Path) -> Iterator[TickFrame]:
+    """Yield the ticks of a run from the first on, each with the place of its frame, up to any damage.
+
+    Args:
+        path: the run's directory.
 
     Raises:
         JournalError: the journal cannot be read.
     """
-    for frame in read_ticks(disk):
+    for frame in read_ticks(RealDisk(path)):
         if isinstance(frame, Damage):
             return
         yield frame

@@ -232,7 +232,7 @@ def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) ->
 async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]) -> None:
     """Write the journal up to the fork, the answers that the new run begins with, and a checkpoint at the fork."""
     tick, built = branch.tick, branch.built
-    source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
+    target = RealDisk(branch.child.path)
     try:
         create_answers(target)
         names = set[QuestionName]()
@@ -246,7 +246,7 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
         create_journal(target, header_of(future.config, inputs, built.domain.size, version(OWN_PACKAGE)))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
-        journal.copy(islice(whole_ticks(source), tick))
+        journal.copy(islice(whole_ticks(branch.parent.path), tick))
         end = journal_size(target)
         at = RecordedTicks(
             target,
@@ -260,7 +260,6 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
     finally:
         target.close()
-        source.close()
 
 
 def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:

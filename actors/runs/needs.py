@@ -249,7 +249,7 @@ def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
         return 1.0, 0.0
     create_journal(sealed, header)
     begun = perf_counter()
-    JournalWriter(sealed, max(1, min(segment_bytes, size // LARGEST))).copy(whole_ticks(disk))
+    JournalWriter(sealed, max(1, min(segment_bytes, size // LARGEST))).copy(whole_ticks(disk.path))
     took_s, end = perf_counter() - begun, read_tail(sealed).sealed.start
     sealed.close()
     return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first), took_s / (end - first)

@@ -19,7 +19,6 @@ from actors.core.messages import Codec, Message, QuestionName, name_of_question
 from actors.core.phase import NO_ANSWER
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
-from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of
 from actors.persistence.oracle_log import LoggedAnswer, question_hash
 from actors.record.answers import answers_in
@@ -87,7 +86,7 @@ def find_losses(parent: RunDirectory) -> Losses:
         else:
             answers += 1
     ticks, asked_in = 0, dict[int, int]()
-    for frame in whole_ticks(RealDisk(parent.path)):
+    for frame in whole_ticks(parent.path):
         ticks = frame.tick + 1
         for name, reason in _committed_losses(messages_in(frame.payload), asked_in):
             reasons.setdefault(name, reason)
@@ -254,7 +253,7 @@ def _committed_losses(messages: Sequence[Message], asked_in: dict[int, int]) -> 
 
 def _questions(parent: RunDirectory, tick: int, codec: Codec) -> Iterator[Question[Any]]:
     """Yield the questions of a tick and of those after it."""
-    for frame in whole_ticks(RealDisk(parent.path)):
+    for frame in whole_ticks(parent.path):
         if frame.tick >= tick:
             for answer in codec.array(answers_of(frame.payload)):
                 if isinstance(answer, Question):

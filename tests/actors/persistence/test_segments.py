@@ -11,7 +11,7 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
-from actors.persistence.disk import RealDisk
+from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import (
     JOURNAL,
     TickFrame,
@@ -36,7 +36,6 @@ from actors.persistence.segments import (
     segment_names,
     start_of,
 )
-from actors.record.messages import whole_ticks
 from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.crash.disk import SimulatedDisk
@@ -55,6 +54,10 @@ def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SE
         writer.append([tick.frame for tick in ticks[start : start + batch]])
         writer.seal()
     return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+
+
+def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
+    return (each for each in read_ticks(disk) if isinstance(each, TickFrame))
 
 
 def plain() -> list[TickFrame]:
