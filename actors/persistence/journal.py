@@ -300,9 +300,11 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
     """
     sealed = read_tail(disk).sealed
     end, damage = Sealed(first=sealed.first, start=sealed.first, tick=0, link=ORIGIN), None
-    for name, segment in _segments(disk, sealed.first, sealed):
-        if isinstance(segment, Damage):
-            damage = segment
+    for name in segment_names(disk, sealed.start):
+        try:
+            segment = check_segment(disk, name)
+        except DamagedError as error:
+            damage = Damage(start_of(name), str(error))
             break
         if (segment.start, segment.tick, segment.before) != (end.start, end.tick, end.link):
             damage = Damage(end.start, f"{name}: does not follow from the segment before it")
@@ -351,16 +353,6 @@ def _tail_of(file: OpenFile) -> Tail:
     header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
     sealed = stored.sealed or Sealed(first=frame.end, start=frame.end, tick=0, link=ORIGIN)
     return Tail(header, sealed, frame.end)
-
-
-def _segments(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[str, Segment | Damage]]:
-    """Yield the segments from the one with a place of the journal on, each after its bytes were checked."""
-    for name in _names(disk, place, sealed):
-        try:
-            yield name, check_segment(disk, name)
-        except DamagedError as error:
-            yield name, Damage(start_of(name), str(error))
-            return
 
 
 def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:

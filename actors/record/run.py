@@ -20,7 +20,7 @@ from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_ticks
 from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.messages import messages_in
-from actors.record.rounds import RoundsTable, read_rows, rounds_of
+from actors.record.rounds import RoundsTable, Rows, read_rows, rounds_of
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
@@ -154,10 +154,15 @@ class Recorded:
         """The length of its journal when this was first asked for."""
         return journal_size(self.disk)
 
+    @property
+    def rows(self) -> Rows:
+        """The rows of `rounds.csv`."""
+        return read_rows(self.disk, self.config.simulation.ticks_per_round)
+
     @cached_property
     def rounds(self) -> RoundsTable:
         """The rounds that have ended, as columns."""
-        return rounds_of(self.path, read_rows(self.disk, self.config.simulation.ticks_per_round))
+        return rounds_of(self.path, self.rows)
 
     def rounds_until(self, ticks: int) -> RoundsTable:
         """Return those that end among the first ticks."""
