@@ -23,6 +23,7 @@ from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
 from actors.record.run import read_resolved
 from actors.results.chart_coverage import covered_rows
+from prism.agents import Update
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
 from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
@@ -132,7 +133,7 @@ def _format(shape: str | None, out: Path | None) -> str:
 
 def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
     flat = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
-    done = read_course(run, initial=flat.initial.value)
+    done = read_course(run, Update, initial=flat.initial.value)
     strange = sorted({state for step in done.steps for state in (step.before, step.after)} - set(flat.states))
     if strange:
         problem = f"its agents were in states that this chart does not have: {', '.join(strange)}"

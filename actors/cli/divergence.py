@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from actors.record.shadow import ShadowSummary
 from actors.runs.against import ANSWERED, AgainstSummary
-from actors.runs.shadow import ShadowSummary
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence, Ratio
 
 NO_BETTER = "  that is no better than base rates: it does not tell who does what"

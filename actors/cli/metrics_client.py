@@ -125,7 +125,7 @@ class MetricsClient:
                 end = f"stopped by {stop} after {stop.tick:,} ticks"
                 return f"{self._directory}: {end}; continue with: prism resume {self._directory}"
         summary = read_summary(directory.path)
-        if summary is None:
+        if not summary:
             return None
         status = str(summary.get("status")).replace("_", " ")
         return f"{self._directory}: {status} after {summary.get('ticks')} ticks"

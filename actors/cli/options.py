@@ -11,8 +11,7 @@ import click
 from actors.factory.shipped import FILE_NAME, examples
 from actors.logs.output import FORMATS, LEVELS, Format, output, say
 from actors.logs.standard_streams import protect_standard_output
-from actors.persistence.journal import JOURNAL
-from actors.runs.pack import SUFFIX
+from actors.runs.pack import SUFFIX, is_pack
 
 
 def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -31,12 +30,7 @@ class Directory(click.Path):
         """Return the path."""
         if value == "":
             self.fail("expected a directory, got an empty text", param, ctx)
-        if (
-            not self.file_okay
-            and Path(value).suffix == SUFFIX
-            and Path(value).is_file()
-            and Path(value).name != JOURNAL
-        ):
+        if not self.file_okay and is_pack(Path(value)):
             self.fail(f"{value} is a packed run; make its directory first with: prism unpack {value}", param, ctx)
         return super().convert(value, param, ctx)
 

@@ -16,8 +16,8 @@ from actors.cli.sharing import sharing_table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.trends import blocks
 from actors.display.words import duration, usd
+from actors.record.rounds import ROUNDS
 from actors.runs.interventions import DoneIntervention
-from actors.runs.rounds_csv import ROUNDS
 from actors.runs.summary import Summary
 from prism.answers import named
 from prism.distribution import SIZE_TOTALS

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from actors.cli.options import PackedOrDirectory
 from actors.cli.trust import TRUST
@@ -16,10 +17,11 @@ from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole, echo
+from actors.record.run import names_of
 from actors.results.observed import ECONOMY
 from actors.results.real_figures import Real, read_real
 from actors.results.run_groups import groups_of
-from actors.results.run_record import RunRecord, read_run, with_people
+from actors.results.run_record import RunRecord
 from actors.studies.experiments.record import ExperimentRecord, is_experiment, read_experiment_record
 from prism.config import Config
 from prism.errors import InputError
@@ -106,28 +108,30 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress)
 
 
 def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
-    """Return the records of the runs.
+    """Return the runs, those of which people are shown with their people.
 
     Raises:
         RunDirectoryError: they are not of one domain, or one of them cannot be read.
     """
     runs: list[RunRecord] = []
-    for path, label in zip(paths, _labels(paths), strict=True):
-        task = progress.add_task(f"reading {label}", total=None)
-        runs.append(
-            read_run(path, label, lambda ticks, of, task=task: progress.update(task, completed=ticks, total=of))  # type: ignore[misc]
-        )
-    domains = list(dict.fromkeys(run.config.simulation.domain for run in runs))
+    for path, name in zip(paths, names_of(paths), strict=True):
+        task = progress.add_task(f"reading {name}", total=None)
+        runs.append(RunRecord(path, name, partial(_show, progress, task)))
+    domains = list(dict.fromkeys(run.domain_name for run in runs))
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
-    shown = {group.first.label for group in groups_of(runs)[0]}
-    return [_with_people(run, progress) if run.label in shown and domains == ["social"] else run for run in runs]
+    for run in [group.first for group in groups_of(runs)[0]] if domains == ["social"] else ():
+        task = progress.add_task(f"people of {run.name}", total=None)
+        run.read_people(partial(_describe, progress, task, run.name))
+    return runs
 
 
-def _with_people(run: RunRecord, progress: Progress) -> RunRecord:
-    """Return a record with the people of the run, and what they change."""
-    task = progress.add_task(f"people of {run.label}", total=None)
-    return with_people(run, lambda step: progress.update(task, description=f"{run.label}: {step}"))
+def _show(progress: Progress, task: TaskID, ticks: int, of: int) -> None:
+    progress.update(task, completed=ticks, total=of)
+
+
+def _describe(progress: Progress, task: TaskID, name: str, step: str) -> None:
+    progress.update(task, description=f"{name}: {step}")
 
 
 def _real(files: Sequence[str], config: Config) -> Real:
@@ -142,17 +146,3 @@ def _real(files: Sequence[str], config: Config) -> Real:
         with suppress(InputError):  # the run has its quarters without it
             return read_real([path], ECONOMY)
     return real
-
-
-def _labels(paths: Sequence[Path]) -> list[str]:
-    """Return a short name for each run: that of its directory, or the whole path where two are called alike.
-
-    Raises:
-        RunDirectoryError: a run is named twice.
-    """
-    resolved = [path.resolve() for path in paths]
-    for place, path in enumerate(resolved):
-        if path in resolved[:place]:
-            raise RunDirectoryError(f"{paths[place]}: is named twice")
-    names = [path.name for path in resolved]
-    return [name if names.count(name) == 1 else str(path) for name, path in zip(names, paths, strict=True)]

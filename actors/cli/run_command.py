@@ -23,8 +23,6 @@ from actors.display.starting import GREETING, PREPARING, step_shown
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import journal_size
 from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Display, Host, Run, execute
@@ -120,14 +118,9 @@ def branch_and_report(
         try:
             run_and_report(run, served.enter_context(observation(run.config)), quiet=quiet)
         except OracleUnavailableError:
-            if not has_new_ticks(run):
+            if not run.has_new_ticks:
                 child.discard()
             raise
-
-
-def has_new_ticks(run: Run) -> bool:
-    """Return whether the journal has grown since the run was opened."""
-    return journal_size(RealDisk(run.directory.path)) > run.recorded.end
 
 
 def _print_fallbacks(summary: Summary, path: Path) -> None:

@@ -14,10 +14,10 @@ from rich.table import Table
 from actors.cli.exit_codes import EXIT_FAILED
 from actors.cli.options import Directory
 from actors.core.errors import ActorError, RunDirectoryError
+from actors.core.messages import Decided
 from actors.core.phase import Phase
 from actors.display.console import SafeConsole, echo
 from actors.display.words import duration
-from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.listing import ListedRun, RunStatus, backtest_paths, run_paths, runs_in
 from actors.record.phase_file import PhaseNote
 from actors.runs.questions import FoundQuestion, find_question
@@ -187,7 +187,7 @@ def _question_lines(question: Question[Any]) -> Iterator[str]:
         yield f"  context  {quoted(question.context)}"
 
 
-def _answer_lines(answer: LoggedAnswer) -> Iterator[str]:
+def _answer_lines(answer: Decided) -> Iterator[str]:
     how = f", {answer.reason}" if answer.reason else f" by {answer.method}" if answer.method else ""
     yield f"  answer   {answer.state}, from {answer.source}{how}, after {answer.latency_s:.3f} s"
     if answer.content:

@@ -19,9 +19,10 @@ from actors.cli.trust import TRUST, ask_to_run_code
 from actors.display.console import SafeConsole, echo
 from actors.record.lock import locked
 from actors.record.manifest import read_manifest
+from actors.record.shadow import SHADOW
 from actors.runs.against import against
 from actors.runs.directory import RunDirectory
-from actors.runs.shadow import SHADOW, shadow
+from actors.runs.shadow import shadow
 
 
 def _check_share(_: click.Context, __: click.Parameter, share: float) -> float:

@@ -40,7 +40,7 @@ CLUSTER: Final = 0.1
 def attribute_charts(group: RunGroup, *, is_alone: bool) -> list[Chart]:
     """Return a chart for each attribute that people change, of the first run of a group."""
     run = group.first
-    of = "" if is_alone else f", {group.label or run.label}"
+    of = "" if is_alone else f", {group.label or run.name}"
     return [_chart(run, course, of) for course in run.attributes[:CHARTS_MAX]]
 
 

@@ -76,7 +76,7 @@ def _sources(groups: Sequence[RunGroup]) -> Chart:
         "Who decided",
         drawn,
         reading,
-        Table(("decided by", *(run.label for run in every)), rows),
+        Table(("decided by", *(run.name for run in every)), rows),
         key=group_key(groups, has_lines=False),
     )
 
@@ -217,7 +217,7 @@ def _cells(found: tuple[int, int, float]) -> tuple[str, str, str]:
 def _costs(groups: Sequence[RunGroup]) -> str:
     """Return the cost of the calls in a sentence."""
     told = [
-        f"{run.label} {usd(run.summary.llm.cost_usd)}"
+        f"{run.name} {usd(run.summary.llm.cost_usd)}"
         for group in groups
         for run in group.runs
         if run.summary is not None and run.summary.llm is not None and run.summary.llm.cost_usd is not None
@@ -231,7 +231,7 @@ def fallback_table(runs: Sequence[RunRecord]) -> Table | None:
     if not names:
         return None
     rows = [(name.replace("_", " "), *(count(_fallbacks(run).get(name, 0)) for run in runs)) for name in names]
-    return Table(("choices without the oracle, by reason", *(run.label for run in runs)), rows)
+    return Table(("choices without the oracle, by reason", *(run.name for run in runs)), rows)
 
 
 def _fallbacks(run: RunRecord) -> Mapping[str, int]:
@@ -266,7 +266,7 @@ def ratio_table(groups: Sequence[RunGroup]) -> Table | None:
     for group in groups:
         summary = group.first.summary
         for each in () if summary is None or summary.embedded_note else summary.divergence:
-            of = f"{group.first.label}: {each.trigger}" if len(groups) > 1 else each.trigger
+            of = f"{group.first.name}: {each.trigger}" if len(groups) > 1 else each.trigger
             parts = [("all", each.questions, each.ratios)]
             parts += [(f"{bin_.low:g} to {bin_.high:g}", bin_.questions, bin_.ratios) for bin_ in each.by_relevance]
             for relevance, questions, ratios in parts:
@@ -290,7 +290,7 @@ def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups
     lines: list[tuple[str, str, Distance, int]] = []
     for run, each in told:
         name = f"{each.trigger} ({each.state})" if len(told) > len(groups) else each.trigger
-        of = f"{run.label}: " if len(groups) > 1 else ""
+        of = f"{run.name}: " if len(groups) > 1 else ""
         lines += [(f"{of}{name}", against, distance, each.questions) for against, distance in each.against.items()]
     shown = lines[:14]
     drawn = figure(height=56 + 40 * len(shown))
@@ -373,7 +373,7 @@ def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: f
         most = max(most, wanted, found[-1])
         rows.append(
             (
-                group.label or group.first.label,
+                group.label or group.first.name,
                 f"{wanted:g}",
                 f"{digits(middle)}",
                 f"{digits(found[0])} to {digits(found[-1])}",

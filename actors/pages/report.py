@@ -91,7 +91,7 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
 
 def _title(runs: Sequence[RunRecord]) -> str:
     if len(runs) == 1:
-        return f"Report of run {runs[0].label}"
+        return f"Report of run {runs[0].name}"
     return f"Report of {len(runs)} runs"
 
 
@@ -107,7 +107,7 @@ def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str, l
             )
         ]
     warned = [tag("p", text, class_="notice") for text in notices(runs)]
-    named = tag("p", listed([run.label for run in runs], 12), class_="quiet") if len(runs) > 1 else None
+    named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
     return tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
 
 
@@ -186,14 +186,14 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         by_digest: dict[str, list[str]] = {}
         for run in runs:
             if run.course.ticks:
-                by_digest.setdefault(run.listed.digest, []).append(run.label)
+                by_digest.setdefault(run.listed.digest, []).append(run.name)
         parts.extend(
             tag("p", f"Runs {listed(labels, 12)} have the same digest: they are equal.")
             for labels in by_digest.values()
             if len(labels) > 1
         )
     for group in groups[:DETAILED_MAX]:
-        parts.extend(_done_and_idle(group.first, f" of {group.first.label}" if len(runs) > 1 else ""))
+        parts.extend(_done_and_idle(group.first, f" of {group.first.name}" if len(runs) > 1 else ""))
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
 
 
@@ -221,7 +221,7 @@ def _states(groups: Sequence[RunGroup]) -> Section:
     for place, group in enumerate(groups[:DETAILED_MAX]):
         chart = chart_with_counts(group.first, str(place))
         if group.first.chart_problem:
-            parts.append(missing(f"The chart of run {group.first.label} cannot be read: {group.first.chart_problem}"))
+            parts.append(missing(f"The chart of run {group.first.name} cannot be read: {group.first.chart_problem}"))
         if chart is not None and (place == 0 or _has_own_chart(group, groups[0])):
             parts.append(grid([chart], f"statechart-{place}"))
     parts.extend(_only_first(groups, "Flows and statecharts"))
@@ -292,12 +292,12 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
         audience = run.audience if isinstance(run.audience, Audience) else None
         trees = tree_charts(run, audience)
         if isinstance(run.audience, str):
-            parts.append(missing(f"The people of run {run.label} cannot be read again: {run.audience}"))
+            parts.append(missing(f"The people of run {run.name} cannot be read again: {run.audience}"))
         if trees:
-            of = f" of {group.label or run.label}" if len(groups) > 1 or len(group.runs) > 1 else ""
+            of = f" of {group.label or run.name}" if len(groups) > 1 or len(group.runs) > 1 else ""
             parts += [tag("h3", f"The largest cascades{of}", class_="sub"), grid(trees, f"trees-{place}")]
         else:
-            parts.append(missing(f"Nobody answered or reshared a post in run {run.label}: there is no tree to draw."))
+            parts.append(missing(f"Nobody answered or reshared a post in run {run.name}: there is no tree to draw."))
     return Section("cascades", "Posts and cascades", [*parts, *_only_first(groups, "Reach and trees")])
 
 
@@ -341,7 +341,7 @@ def _people(groups: Sequence[RunGroup]) -> Section | None:
         return None
     parts: list[Node] = []
     for group in shown:
-        whose = [] if is_alone else [tag("span", f"{group.label or group.first.label}: ", class_="quiet")]
+        whose = [] if is_alone else [tag("span", f"{group.label or group.first.name}: ", class_="quiet")]
         parts.extend(tag("p", *whose, told) for told in attributes_in_words(group.first))
     if charts:
         parts += [grid(charts, "attributes"), *_only_first(groups, "Pictures of attributes")]
@@ -369,13 +369,13 @@ def _again(runs: Sequence[RunRecord]) -> Section:
         )
     ]
     for run in runs[: 2 * DETAILED_MAX]:
-        parts.append(tag("h3", f"Run {run.label}"))
+        parts.append(tag("h3", f"Run {run.name}"))
         parts.append(tag("pre", tag("code", "\n".join(commands(run))), tabindex=0))
         parts.append(
             tag(
                 "details",
                 tag("summary", "Versions, digests and inputs"),
-                table_of(provenance(run), f"What run {run.label} depends on"),
+                table_of(provenance(run), f"What run {run.name} depends on"),
             )
         )
     left = len(runs) - 2 * DETAILED_MAX
@@ -388,4 +388,4 @@ def _only_first(groups: Sequence[RunGroup], what: str) -> list[Node]:
     """Return the sentence that says of which runs the charts of a single run are, if there are more."""
     if all(len(group.runs) == 1 for group in groups) and len(groups) <= DETAILED_MAX:
         return []
-    return [missing(f"{what} are those of {listed([group.first.label for group in groups[:DETAILED_MAX]])}.")]
+    return [missing(f"{what} are those of {listed([group.first.name for group in groups[:DETAILED_MAX]])}.")]

@@ -13,9 +13,9 @@ from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share
 from actors.pages.words import figure as digits
 from actors.record.listing import RunStatus
+from actors.record.rounds import ENGINE_COLUMNS
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
-from actors.runs.rounds_csv import ENGINE_COLUMNS
 from prism.answers import named
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
@@ -43,21 +43,21 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
         if listed_run.status in _STATUS and listed_run.ticks < length:
             by = f" by {listed_run.stopped_by}" if listed_run.stopped_by else ""
             found.append(
-                f"Run {run.label} {_STATUS[listed_run.status]}{by}: this page shows {count(run.course.ticks)} of its "
+                f"Run {run.name} {_STATUS[listed_run.status]}{by}: this page shows {count(run.course.ticks)} of its "
                 f"{plural(length, 'tick')} ({share(run.course.ticks, length)})."
             )
         elif run.summary is None:
-            found.append(f"Run {run.label} has no summary of its end: its numbers are those of its journal.")
+            found.append(f"Run {run.name} has no summary of its end: its numbers are those of its journal.")
         if run.course.is_damaged and listed_run.status is not RunStatus.RUNNING:
             found.append(
-                f"The journal of run {run.label} does not end with a whole tick; what follows tick "
+                f"The journal of run {run.name} does not end with a whole tick; what follows tick "
                 f"{count(run.course.ticks)} is left out."
             )
         if run.listed.fallbacks:
-            found.append(f"Run {run.label} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
+            found.append(f"Run {run.name} made {plural(run.listed.fallbacks, 'choice')} without its oracle.")
         if run.summary is not None and run.summary.sharing is not None:
             warned = sharing_notice(run.summary.sharing)
-            found += [] if warned is None else [f"Run {run.label}: {warned}"]
+            found += [] if warned is None else [f"Run {run.name}: {warned}"]
     return found
 
 
@@ -101,8 +101,8 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     columns = [_facts(run) for run in runs]
     if len(runs) <= COLUMNS_MAX:
         rows = [(name, *(column[at] for column in columns)) for at, name in enumerate(names)]
-        return Table(("", *(run.label for run in runs)), rows, frozenset(range(len(runs) + 1)))
-    rows = [(run.label, *column[:-1], column[-1][:DIGEST_LETTERS]) for run, column in zip(runs, columns, strict=True)]
+        return Table(("", *(run.name for run in runs)), rows, frozenset(range(len(runs) + 1)))
+    rows = [(run.name, *column[:-1], column[-1][:DIGEST_LETTERS]) for run, column in zip(runs, columns, strict=True)]
     return Table(("run", *names), rows, frozenset({0, 1, 12}))
 
 

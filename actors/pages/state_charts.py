@@ -156,7 +156,7 @@ def _states_table(groups: Sequence[RunGroup], states: Sequence[str], unit: str) 
         return Table((f"{unit}, to its end", *(f"{state}, %" for state in states)), rows)
     runs = [run for group in groups for run in group.runs]
     rows = [(state, *(share(run.course.activity.shares.get(state, 0.0)) for run in runs)) for state in states]
-    return Table(("state, share of the time", *(run.label for run in runs)), rows)
+    return Table(("state, share of the time", *(run.name for run in runs)), rows)
 
 
 def _flow(run: RunRecord, name: str) -> Chart:

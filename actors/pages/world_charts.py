@@ -23,10 +23,10 @@ from actors.pages.series import (
 )
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
+from actors.record.rounds import ENGINE_COLUMNS, PEOPLE_COLUMNS
 from actors.results.observed import start_quarter
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
-from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS
 from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
@@ -56,7 +56,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
     ends = {name: first.rounds[name][-1] for name in names}
     told = ", ".join(f"{count(value)} {name}" for name, value in list(ends.items())[:4]) if is_social else ""
     reading = (
-        f"In all {told}{f' in {first.label}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
+        f"In all {told}{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
         if is_social
         else "The numbers of the world at the end of each round."
     ) + band_note(groups)
@@ -77,7 +77,7 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
         return None
     drawn = _over_rounds(groups, names, are_totals=False)
     name = names[0]
-    of = f" of {first.label}" if len(every) > 1 else ""
+    of = f" of {first.name}" if len(every) > 1 else ""
     reading = (
         f"The measure {name.replace('_', ' ')}{of} goes from {first.rounds[name][0]:.3g} at the end of the first round "
         f"to {first.rounds[name][-1]:.3g} at the end of the last one. docs/summary.md defines the measures."
@@ -180,7 +180,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
     ends = {name: groups[0].first.rounds[name][-1] for name in _INDICATORS}
     reading = (
         f"At the end the interest rate is {ends['interest_rate']:.2f}% and inflation {ends['inflation']:.2f}%"
-        f"{f' in {groups[0].first.label}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
+        f"{f' in {groups[0].first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
         f"{band_note(groups)}{interventions_note(groups)}{beside}"
     )
     first = groups[0].first
@@ -250,7 +250,7 @@ def _moment_chart(groups: Sequence[RunGroup], history: Sequence[Figures], source
         for name in names
     ]
     labels = [
-        group.label or (group.first.label if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
+        group.label or (group.first.name if len(group.runs) == 1 else f"{len(group.runs)} seeds") for group in groups
     ]
     key = tuple(("●", color_of(place), name) for place, name in enumerate(labels))
     if real:

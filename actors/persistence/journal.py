@@ -202,14 +202,18 @@ def remove_unused_segments(disk: Disk) -> None:
             disk.remove(name)
 
 
-def journal_frames(disk: Disk, place: int) -> Iterator[tuple[int, Frame | Damage]]:
+def journal_frames(disk: Disk, place: int = 0) -> Iterator[tuple[int, Frame | Damage]]:
     """Yield `(place, frame)` from a place of the journal on, sealed or not; the last item is the damage, if any.
+
+    Args:
+        place: of a tick's frame; 0 for the first tick.
 
     Raises:
         JournalError: it cannot be read.
     """
     with reading(JOURNAL), disk.open_file(JOURNAL) as file:
         tail = _tail_of(file)  # the file stays this one, also if another segment is sealed meanwhile
+        place = place or tail.sealed.first
         for start, frame in _sealed_frames(disk, place, tail.sealed):
             yield start, frame
             if isinstance(frame, Damage):
@@ -223,11 +227,12 @@ def journal_frames(disk: Disk, place: int) -> Iterator[tuple[int, Frame | Damage
 
 
 def read_ticks(
-    disk: Disk, offset: int, *, tick: int = 0, link: bytes = ORIGIN
+    disk: Disk, offset: int = 0, *, tick: int = 0, link: bytes = ORIGIN
 ) -> Generator[TickFrame | Damage, None, None]:
     """Yield the ticks from an offset on; the last item is the damage, if any.
 
     Args:
+        offset: of a tick's frame; 0 for the first tick.
         tick: the tick of the first frame.
         link: the link of the frame before it.
     """
@@ -244,14 +249,6 @@ def read_ticks(
             return
         yield TickFrame(tick, frame.payload, frame.link, start, frame.end)
         tick, link = tick + 1, frame.link
-
-
-def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
-    """Yield the ticks of a journal from the first on, up to any damage."""
-    for frame in read_ticks(disk, read_header(disk)[1]):
-        if isinstance(frame, Damage):
-            return
-        yield frame
 
 
 class JournalScan(NamedTuple):
@@ -303,9 +300,11 @@ def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
     """
     sealed = read_tail(disk).sealed
     end, damage = Sealed(first=sealed.first, start=sealed.first, tick=0, link=ORIGIN), None
-    for name, segment in _segments(disk, sealed.first, sealed):
-        if isinstance(segment, Damage):
-            damage = segment
+    for name in segment_names(disk, sealed.start):
+        try:
+            segment = check_segment(disk, name)
+        except DamagedError as error:
+            damage = Damage(start_of(name), str(error))
             break
         if (segment.start, segment.tick, segment.before) != (end.start, end.tick, end.link):
             damage = Damage(end.start, f"{name}: does not follow from the segment before it")
@@ -354,16 +353,6 @@ def _tail_of(file: OpenFile) -> Tail:
     header = Header(**{name: getattr(stored, name) for name in Header.__struct_fields__})
     sealed = stored.sealed or Sealed(first=frame.end, start=frame.end, tick=0, link=ORIGIN)
     return Tail(header, sealed, frame.end)
-
-
-def _segments(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[str, Segment | Damage]]:
-    """Yield the segments from the one with a place of the journal on, each after its bytes were checked."""
-    for name in _names(disk, place, sealed):
-        try:
-            yield name, check_segment(disk, name)
-        except DamagedError as error:
-            yield name, Damage(start_of(name), str(error))
-            return
 
 
 def _sealed_frames(disk: Disk, place: int, sealed: Sealed) -> Iterator[tuple[int, Frame | Damage]]:

@@ -41,6 +41,10 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
 
     question: bytes = b""
 
+    def is_to(self, question: Question[Any]) -> bool:
+        """Return whether it answers a question of its name."""
+        return not self.question or self.question == question_hash(question)
+
 
 LogRecord = LoggedAnswer | Retried | Judged
 
@@ -95,17 +99,6 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
             return
 
 
-def read_judgements(disk: Disk, end: int) -> list[Judged]:
-    """Return the judgements of a log, in its order, up to an offset."""
-    found = []
-    for each in read_records(disk):
-        if isinstance(each, Damage) or each[1] > end:
-            break
-        if isinstance(each[0], Judged):
-            found.append(each[0])
-    return found
-
-
 class RecordedAnswers:
     """The recorded answers, read as they are needed: questions are asked again in about the same order.
 
@@ -126,7 +119,13 @@ class RecordedAnswers:
 
     def judgements(self) -> list[Judged]:
         """Return every judgement of the log, those before the first offset included."""
-        return read_judgements(self._disk, self._end)
+        found = []
+        for each in read_records(self._disk):
+            if isinstance(each, Damage) or each[1] > self._end:
+                break
+            if isinstance(each[0], Judged):
+                found.append(each[0])
+        return found
 
     def take(self, question: Question[Any]) -> Decided | None:
         """Remove and return the answer to a question; None if none was recorded."""
@@ -156,7 +155,7 @@ class RecordedAnswers:
         name = (question.agent, question.tick, question.trigger)
         answers = self._read.get(name, deque())
         for index, decided in enumerate(answers):
-            if not decided.question or decided.question == question_hash(question):
+            if decided.is_to(question):
                 del answers[index]
                 if not answers:
                     del self._read[name]

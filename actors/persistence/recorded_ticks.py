@@ -13,6 +13,7 @@ from actors.core.messages import KINDS, LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
+from actors.persistence.oracle_log import RecordedAnswers
 from prism.agents import Source
 from prism.events import AttributeSet, Event, FeedShown, Intervened, PostEvent, TieChanged
 
@@ -51,6 +52,7 @@ class RecordedTicks:
         effort: Effort = Effort(),  # noqa: B008  # never changes
     ) -> None:
         self.tick = tick
+        self._disk = disk
         self.start = start
         self.end = end
         self.ticks = ticks
@@ -61,6 +63,10 @@ class RecordedTicks:
         self._read: deque[TickFrame] = deque()
         self._has_more = start < end
         self.read_on()
+
+    def answers(self) -> RecordedAnswers:
+        """Return the recorded answers, to be taken by their questions."""
+        return RecordedAnswers(self._disk, self.answers_from, self.answers_end)
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
         """Return the agents whose decisions came too late in this tick; None if the tick is not recorded."""

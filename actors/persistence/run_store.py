@@ -30,7 +30,7 @@ from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCoun
 from actors.persistence.checkpoint import LATEST, Position, Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
-from actors.persistence.oracle_log import ANSWERS, RecordedAnswers, encode_answer
+from actors.persistence.oracle_log import ANSWERS, encode_answer
 from actors.persistence.recorded_ticks import RecordedTicks
 from prism.agents import Question
 from prism.sharing.records import Judged
@@ -88,7 +88,7 @@ class RunStore(Record):
         )
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
-        self._recorded_answers = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
+        self._recorded_answers = recorded.answers()
         self._batch, self._writing = Batch(), Batch()
         self._begun = self._done = 0
         """Batches whose writing has begun, and batches that are written."""

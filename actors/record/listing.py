@@ -12,13 +12,13 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.core.frames import ORIGIN, digest_of
-from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header, scan_journal
+from actors.persistence.disk import Disk
+from actors.persistence.journal import JOURNAL, read_header, scan_journal
 from actors.record.lock import LOCK, holder_of
-from actors.record.manifest import CONFIG, MANIFEST, Manifest, is_backtest, read_manifest, read_summary
-from actors.record.phase_file import PhaseNote, read_phase
-from actors.record.run import read_resolved
+from actors.record.manifest import MANIFEST, SUMMARY, Manifest, is_backtest
+from actors.record.phase_file import PHASE, PhaseNote, read_phase
+from actors.record.rounds import ROUNDS
+from actors.record.run import Recorded, positions_in
 from prism.errors import ConfigError
 
 
@@ -92,22 +92,19 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
     working = holder(path)
     phase = None if working is None else _phase(path)
     try:
-        length = read_resolved(path / CONFIG).simulation.length
-        manifest = read_manifest(path)
-        agents, ticks, digest = _journal(path)
+        run = Recorded(path)
+        length, (agents, ticks, digest) = run.config.simulation.length, _journal(run.disk)
     except (ActorError, ConfigError, OSError):
         return ListedRun(path=path, status=RunStatus.DAMAGED, holder=working, phase=phase)
-    summary = read_summary(path) or {}
-    if summary.get("ticks") != ticks:  # it is the summary of an earlier end
-        summary = {}
-    stopped_by = _stopped_by(manifest, summary, ticks)
+    summary = run.summary_fields if run.summary_fields.get("ticks") == ticks else {}  # else that of an earlier end
+    stopped_by = _stopped_by(run.manifest, summary, ticks)
     if working is not None:
         status = RunStatus.RUNNING
     elif summary:
         status = RunStatus.DONE if ticks >= length else RunStatus.STOPPED
     else:
         status = RunStatus.STOPPED if stopped_by else RunStatus.CRASHED
-    fork = manifest.forks[-1] if manifest.forks else None
+    fork = run.manifest.forks[-1] if run.manifest.forks else None
     return ListedRun(
         path=path,
         status=status,
@@ -123,6 +120,23 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
         parent=None if fork is None else fork.parent,
         is_repair=fork is not None and fork.repaired > 0,
     )
+
+
+Marks = tuple[tuple[int, int], ...]
+"""The time and size of some files: as long as they are the same, so are these files."""
+
+
+def marks_of(path: Path) -> Marks:
+    """Return the marks of the files that `list_run` reads; as long as they are the same, so is what it returns."""
+    return tuple(_mark(path / name) for name in (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY))
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def _phase(path: Path) -> PhaseNote | None:
@@ -147,16 +161,10 @@ def _fallbacks(summary: dict[str, Any]) -> int:
     return sum(count for count in reasons.values() if isinstance(count, int)) if isinstance(reasons, dict) else 0
 
 
-def _journal(path: Path) -> tuple[int, int, str]:
-    """Return `(agents, whole ticks, digest)` of a run's journal."""
-    disk = RealDisk(path)
-    header, offset = read_header(disk)
-    tick, link = 0, ORIGIN
-    for name in checkpoint_names(disk)[:1]:
-        try:
-            at = read_checkpoint(disk, name).position
-        except (ActorError, OSError):  # a process that works on the run may have just removed it
-            break
-        tick, link, offset = at.tick, at.link, at.journal_bytes
+def _journal(disk: Disk) -> tuple[int, int, str]:
+    """Return `(agents, whole ticks, digest)` of a run's journal, which is read from the latest checkpoint on."""
+    header, first = read_header(disk)
+    at = next(positions_in(disk), None)
+    offset, tick, link = (first, 0, ORIGIN) if at is None else (at.journal_bytes, at.tick, at.link)
     scan = scan_journal(disk, offset, tick=tick, link=link)
     return header.agents, scan.ticks, digest_of(scan.link)

@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_regular
+from actors.core.files import read_regular, sha256_of
 from actors.persistence.journal import JOURNAL
 
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
+NOT_AS_WRITTEN = "is not what the run has written"
+"""The problem of a file whose hash is another, and of which nothing more is known."""
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +91,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[str, ...] = ()
     seal: str = ""
 
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """The files of its configurations: its own, and those of its past."""
+        return (CONFIG, *(fork.config for fork in self.forks))
+
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the file of a manifest, with its seal."""
@@ -129,18 +136,32 @@ def read_manifest(directory: Path) -> Manifest:
         raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
 
-def read_summary(directory: Path) -> dict[str, Any] | None:
-    """Return the summary; None if the run has not ended, or did not end well."""
+def read_summary(directory: Path) -> dict[str, Any]:
+    """Return the summary; empty if the run has not ended, or did not end well."""
     try:
         decoded = msgspec.json.decode(read_regular(directory / SUMMARY, RECORD_BYTES_MAX))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
 
 
 def is_backtest(path: Path) -> bool:
     """Return whether `prism backtest` has written this directory: it holds no run."""
     return (path / "backtest.csv").exists() and not (path / JOURNAL).exists()
+
+
+def broken_seals(directory: Path, manifest: Manifest) -> dict[str, str]:
+    """Return `{file: its problem}` of the files that are not what they were when they were sealed, or are missing."""
+    problems = dict[str, str]()
+    for name, was in manifest.sealed.items():
+        try:
+            if sha256_of(directory / name) != was:
+                problems[name] = NOT_AS_WRITTEN
+        except FileNotFoundError:
+            problems[name] = "is missing"
+        except OSError as error:
+            problems[name] = f"cannot be read: {error.strerror}"
+    return problems | {name: "is missing" for name in manifest.checkpoints if not (directory / name).is_file()}
 
 
 def refuse_others(path: Path) -> None:

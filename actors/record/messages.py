@@ -17,7 +17,7 @@ from actors.core.errors import JournalError
 from actors.core.frames import DECODE_ERRORS, Damage
 from actors.core.messages import KINDS, Message
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, journal_frames, read_header
+from actors.persistence.journal import JOURNAL, TickFrame, journal_frames, read_ticks
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -93,11 +93,25 @@ def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[l
     Raises:
         JournalError: the journal cannot be read.
     """
-    disk = RealDisk(path)
-    for _, frame in islice(journal_frames(disk, read_header(disk)[1]), first, until):
+    for _, frame in islice(journal_frames(RealDisk(path)), first, until):
         if isinstance(frame, Damage):
             return
         yield encoded_in(frame.payload)
+
+
+def whole_ticks(path: Path) -> Iterator[TickFrame]:
+    """Yield the ticks of a run from the first on, each with the place of its frame, up to any damage.
+
+    Args:
+        path: the run's directory.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    for frame in read_ticks(RealDisk(path)):
+        if isinstance(frame, Damage):
+            return
+        yield frame
 
 
 def _read(decode: Callable[[bytes], tuple[int, list[T]]], payload: bytes) -> list[T]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.core.errors import DamagedError, JournalError
+from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
 from actors.factory.input_files import kept_inputs, missing_inputs
 from actors.factory.kept_inputs import note_places
-from actors.persistence.checkpoint import checkpoint_names, read_checkpoint
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, journal_size, read_header, read_ticks
-from actors.record.manifest import CONFIG, read_manifest
+from actors.persistence.checkpoint import Position, checkpoint_names, read_position
+from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.journal import JOURNAL, Header, journal_size, read_header, read_ticks
+from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.messages import messages_in
+from actors.record.rounds import RoundsTable, Rows, read_rows, rounds_of
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
@@ -32,6 +35,20 @@ _MICROSECONDS = 1_000_000
 def shown_path(path: Path) -> str:
     """Return a path as a text that every format can hold: a name may have bytes that are no UTF-8."""
     return os.fsencode(path).decode(errors="replace")
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return the name of each run beside the others: that of its directory, or the path if another has the same name.
+
+    Raises:
+        RunDirectoryError: a run is named twice.
+    """
+    resolved = [path.resolve() for path in paths]
+    for place, path in enumerate(resolved):
+        if path in resolved[:place]:
+            raise RunDirectoryError(f"{paths[place]}: is named twice")
+    names = [shown_path(Path(path.name)) for path in resolved]
+    return [name if names.count(name) == 1 else shown_path(path) for name, path in zip(names, paths, strict=True)]
 
 
 def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
@@ -74,8 +91,29 @@ class RecordedTick(NamedTuple):
     others: Sequence[Message]
 
 
+def header_in(path: Path) -> Header:
+    """Return the header of a run's journal.
+
+    Raises:
+        JournalError: there is no journal, or its header cannot be read.
+    """
+    return read_header(RealDisk(path))[0]
+
+
+def positions_in(disk: Disk) -> Iterator[Position]:
+    """Yield the positions of the checkpoints that can be read, latest first."""
+    for name in checkpoint_names(disk):
+        try:
+            yield read_position(disk, name)
+        except (OSError, JournalError):  # a process that works on the run may have just removed it
+            continue
+
+
 class Recorded:
-    """A run in a directory, which may be going on. Nothing of it is held or changed.
+    """A run in a directory, which may be going on. A file is read when it is first asked for; nothing is changed.
+
+    Properties and methods raise a JournalError if the journal or the rounds cannot be read, and a ConfigError if the
+    configuration cannot.
 
     Args:
         path: its directory.
@@ -83,25 +121,57 @@ class Recorded:
 
     Raises:
         RunDirectoryError: it is no run.
-        JournalError: its journal cannot be read.
-        ConfigError: its configuration cannot be read.
     """
 
     def __init__(self, path: Path, name: str = "") -> None:
         self.path = path
         self.name = name
-        self.manifest = read_manifest(path)
-        self.config = read_resolved(path / CONFIG)
         self.disk = RealDisk(path)
-        self.header, self._start = read_header(self.disk)
-        self.bytes = journal_size(self.disk)
+        self.manifest = read_manifest(path)
         self.length = 0
         """Whole ticks read so far."""
         self.digest = digest_of(ORIGIN)
         self.notes: list[str] = []
         """Sentences on what is damaged, or lacking."""
-        simulation = self.config.simulation
-        self._clock = SimulatedClock(simulation.epoch, simulation.tick_seconds)
+
+    @cached_property
+    def config(self) -> Config:
+        """Its settings."""
+        return read_resolved(self.path / CONFIG)
+
+    @cached_property
+    def summary_fields(self) -> dict[str, Any]:
+        """The content of `summary.json`; empty if the run has not ended, or did not end well."""
+        return read_summary(self.path)
+
+    @cached_property
+    def header(self) -> Header:
+        """The header of its journal."""
+        return header_in(self.path)
+
+    @cached_property
+    def journal_bytes(self) -> int:
+        """The length of its journal when this was first asked for."""
+        return journal_size(self.disk)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of `rounds.csv`."""
+        return read_rows(self.disk, self.config.simulation.ticks_per_round)
+
+    @cached_property
+    def rounds(self) -> RoundsTable:
+        """The rounds that have ended, as columns."""
+        return rounds_of(self.path, self.rows)
+
+    def rounds_until(self, ticks: int) -> RoundsTable:
+        """Return those that end among the first ticks."""
+        count = bisect(self.rounds.get("tick", ()), ticks)
+        return {name: column[:count] for name, column in self.rounds.items()}
+
+    @cached_property
+    def _clock(self) -> SimulatedClock:
+        return SimulatedClock(self.config.simulation.epoch, self.config.simulation.tick_seconds)
 
     @property
     def domain_name(self) -> str:
@@ -119,7 +189,7 @@ class Recorded:
         return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
 
     def ticks(self, on_read: Callable[[int], None] = lambda _: None) -> Iterator[RecordedTick]:
-        """Yield the whole ticks that there were when it was opened, up to what a crash has torn.
+        """Yield the whole ticks that there are in `journal_bytes`, up to what a crash has torn.
 
         Args:
             on_read: called after each tick with the bytes read so far.
@@ -128,11 +198,11 @@ class Recorded:
             DamagedError: the journal is damaged in a place that no crash explains.
             JournalError: it cannot be read.
         """
-        for frame in read_ticks(self.disk, self._start):
+        for frame in read_ticks(self.disk):
             if isinstance(frame, Damage):
                 self._refuse_unless_torn(frame)
                 return
-            if frame.end > self.bytes:
+            if frame.end > self.journal_bytes:
                 return
             tick = self._tick(frame.tick, frame.payload)
             self.length, self.digest = frame.tick + 1, digest_of(frame.link)
@@ -152,11 +222,7 @@ class Recorded:
 
     def _refuse_unless_torn(self, damage: Damage) -> None:
         """Raise an error unless the damage is at the end of the journal, as a crash leaves it."""
-        for name in checkpoint_names(self.disk):
-            try:
-                durable = read_checkpoint(self.disk, name).position.journal_bytes
-            except (FileNotFoundError, JournalError):
-                continue
-            if damage.offset < durable <= self.bytes:
-                remedy = f"`prism verify {self.path}` says more; nothing was written"
-                raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)
+        durable = max((position.journal_bytes for position in positions_in(self.disk)), default=0)
+        if damage.offset < durable <= self.journal_bytes:
+            remedy = f"`prism verify {self.path}` says more; nothing was written"
+            raise DamagedError(str(self.path / JOURNAL), damage.offset, damage.problem, remedy)

@@ -10,9 +10,8 @@ import msgspec
 
 from actors.record.manifest import CONFIG, read_manifest, read_summary
 from actors.record.run import read_resolved
-from actors.results.measures import ROUNDS_PREFIX, RunNumbers, rounds_place
+from actors.results.measures import ROUNDS_PREFIX, numbers_of, rounds_place
 from actors.runs.manifest import OWN_PACKAGE
-from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.answers import MadeOf
 from prism.config import calibration_label
 from prism.errors import PrismError
@@ -64,12 +63,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
     Args:
         with_origin: whether calibration, version and inputs are read, too.
     """
-    try:
-        summary = read_summary(path) or {}
-    except PrismError:
-        summary = {}
-    numbers = RunNumbers(summary, lambda: read_rounds(path / ROUNDS), path)
-    values = {}
+    summary, numbers, values = read_summary(path), numbers_of(path), {}
     for place in places if summary else ():  # what a run under way has so far is another thing
         try:
             values[place] = numbers.value(place)

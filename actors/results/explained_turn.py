@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
-from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import logged_in
 from actors.results.agent_path import QUESTION, event_of, name_of
 from actors.results.explained_sharing import SHARED, sharing_of
@@ -124,8 +124,7 @@ def _answer(
     run: OpenRun, traced: TracedTurn, question: Question[Any], logged: Logged, decided_in: int | None
 ) -> ExplainedAnswer | None:
     """Return the answer by the oracle's log; of an embedded oracle, which keeps none, by the decision."""
-    named = (b"", question_hash(question))
-    found = next((each for each in logged if isinstance(each, LoggedAnswer) and each.question in named), None)
+    found = next((each for each in logged if isinstance(each, LoggedAnswer) and each.is_to(question)), None)
     decision = traced.trigger.decision
     if found is None:
         if decision is None:

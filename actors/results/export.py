@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.record.run import Recorded, shown_path
+from actors.record.run import Recorded, names_of
 from actors.results.new_directory import new_directory
 from actors.results.parquet_files import ParquetFiles
 from actors.results.people import attribute_columns, post_columns
@@ -91,7 +91,7 @@ def export(
         LookupError: there is no such table.
     """
     wanted = chosen_tables(names)
-    runs = [Recorded(path, name) for path, name in zip(paths, _names(paths), strict=True)]
+    runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
     refuse_inside(paths, out)
     with new_directory(out, _WRITTEN, replaces=replaces) as draft:
         files = files_of(form, draft)
@@ -145,31 +145,17 @@ def write_tables(
     if "rounds" in shapes:
         shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
     tables = Tables(shapes, files)
-    done, whole = 0, sum(run.bytes for run in runs)
+    done, whole = 0, sum(run.journal_bytes for run in runs)
     for run, of_rounds in zip(runs, rounds, strict=True):
         on_read = partial(_tell, on_progress, done, whole)
         RunTables(run, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
-        done += run.bytes
+        done += run.journal_bytes
     tables.flush()
     return tables.counts()
 
 
 def _tell(on_progress: Callable[[Progress], None], before: int, whole: int, read: int) -> None:
     on_progress(Progress(before + read, whole))
-
-
-def _names(paths: Sequence[Path]) -> list[str]:
-    """Return the name of each run: that of its directory, or the path if another has the same name.
-
-    Raises:
-        RunDirectoryError: a run is named twice.
-    """
-    resolved = [path.resolve() for path in paths]
-    for place, path in enumerate(resolved):
-        if path in resolved[:place]:
-            raise RunDirectoryError(f"{paths[place]}: is named twice")
-    names = [shown_path(Path(path.name)) for path in resolved]
-    return [name if names.count(name) == 1 else shown_path(path) for name, path in zip(names, paths, strict=True)]
 
 
 def files_of(form: str, directory: Path) -> TableFiles:

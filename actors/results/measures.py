@@ -14,16 +14,16 @@ import math
 import numbers
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.domains import build_domain
-from actors.record.manifest import CONFIG
+from actors.record.manifest import CONFIG, read_summary
 from actors.record.messages import those_of, ticks_of
+from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.record.run import read_resolved
-from actors.runs.rounds_csv import ROUNDS, RoundsTable
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
 from prism.events import PostEvent
 from prism.expectations import guess
@@ -105,6 +105,11 @@ def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
     if values and value not in values:
         return f"no value {value!r} of {parts[1]}: {guess(value, values)}"
     return "" if parts[-1] in TOTALS else f"no total {parts[-1]!r}: expected one of {', '.join(TOTALS)}"
+
+
+def numbers_of(path: Path) -> RunNumbers:
+    """Return the numbers of the run in a directory."""
+    return RunNumbers(read_summary(path), partial(read_rounds, path), path)
 
 
 class RunNumbers:

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
-from actors.persistence.journal import JOURNAL
 from actors.record.course import Course, read_course
-from actors.record.manifest import CONFIG, read_manifest, read_summary
-from actors.record.run import read_resolved
-from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
+from actors.record.manifest import read_summary
+from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
+from actors.record.run import Recorded
 from prism.config import Config
 from prism.economy.moments import COLUMNS, QUARTERS_MIN
 from prism.events import PostEvent
@@ -36,7 +35,7 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
             their seeds, or two have the same.
         ConfigError: a configuration cannot be read.
     """
-    configs = {path: _observed_config(path) for path in paths}
+    configs = {path: _observed_config(Recorded(path)) for path in paths}
     first, seeds = paths[0], dict[int, Path]()
     for path in paths:
         config = configs[path]
@@ -52,15 +51,13 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
     return configs
 
 
-def _observed_config(path: Path) -> Config:
-    read_manifest(path)
-    config = read_resolved(path / CONFIG)
-    if config.simulation.domain not in (SOCIAL, ECONOMY):
-        domain = config.simulation.domain
-        raise RunDirectoryError(f"{path}: has the domain {domain}; only social runs and economies have stylised facts")
-    if read_summary(path) is None:
-        raise RunDirectoryError(f"{path}: has not ended; `prism resume {path}` goes on with it")
-    return config
+def _observed_config(run: Recorded) -> Config:
+    if run.domain_name not in (SOCIAL, ECONOMY):
+        problem = f"has the domain {run.domain_name}; only social runs and economies have stylised facts"
+        raise RunDirectoryError(f"{run.path}: {problem}")
+    if not run.summary_fields:
+        raise RunDirectoryError(f"{run.path}: has not ended; `prism resume {run.path}` goes on with it")
+    return run.config
 
 
 def _settings(config: Config, section: str) -> Any:
@@ -81,10 +78,10 @@ def observed_feed(path: Path, config: Config) -> Feed:
         JournalError: the journal is damaged.
     """
     course = read_course(path, PostEvent)
-    summary = read_summary(path) or {}
+    summary = read_summary(path)
     if course.ticks != summary.get("ticks"):
         problem = f"{course.ticks:,} ticks can be read, and the run has {summary.get('ticks', 0):,}"
-        raise JournalError(f"{path / JOURNAL}: is damaged: {problem}; `prism verify {path}` says where")
+        raise JournalError(f"{path}: its journal is damaged: {problem}; `prism verify {path}` says where")
     return feed_of(course, _engagement_per_post_seen(summary), config)
 
 
@@ -139,7 +136,7 @@ def observed_economy(path: Path) -> RoundsTable:
         JournalError: `rounds.csv` cannot be read, is not an economy's, or there is none.
         RunDirectoryError: the run has too few quarters.
     """
-    rounds = read_rounds(path / ROUNDS)
+    rounds = read_rounds(path)
     if not rounds:
         raise JournalError(f"{path / ROUNDS}: there is none; `prism resume` writes it again")
     missing = [name for name in COLUMNS if name not in rounds]

@@ -48,7 +48,7 @@ class Quarters:
                 told = (None,) * 3 if found is None else (found.outcome, found.action, found.rate)
                 self._indicators.add(self._run.name, tick.tick + 1, tick.tick, tick.time, agent, name, *told)
 
-    def finish(self, rounds: Mapping[str, list[int | float]]) -> None:
+    def finish(self, rounds: Mapping[str, list[float]]) -> None:
         """Add the rows of the whole economy.
 
         Args:

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Decided
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, RecordedAnswers
+from actors.persistence.oracle_log import ANSWERS
+from actors.record.answers import answers_by_question
 from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows
 from actors.results.schema import Value
@@ -50,7 +51,7 @@ class Questions:
         self._probabilities = probabilities
         self._waiting: deque[_Asked] = deque()
         self._open: dict[tuple[int, str], _Asked] = {}
-        self._answers: RecordedAnswers | None = None
+        self._answers = answers_by_question(run.path)
         self._lost = 0
         """Answers of a model that took effect, and that the log does not have."""
 
@@ -121,10 +122,6 @@ class Questions:
         )
 
     def _answer(self, question: Question[Any]) -> Decided | None:
-        if self._answers is None:
-            disk = self._run.disk
-            end = disk.size(ANSWERS) if ANSWERS in disk.names() else 0
-            self._answers = RecordedAnswers(disk, FIRST_ANSWER, end)
         return self._answers.take(question)
 
     def _cost(self, answer: Decided | None) -> Iterator[Value]:

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.record.manifest import CONFIG, read_manifest, read_summary
-from actors.record.run import read_resolved
+from actors.record.rounds import RoundsTable, read_rounds
+from actors.record.run import Recorded
 from actors.results.export import chosen_tables
 from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
-from actors.runs.directory import RunDirectory
-from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
 from actors.runs.summary import Summary
 from prism.answers import named
 from prism.config import Config
@@ -155,20 +153,13 @@ def read_result(path: str | os.PathLike[str]) -> RunResult:
         RunDirectoryError: it is no run, has not ended, or a file in it is not what PRISM writes.
         ConfigError: its configuration cannot be read.
     """
-    directory = RunDirectory(Path(path))
-    read_manifest(directory.path)
-    fields = read_summary(directory.path)
-    if fields is None:
+    run = Recorded(Path(path))
+    if not run.summary_fields:
         raise RunDirectoryError(
             f"{path}: has no summary, because the run has not ended; `prism resume` goes on with it"
         )
     try:
-        summary = Summary.from_fields(fields)
+        summary = Summary.from_fields(run.summary_fields)
     except msgspec.ValidationError as error:
         raise RunDirectoryError(f"{path}: has no summary as this version of PRISM writes it: {error}") from None
-    return RunResult(
-        summary=summary,
-        rounds=read_rounds(directory.path / ROUNDS),
-        config=read_resolved(directory.path / CONFIG),
-        path=directory.path,
-    )
+    return RunResult(summary=summary, rounds=read_rounds(run.path), config=run.config, path=run.path)

@@ -24,7 +24,6 @@ from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of
-from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recovery import Recovered, recover
 from actors.record.messages import encoded_in
 from actors.record.run import Recorded
@@ -330,14 +329,8 @@ async def _retrace(
         trace.committed(running[-1].domain, frame)
         on_commit(running[-1], tick, frame)
 
-    record = Replay(recovered.recorded, recorded_answers(run, recovered), commit)
+    record = Replay(recovered.recorded, commit)
     return await do_again(run, recovered, until, record, begin)
-
-
-def recorded_answers(run: OpenRun, recovered: Recovered) -> RecordedAnswers:
-    """Return the recorded answers that ticks from a checkpoint on need."""
-    recorded = recovered.recorded
-    return RecordedAnswers(RealDisk(run.path), recorded.answers_from, recorded.answers_end)
 
 
 async def do_again(  # noqa: PLR0913  # each thing that it needs once

@@ -20,7 +20,6 @@ from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.persistence.oracle_log import RecordedAnswers
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.record.messages import decoded, ticks_of
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
@@ -28,15 +27,7 @@ from actors.results.differences import Differences
 from actors.results.explained_turn import answers_to
 from actors.results.explanation import PathTurn, WhatIf
 from actors.results.requests import requests_of
-from actors.results.retrace import (
-    OnBegin,
-    OpenRun,
-    Trace,
-    do_again,
-    recorded_answers,
-    recovered_run,
-    retrace,
-)
+from actors.results.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
 from actors.runs.compatibility import changed_code
 from actors.runs.replay import Replay
 from actors.runtime.simulation import Simulation
@@ -196,8 +187,7 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
     async with AsyncExitStack() as stack:
         oracle = await _substitute(run, asked.decided_in, stack, ask=ask)
         oracle.replaces = {name: answer} if replaced is None else {}
-        answers = recorded_answers(run, recovered)
-        record = _Departing(recovered.recorded, answers, (name, replaced), asked.decided_in, same, found.add_would)
+        record = _Departing(recovered.recorded, (name, replaced), asked.decided_in, same, found.add_would)
         try:
             simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
         except DivergedError as error:
@@ -229,13 +219,12 @@ class _Departing(Replay):
     def __init__(
         self,
         recorded: RecordedTicks,
-        answers: RecordedAnswers,
         replaced: tuple[QuestionName, Decided | None],
         departs: int,
         same: dict[QuestionName, bytes],
         on_tick: Callable[[int, bytes], None],
     ) -> None:
-        super().__init__(recorded, answers)
+        super().__init__(recorded)
         self._name, self._replacement = replaced
         self._departs = departs
         self._same = same

@@ -30,7 +30,7 @@ from actors.record.manifest import (
     read_manifest,
 )
 from actors.record.phase_file import PHASE
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from prism.config import Config
 
 ADDRESS = "metrics.json"
@@ -48,8 +48,6 @@ WRITTEN_BEFORE_FIRST_TICK = (
     ANSWERS,
     LOCK,
 )
-NOT_AS_WRITTEN = "is not what the run has written"
-"""The problem of a file whose hash is another, and of which nothing more is known."""
 LOG, TAPE = "log.jsonl", "tape.sqlite"
 
 UNSTARTED_FILES = {
@@ -160,19 +158,6 @@ class RunDirectory:
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
         manifest = msgspec.structs.replace(read_manifest(self.path), checkpoints=checkpoints)
         self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))
-
-    def broken_seals(self, manifest: Manifest) -> dict[str, str]:
-        """Return `{file: its problem}` of the files that are not what they were when they were sealed."""
-        problems = {}
-        for name, was in manifest.sealed.items():
-            try:
-                if sha256_of(self.path / name) != was:
-                    problems[name] = NOT_AS_WRITTEN
-            except FileNotFoundError:
-                problems[name] = "is missing"
-            except OSError as error:
-                problems[name] = f"cannot be read: {error.strerror}"
-        return problems
 
     def record_stop(self, stop: Stop) -> None:
         """Record in the manifest what stopped the run before its last tick."""

@@ -29,7 +29,7 @@ def distil_run(path: Path) -> Distilled:
     judged = judgements_in(path)
     fields = archetypes_of(config, QuestionFields(config, look_at_chart(config).behaviour.chart)).fields
     model = "the embedded choice" if config.oracle.backend == "choice" else config.llm.model
-    found = distil(judged, fields, model, (read_summary(path) or {}).get("digest", ""))
+    found = distil(judged, fields, model, read_summary(path).get("digest", ""))
     if not found.questions:
         raise RunDirectoryError(
             f"{path}: {ANSWERS} has {len(judged):,} judgements: expected {FEWEST} of one kind of question at least, "

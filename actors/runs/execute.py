@@ -33,6 +33,7 @@ from actors.metrics.observation import Observation
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.checkpoint import Checkpoint, Retention
 from actors.persistence.disk import Disk, RealDisk
+from actors.persistence.journal import journal_size
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
@@ -95,9 +96,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_done(self) -> bool:
         """True if it has all its ticks and whole files, so that nothing is left to do."""
-        summary = read_summary(self.directory.path) or {}
+        summary = read_summary(self.directory.path)
         is_summarised = (summary.get("ticks"), summary.get("digest")) == (self.recorded.ticks, self.digest)
         return self.recorded.ticks == self.config.simulation.length and is_summarised and self.is_whole
+
+    @property
+    def has_new_ticks(self) -> bool:
+        """True if the journal has grown since the run was opened."""
+        return journal_size(RealDisk(self.directory.path)) > self.recorded.end
 
 
 class Display:

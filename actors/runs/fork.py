@@ -17,7 +17,7 @@ from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import create_journal, header_of, journal_size, read_header, whole_ticks
+from actors.persistence.journal import create_journal, header_of, journal_size
 from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import (
     ANSWERS,
@@ -31,14 +31,16 @@ from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.run_store import RunStore
 from actors.record.answers import answers_in, judgements_in
 from actors.record.manifest import CONFIG, Fork, read_manifest
-from actors.record.run import read_resolved
+from actors.record.messages import whole_ticks
+from actors.record.rounds import ROUNDS, read_rows, starts_of
+from actors.record.run import header_in, read_resolved
 from actors.runs.checkpointing import checkpoint_of
 from actors.runs.compatibility import CODE_SETTINGS, PAST, changed_settings
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from actors.runs.replay import copy_state, replay
-from actors.runs.rounds_csv import ROUNDS, read_rows, round_of, starts_of, write_rows
+from actors.runs.rounds_csv import round_of, write_rows
 from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS
@@ -159,7 +161,7 @@ def _answers_before(parent: RunDirectory, tick: int) -> Iterator[LoggedAnswer]:
 def _config_of_fork(parent: RunDirectory, tick: int, overrides: Sequence[str], ticks: int | None) -> Config:
     length = () if ticks is None else (f"simulation.ticks={ticks}",)
     config = read_resolved(parent.path / CONFIG, [*overrides, *length])
-    header, _ = read_header(RealDisk(parent.path))
+    header = header_in(parent.path)
     settings = dict(changed_settings(header, config))
     changed = [change for key, change in settings.items() if key.startswith(PAST)]
     if changed:
@@ -230,7 +232,7 @@ def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) ->
 async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]) -> None:
     """Write the journal up to the fork, the answers that the new run begins with, and a checkpoint at the fork."""
     tick, built = branch.tick, branch.built
-    source, target = RealDisk(branch.parent.path), RealDisk(branch.child.path)
+    target = RealDisk(branch.child.path)
     try:
         create_answers(target)
         names = set[QuestionName]()
@@ -244,7 +246,7 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         future.oracle.statistics.replace_effort(scan_answers(target).effort)
         create_journal(target, header_of(future.config, inputs, built.domain.size, version(OWN_PACKAGE)))
         journal = JournalWriter(target, round(future.config.run.segment_mb * 1_000_000))
-        journal.copy(islice(whole_ticks(source), tick))
+        journal.copy(islice(whole_ticks(branch.parent.path), tick))
         end = journal_size(target)
         at = RecordedTicks(
             target,
@@ -258,7 +260,6 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
         write_checkpoint(target, await checkpoint_of(future, RunStore(target, at, keeps_answers=False)))
     finally:
         target.close()
-        source.close()
 
 
 def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:

@@ -14,9 +14,10 @@ from actors.core.events import emit, heard_by
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import open_log
 from actors.metrics.observation import Observation
+from actors.record.rounds import RoundsTable
 from actors.runs.execute import Host, run_started, simulate, tell_end, telling_end
 from actors.runs.manifest import OWN_PACKAGE
-from actors.runs.rounds_csv import RoundsCollector, RoundsTable
+from actors.runs.rounds_csv import RoundsCollector
 from actors.runs.summary import Summary, summarise
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch

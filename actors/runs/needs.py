@@ -25,9 +25,10 @@ from actors.factory.checks import check_domain
 from actors.factory.domains import build_domain, entrust
 from actors.metrics.observation import UNOBSERVED
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import create_journal, journal_size, read_header, read_tail, whole_ticks
+from actors.persistence.journal import create_journal, journal_size, read_header, read_tail
 from actors.persistence.journal_writer import LARGEST, JournalWriter, together
 from actors.persistence.segments import segment_names
+from actors.record.messages import whole_ticks
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute
@@ -248,7 +249,7 @@ def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
         return 1.0, 0.0
     create_journal(sealed, header)
     begun = perf_counter()
-    JournalWriter(sealed, max(1, min(segment_bytes, size // LARGEST))).copy(whole_ticks(disk))
+    JournalWriter(sealed, max(1, min(segment_bytes, size // LARGEST))).copy(whole_ticks(disk.path))
     took_s, end = perf_counter() - begun, read_tail(sealed).sealed.start
     sealed.close()
     return sum(sealed.size(name) for name in segment_names(sealed, end)) / (end - first), took_s / (end - first)

@@ -36,7 +36,6 @@ from actors.persistence.segments import SEGMENT_SUFFIX, columns_of
 from actors.record.lock import holder_of
 from actors.record.manifest import CONFIG, MANIFEST, encode_manifest, read_manifest
 from actors.record.run import read_resolved
-from actors.runs.directory import RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
 from prism.config import Config
 from prism.credentials import VARIABLE, is_secret_name
@@ -136,6 +135,11 @@ def pack(path: Path, out: Path) -> Written:
     return Written(len(packed), sum(each.bytes for each in packed.values()), out.stat().st_size, paths)
 
 
+def is_pack(path: Path) -> bool:
+    """Return whether a path is that of a packed run, by its name."""
+    return path.suffix == SUFFIX and path.name != JOURNAL and path.is_file()
+
+
 def is_packed_name(kind: str, name: str) -> bool:
     """Return whether a file of a run or a study may have this name in a pack."""
     if kind == "study":
@@ -225,7 +229,7 @@ def _names(directory: Path, patterns: tuple[str, ...]) -> list[str]:
 def _kept_in(directory: Path) -> list[str]:
     """Return the names of the inputs that a run keeps, files and code, and nothing else that lies beside them."""
     manifest, found = read_manifest(directory), dict[str, None]()
-    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+    for file in manifest.configs:
         for name in kept_inputs(read_resolved(directory / file)):
             place = directory / name
             sources = [*place.rglob("*.py"), *place.rglob("*.yaml")] if place.is_dir() else [place]
@@ -235,9 +239,8 @@ def _kept_in(directory: Path) -> list[str]:
 
 def _unplaced(directory: Path) -> dict[str, bytes]:
     """Return `{file: content}` of a run's files that name what only this machine has, without it."""
-    run = RunDirectory(directory)
-    manifest, replaced = read_manifest(run.path), {}
-    for file in (CONFIG, *(fork.config for fork in manifest.forks)):
+    manifest, replaced = read_manifest(directory), {}
+    for file in manifest.configs:
         config = read_resolved(directory / file)
         if (unplaced := _without_places(config)) != config:
             text = yaml.safe_dump(msgspec.to_builtins(unplaced), sort_keys=False, allow_unicode=True)

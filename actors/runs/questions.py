@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import read_header
-from actors.persistence.oracle_log import LoggedAnswer, question_hash
+from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import answers_in
-from actors.record.messages import decoded, ticks_of
+from actors.record.messages import decoded, of_agent, ticks_of
+from actors.record.run import header_in
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
 
@@ -48,12 +47,12 @@ def find_question(path: Path, tick: int, agent: int, wanted: str) -> FoundQuesti
     if messages is None:
         answer = next(_answers(path, agent, tick), None)
         return None if answer is None else FoundQuestion(None, answer, None)
-    for index, encoded in enumerate(messages):
+    seed, own = header_in(path).seed, [*of_agent(messages, tick, agent)]
+    for index, encoded in enumerate(own):
         question = decoded(encoded)
-        if not isinstance(question, Question) or question.agent != agent:
-            continue
-        if question_id(read_header(RealDisk(path))[0].seed, tick, agent, encoded) == wanted:
-            return FoundQuestion(question, _answer(path, question), _effect(question, chain([messages[index:]], ticks)))
+        if isinstance(question, Question) and question_id(seed, tick, agent, encoded) == wanted:
+            later = chain.from_iterable(of_agent(each, at, agent) for at, each in enumerate(ticks, start=tick + 1))
+            return FoundQuestion(question, _answer(path, question), _effect(question, chain(own[index:], later)))
     return None
 
 
@@ -63,18 +62,18 @@ def _answers(path: Path, agent: int, tick: int) -> Iterator[LoggedAnswer]:
 
 
 def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
-    of_question = (b"", question_hash(question))
-    for answer in _answers(path, question.agent, question.tick):
-        if answer.trigger == question.trigger and answer.question in of_question:
-            return answer
-    return None
+    answers = _answers(path, question.agent, question.tick)
+    return next((each for each in answers if each.trigger == question.trigger and each.is_to(question)), None)
 
 
-def _effect(question: Question[Any], ticks: Iterator[list[bytes]]) -> Update[Any] | None:
-    """Return the first update of the question's agent that comes of a decision on its trigger."""
-    for encoded in chain.from_iterable(ticks):
-        update = decoded(encoded)
-        if not isinstance(update, Update) or (update.agent, update.trigger) != (question.agent, question.trigger):
+def _effect(question: Question[Any], messages: Iterable[bytes]) -> Update[Any] | None:
+    """Return the first update of the question's agent that comes of a decision on its trigger.
+
+    Args:
+        messages: those of the agent from the question on.
+    """
+    for update in map(decoded, messages):
+        if not isinstance(update, Update) or update.trigger != question.trigger:
             continue
         if update.source in DECIDED or update.reason == STALE:
             return update

@@ -12,19 +12,19 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
-from actors.core.files import read_regular
 from actors.factory.domains import code_of
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, read_manifest, read_summary
-from actors.record.run import read_resolved
+from actors.record.findings import Finding, Verification
+from actors.record.manifest import CONFIG, MANIFEST, NOT_AS_WRITTEN, SUMMARY, read_manifest, read_summary
+from actors.record.rounds import ROUNDS, Rows
+from actors.record.run import Recorded, read_resolved
 from actors.runs.compatibility import changed_code
-from actors.runs.directory import NOT_AS_WRITTEN, RunDirectory
+from actors.runs.directory import RunDirectory
 from actors.runs.manifest import manifest_of
 from actors.runs.replay import replay
-from actors.runs.rounds_csv import ROUNDS, ROUNDS_BYTES_MAX, header_line, row_line
+from actors.runs.rounds_csv import header_line, row_line
 from actors.runs.summary import summarise
-from actors.runs.verify import Finding, Verification
 from actors.runtime.simulation import Simulation
 from prism.errors import ConfigError, PrismError
 
@@ -56,45 +56,32 @@ NOT_COMPARED = frozenset(
 
 
 class RowsComparison:
-    """The rows of a file, compared with those of a replay while it runs.
+    """The rows of a run, compared with those of a replay while it runs.
 
     Args:
-        content: of the file.
+        rows: of the run.
     """
 
-    def __init__(self, content: bytes) -> None:
-        # What follows the last line end is a row that is being written, or was found to be torn.
-        lines = content.decode("ascii", errors="replace").split("\n")[:-1]
-        self._header, self._rows = (lines[0], lines[1:]) if lines else ("", [])
-        self._at = 0
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._header = rows.header.decode("ascii", errors="replace").rstrip("\n")
         self.problem = ""
         """The first difference, in words; empty if there is none."""
 
     def after_round(self, simulation: Simulation) -> None:
         """Compare the row of the round that has just ended, if one has and the file goes so far."""
-        if self.problem:
-            return
-        row = row_line(simulation, self._header)
-        if self._at >= len(self._rows) or self._is_before_the_file(row):
+        row, rows = row_line(simulation, self._header), self._rows
+        number = int(row.split(",", 1)[0])
+        if self.problem or not rows.first <= number <= rows.last:
             return  # missing rows are found without a replay
         if not {*header_line(simulation).split(",")} <= {*self._header.split(",")}:
             self.problem = "does not have the columns of the run"
-        elif self._rows[self._at] != row:
-            self.problem = _difference(self._header, self._rows[self._at], row)
-        else:
-            self._at += 1
-
-    def _is_before_the_file(self, row: str) -> bool:
-        """Return whether the file begins with a later round, as that of some forks does."""
-        number = row.split(",", 1)[0]
-        first = self._rows[0].split(",", 1)[0]
-        return self._at == 0 and first.isdecimal() and int(first) > int(number)
+        elif rows.rows[number - rows.first] != f"{row}\n".encode():
+            self.problem = _difference(self._header, rows.rows[number - rows.first].decode(errors="replace"), row)
 
 
 def _difference(header: str, row: str, expected: str) -> str:
-    cells, replayed = row.split(","), expected.split(",")
-    if len(cells) != len(replayed):
-        return f"round {replayed[0]}: has {len(cells)} cells, and a replay gives {len(replayed)}"
+    cells, replayed = row.rstrip("\n").split(","), expected.split(",")
     name, is_, should = next(
         each for each in zip(header.split(","), cells, replayed, strict=True) if each[1] != each[2]
     )
@@ -116,7 +103,7 @@ async def recompute(
         return without_replay(checked, f"not worked out again, because of {missing[0]}")
     if not checked.ticks:
         return checked
-    rows = RowsComparison(await to_thread.run_sync(_content, directory))
+    rows = RowsComparison(await to_thread.run_sync(_rows, directory))
     try:
         simulation = await replay(directory, checked.ticks, on_begin, rows.after_round)
     except PrismError as error:
@@ -126,11 +113,11 @@ async def recompute(
     return checked._replace(findings=[_compared(finding, found.get(finding.file)) for finding in checked.findings])
 
 
-def _content(directory: RunDirectory) -> bytes:
+def _rows(directory: RunDirectory) -> Rows:
     try:
-        return read_regular(directory.path / ROUNDS, ROUNDS_BYTES_MAX)
-    except OSError:  # it is missing, or was found to be damaged
-        return b""
+        return Recorded(directory.path).rows
+    except OSError:  # the file was found to be damaged
+        return Rows()
 
 
 def _compared(finding: Finding, problem: str | None) -> Finding:
@@ -144,9 +131,9 @@ def _compared(finding: Finding, problem: str | None) -> Finding:
     return finding
 
 
-def _summary_problem(written: dict[str, Any] | None, simulation: Simulation) -> str:
+def _summary_problem(written: dict[str, Any], simulation: Simulation) -> str:
     """Return the first field of the summary that a replay gives otherwise; empty if there is none, or no summary."""
-    if written is None or written.get("ticks") != simulation.engine.tick:
+    if written.get("ticks") != simulation.engine.tick:
         return ""  # of an earlier end of the run
     replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
     for name, value in replayed.items():

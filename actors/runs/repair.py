@@ -15,18 +15,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import RepairRefusedError, RunLockedError
-from actors.core.messages import Codec, QuestionName, name_of_question
+from actors.core.messages import Codec, Message, QuestionName, name_of_question
 from actors.core.phase import NO_ANSWER
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.factory.oracle_backends import TAPE, copy_tape_without
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import answers_of, read_header, whole_ticks
+from actors.persistence.journal import answers_of
 from actors.persistence.oracle_log import LoggedAnswer, question_hash
 from actors.record.answers import answers_in
 from actors.record.lock import holder_of
 from actors.record.manifest import CONFIG, read_manifest
-from actors.record.messages import messages_in
-from actors.record.run import read_resolved
+from actors.record.messages import messages_in, whole_ticks
+from actors.record.run import header_in, read_resolved
 from actors.runs.compatibility import changed_settings, is_safe
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import Branch, branch_off
@@ -86,11 +85,11 @@ def find_losses(parent: RunDirectory) -> Losses:
             reasons[decided.agent, decided.asked, decided.trigger] = decided.reason
         else:
             answers += 1
-    ticks = 0
-    for frame in whole_ticks(RealDisk(parent.path)):
+    ticks, asked_in = 0, dict[int, int]()
+    for frame in whole_ticks(parent.path):
         ticks = frame.tick + 1
-    for name, reason in _committed_losses(parent):
-        reasons.setdefault(name, reason)
+        for name, reason in _committed_losses(messages_in(frame.payload), asked_in):
+            reasons.setdefault(name, reason)
     length = read_resolved(parent.path / CONFIG).simulation.length
     stop = manifest.stopped
     is_ended = stop is not None and (stop.reason, stop.tick) == (NO_ANSWER, ticks)
@@ -156,8 +155,7 @@ async def repair(plan: Plan, child: RunDirectory, on_begin: Callable[[Simulation
 
 def _refuse_useless(parent: RunDirectory, losses: Losses, before: Config, config: Config) -> None:
     """Refuse a repair that would change more than what failed, or in which it would fail again."""
-    header, _ = read_header(RealDisk(parent.path))
-    changes = [change for key, change in changed_settings(header, config) if not is_safe(key)]
+    changes = [change for key, change in changed_settings(header_in(parent.path), config) if not is_safe(key)]
     if changes:
         remedy = "A repair asks the same questions again; use `prism fork` for other settings."
         raise RepairRefusedError(parent.path, changes, remedy)
@@ -236,25 +234,26 @@ def _take(hashes: deque[bytes], question: bytes) -> bytes:
     return found
 
 
-def _committed_losses(parent: RunDirectory) -> Iterator[tuple[QuestionName, str]]:
-    """Yield the questions that were decided by a fallback in the journal, with the reason: also those that were late.
+def _committed_losses(messages: Sequence[Message], asked_in: dict[int, int]) -> Iterator[tuple[QuestionName, str]]:
+    """Yield the questions that a fallback has decided in a tick, with the reason: also those that were late.
 
     An agent that deliberates gets no trigger, so the next update of an agent that has asked is its decision.
+
+    Args:
+        asked_in: `{agent: the tick of its open question}`, which is kept up to date.
     """
-    open_since: dict[int, int] = {}
-    for frame in whole_ticks(RealDisk(parent.path)):
-        for message in messages_in(frame.payload):
-            if isinstance(message, Question):
-                open_since[message.agent] = message.tick
-            elif isinstance(message, Update):
-                asked = open_since.pop(message.agent, None)
-                if asked is not None and message.source in FALLBACKS:
-                    yield (message.agent, asked, message.trigger), message.reason
+    for message in messages:
+        if isinstance(message, Question):
+            asked_in[message.agent] = message.tick
+        elif isinstance(message, Update):
+            asked = asked_in.pop(message.agent, None)
+            if asked is not None and message.source in FALLBACKS:
+                yield (message.agent, asked, message.trigger), message.reason
 
 
 def _questions(parent: RunDirectory, tick: int, codec: Codec) -> Iterator[Question[Any]]:
     """Yield the questions of a tick and of those after it."""
-    for frame in whole_ticks(RealDisk(parent.path)):
+    for frame in whole_ticks(parent.path):
         if frame.tick >= tick:
             for answer in codec.array(answers_of(frame.payload)):
                 if isinstance(answer, Question):

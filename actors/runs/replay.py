@@ -16,7 +16,7 @@ from actors.factory.domains import build_domain
 from actors.persistence.batch_writer import in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, RecordedAnswers
+from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.persistence.recovery import recover
 from actors.record.manifest import CONFIG, Manifest, read_manifest
@@ -51,14 +51,13 @@ class Replay(Record):
     """A record that compares every tick with the journal, and gives the answers of the oracle's log.
 
     Args:
-        recorded: the ticks.
-        answers: the answers; an embedded oracle computes again those that are not recorded.
+        recorded: the ticks; an embedded oracle computes again the answers that are not recorded.
         on_frame: awaited with each tick and its frame once they have been compared, before the next tick begins.
     """
 
-    def __init__(self, recorded: RecordedTicks, answers: RecordedAnswers, on_frame: OnFrame = ignore) -> None:
+    def __init__(self, recorded: RecordedTicks, on_frame: OnFrame = ignore) -> None:
         self._recorded = recorded
-        self._answers = answers
+        self._answers = recorded.answers()
         self._on_frame = on_frame
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
@@ -173,7 +172,7 @@ def _prepare(
     if recovered.checkpoint is not None and changed_code(manifest, now):
         # What other code has made is done again from the start.
         return _prepare(directory, until, 0, on_frame, overrides)
-    record = Replay(recorded, RecordedAnswers(disk, recorded.answers_from, recorded.answers_end), on_frame)
+    record = Replay(recorded, on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
     parts = [part for part in parts_of(directory, config, ticks, overrides) if part.until > begun]
     return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)

@@ -14,15 +14,25 @@ from actors.core.phase import SPEND_CAP
 from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header
+from actors.persistence.journal import JOURNAL
 from actors.persistence.recovery import Recovered, recover
-from actors.record.manifest import CONFIG, MANIFEST, SUMMARY, Manifest, is_as_written, read_manifest, read_summary
-from actors.record.run import read_resolved
+from actors.record.manifest import (
+    CONFIG,
+    MANIFEST,
+    SUMMARY,
+    Manifest,
+    broken_seals,
+    is_as_written,
+    read_manifest,
+    read_summary,
+)
+from actors.record.rounds import ROUNDS
+from actors.record.run import header_in, read_resolved
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run
 from actors.runs.inputs import Inputs, inputs_of, keep
-from actors.runs.rounds_csv import ROUNDS, Coverage
+from actors.runs.rounds_csv import Coverage
 from prism.config import Config
 from prism.domain import Domain
 
@@ -115,7 +125,7 @@ def plan_resume(
     built = build(config)
     inputs = inputs_of(config, built.inputs, built.code)
     config = inputs.config
-    header, _ = read_header(disk)
+    header = header_in(path)
     manifest = refuse_unless_compatible(path, header, before, config, built, accept_settings=accepted.settings)
     if accepted.settings:
         refuse_needless_settings(path, header, before, config)
@@ -206,8 +216,7 @@ def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
 
 def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
     """Return `{file: its problem}` of the files beside the journal that are not what the run has written."""
-    damaged = directory.broken_seals(manifest)
-    damaged |= {name: "is missing" for name in manifest.checkpoints if not (directory.path / name).is_file()}
+    damaged = broken_seals(directory.path, manifest)
     if not is_as_written(directory.path):
         damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"
     return damaged
@@ -247,7 +256,7 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
 
 def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
     """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
-    summary, before = read_summary(directory.path) or {}, read_resolved(directory.path / CONFIG).oracle
+    summary, before = read_summary(directory.path), read_resolved(directory.path / CONFIG).oracle
     caps = [
         (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent) for oracle in (before, config.oracle)
     ]

@@ -19,7 +19,6 @@ import msgspec
 from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, first_error
-from actors.core.files import read_regular
 from actors.core.frames import HEAD
 from actors.core.messages import name_of_question
 from actors.factory.domains import build_domain
@@ -27,21 +26,19 @@ from actors.factory.oracle_backends import open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
 from actors.record.listing import list_run
-from actors.record.manifest import CONFIG, RECORD_BYTES_MAX, read_manifest
+from actors.record.manifest import CONFIG, read_manifest
 from actors.record.messages import messages_in
 from actors.record.run import read_resolved
+from actors.record.shadow import SHADOW, ShadowSummary
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from actors.runtime.simulation import Simulation, limits_of
 from prism.agents import Question, Source, Trigger, Update
 from prism.config import Config
-from prism.divergence import RULE, ComparedChoices, Divergence, Reference
+from prism.divergence import RULE, ComparedChoices, Reference
 from prism.domain import Domain, reference_of
 from prism.errors import OracleOutageError, OracleUnavailableError
 from prism.rng import Draw, uniform
-
-SHADOW = "shadow.json"
-"""The file with the figures, in the run's directory."""
 
 SHADOW_TAPE = "shadow.sqlite"
 """The tape of a model's answers, in the run's directory: no answer is paid twice."""
@@ -55,26 +52,6 @@ _ASKED = ("oracle.", "llm.")
 _KEPT = f"an answer is kept in {SHADOW_TAPE}"
 _OWN = {"oracle.tape": _KEPT, "oracle.tape_path": _KEPT}
 """Those of them that the command sets, with the reason."""
-
-
-class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The comparison of rules with an oracle, on turns that rules have settled.
-
-    Args:
-        digest: of the run.
-        oracle: the oracle in words.
-        share: the share of those turns that were asked about.
-        questions: shadow questions; `outcomes`: `{answered, or why there is no answer: questions}`.
-        divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.
-            `agreement` is the share of questions on which the oracle chose what the rule did.
-    """
-
-    digest: str
-    oracle: str
-    share: float
-    questions: int
-    outcomes: dict[str, int]
-    divergence: list[Divergence]
 
 
 class SettledTurns:
@@ -259,12 +236,3 @@ def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str
     for key in (override.partition("=")[0].strip() for override in overrides):
         if not key.startswith(_ASKED) or key in own:
             raise RunDirectoryError(f"{path}: {key} cannot be set here: {own.get(key, why)}")
-
-
-def read_shadow(directory: RunDirectory, digest: str) -> ShadowSummary | None:
-    """Return the figures that belong to a run of this digest; None if there are none."""
-    try:
-        found = msgspec.json.decode(read_regular(directory.path / SHADOW, RECORD_BYTES_MAX), type=ShadowSummary)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return found if found.digest == digest else None

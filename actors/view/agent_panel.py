@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from actors.persistence.oracle_log import LoggedAnswer
+from actors.core.messages import Decided
 from actors.record.answers import answers_in
-from actors.record.messages import decoded, encoded_in, of_agent
+from actors.record.followed import Followed
+from actors.record.messages import decoded, of_agent
 from actors.results.changes import Changed, changes_in, tie_changes
-from actors.view.record import Record
 from actors.view.viewed_run import ViewedRun
 from prism.agents import Question, Update
 from prism.config import Config
@@ -98,32 +98,32 @@ class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
     changes_in_all: int
 
 
-def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPanel:
+def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentPanel:
     """Return the panel of an agent at the end of a tick.
 
     Raises:
         JournalError: the journal cannot be read.
         ValueError: there is no such agent or tick.
     """
-    if not 0 <= agent < record.agents:
-        raise ValueError(f"expected an agent from 0 to {record.agents - 1}, got {agent}")
-    state = record.states[int(record.states_at(tick)[agent])] if record.states else ""
-    since = record.start_before(max(tick, 0), STRETCH_BYTES)
+    if not 0 <= agent < journal.agents:
+        raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
+    state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
+    since = journal.start_before(max(tick, 0), STRETCH_BYTES)
     moves, questions, posts, feed = list[Move](), list[Put](), list[PostEvent](), None
-    for encoded, at in _messages(record, agent, since, tick):
+    for encoded, at in _messages(journal, agent, since, tick):
         message = decoded(encoded)
         if isinstance(message, Update):
             moves.append(_move(message, at))
             _settle(questions, message, at)
         elif isinstance(message, Question):
-            questions.append(_put(message, question_id(record.header.seed, at, agent, encoded)))
+            questions.append(_put(message, question_id(journal.header.seed, at, agent, encoded)))
         elif isinstance(message, PostEvent):
             posts.append(message)
         elif isinstance(message, FeedShown):
             feed = message
     config = None if run.opened is None else run.opened.config
     population = None if run.opened is None else run.opened.network.population
-    changed = _changed(run, record, agent, tick)
+    changed = _changed(run, journal, agent, tick)
     following, followers = _ties(population, changed, agent)
     own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
     return AgentPanel(
@@ -149,7 +149,7 @@ def panel_of(run: ViewedRun, record: Record, agent: int, tick: int) -> AgentPane
     )
 
 
-def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Changed]:
+def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[Changed]:
     """Return what concerns an agent's ties and attributes from the start on, if any can change: in order."""
     opened = run.opened
     if opened is None or opened.config.simulation.domain != "social":
@@ -159,9 +159,8 @@ def _changed(run: ViewedRun, record: Record, agent: int, last: int) -> list[Chan
     if not may and not opened.config.interventions:
         return []
     found: list[Changed] = []
-    for frame in record.frames(0, last):
-        changes = changes_in(encoded_in(frame.payload))
-        found += [message for message in changes if _concerns(message, agent)]
+    for _, messages in journal.messages(0, last):
+        found += [message for message in changes_in(messages) if _concerns(message, agent)]
     return found
 
 
@@ -186,11 +185,11 @@ def _ties(population: Population | None, changed: Sequence[Changed], agent: int)
     return sorted(following), len(followers)
 
 
-def _messages(record: Record, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
+def _messages(journal: Followed, agent: int, first: int, last: int) -> Iterator[tuple[bytes, int]]:
     """Yield the messages of one agent, as they were encoded, with their ticks."""
-    for frame in record.frames(first, last):
-        for encoded in of_agent(encoded_in(frame.payload), frame.tick, agent):
-            yield encoded, frame.tick
+    for tick, messages in journal.messages(first, last):
+        for encoded in of_agent(messages, tick, agent):
+            yield encoded, tick
 
 
 def _move(update: Update[Any], tick: int) -> Move:
@@ -244,7 +243,7 @@ def _with_answers(run: ViewedRun, agent: int, questions: list[Put]) -> list[Put]
     ]
 
 
-def _shown(answer: LoggedAnswer) -> dict[str, Any]:
+def _shown(answer: Decided) -> dict[str, Any]:
     return {
         "state": answer.state,
         "source": answer.source,

@@ -23,6 +23,7 @@ from actors.factory.domains import is_own
 from actors.pages.report_style import GRID
 from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
+from actors.record.followed import COUNTED, Followed
 from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
@@ -30,9 +31,7 @@ from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
 from actors.view.council import council_at
 from actors.view.explainer import Explained, Explainer
-from actors.view.oracle_course import OracleCourse
 from actors.view.outcomes import Outcomes, outcomes_of
-from actors.view.record import COUNTED, Record
 from actors.view.run_list import Look, RunLine, RunLister, shown
 from actors.view.viewed_experiment import ViewedExperiment
 from actors.view.viewed_run import Opened, ViewedRun
@@ -116,7 +115,6 @@ class Site:
         self._look = look
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
-        self._oracles: dict[str, tuple[Opened, OracleCourse]] = {}
 
     def app(self) -> Starlette:
         """Return the application, without its guard."""
@@ -167,36 +165,36 @@ class Site:
         """Return the page of a run, and begin to read what has been appended."""
         run = self._run(request)
         run.follow()
-        line, record = self._lister.line(run.path), run.record
+        line, journal = self._lister.line(run.path), run.journal
         problem = run.problem
-        if record is not None and record.damage is not None and not problem:
-            problem = _damage_words(record, is_running=line.is_running)
+        if journal is not None and journal.damage is not None and not problem:
+            problem = _damage_words(journal, is_running=line.is_running)
         return RunPage(
             line=line,
             in_words=_in_words(run.path),
-            read_ticks=0 if record is None else record.ticks,
-            read_share=1.0 if record is None else record.read_bytes / max(record.all_bytes, 1),
+            read_ticks=0 if journal is None else journal.ticks,
+            read_share=1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1),
             is_reading=run.is_reading,
             problem=problem,
-            digest="" if record is None else record.digest,
+            digest="" if journal is None else journal.digest,
             states=_styles(run),
             arrows=[] if run.chart is None else _arrows(run.chart),
             chart_problem="" if run.opened is None else run.opened.chart_problem,
             sources=dict(SOURCES),
-            config={} if record is None else record.header.config,
+            config={} if journal is None else journal.header.config,
             version=version("prism-sim"),
-            record_version="" if record is None else record.header.prism,
+            record_version="" if journal is None else journal.header.prism,
             live=self._look(run.path) if line.is_running else None,
         )
 
     def course(self, request: Request) -> Any:
         """Return the states over time."""
-        return {"counted_names": COUNTED, **self._record(request).course()._asdict()}
+        return {"counted_names": COUNTED, **self._journal(request).course()._asdict()}
 
     def states(self, request: Request) -> bytes:
         """Return the state of each person that is drawn, or of everybody without a network, at the end of a tick."""
-        run, record = self._run(request), self._record(request)
-        states = record.states_at(_number(request, "tick"))
+        run, journal = self._run(request), self._journal(request)
+        states = journal.states_at(_number(request, "tick"))
         drawn = None if run.opened is None else run.opened.network.drawn
         return (states if drawn is None else states[drawn.people]).tobytes()
 
@@ -215,7 +213,7 @@ class Site:
 
     def cascades(self, request: Request) -> Any:
         """Return the largest cascades."""
-        posts = self._record(request).posts
+        posts = self._journal(request).posts
         largest = posts.largest(CASCADES_LISTED)
         return {
             "posts": len(posts),
@@ -229,14 +227,14 @@ class Site:
         """Return one cascade, post by post."""
         post = _number(request, "post")
         try:
-            tree = self._record(request).posts.tree(post)
+            tree = self._journal(request).posts.tree(post)
         except LookupError:
             raise ProblemError(404, f"there is no original with the number {post}") from None
         return [{**one._asdict(), "author": author_of(one.post)} for one in tree]
 
     def agent(self, request: Request) -> Any:
         """Return the panel of an agent."""
-        return panel_of(self._run(request), self._record(request), _number(request, "agent"), _number(request, "tick"))
+        return panel_of(self._run(request), self._journal(request), _number(request, "agent"), _number(request, "tick"))
 
     def explanation(self, request: Request) -> Explained:
         """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
@@ -251,32 +249,26 @@ class Site:
 
     def oracle(self, request: Request) -> Any:
         """Return the oracle's counts, latencies and cost."""
-        run, opened = self._opened(request)
-        with self._lock:
-            of, course = self._oracles.get(run.name, (None, None))
-            if course is None or of is not opened:  # another run may have taken the place of the one before
-                course = OracleCourse(run.path, opened.config.llm.prices)
-                self._oracles[run.name] = opened, course
-        return course.now()
+        return self._opened(request)[1].oracle.now()
 
     def outcomes(self, request: Request) -> Outcomes:
         """Return the outcomes of a run, by round."""
         run, opened = self._opened(request)
-        return outcomes_of(run.path, opened.config, self._record(request).header.inputs)
+        return outcomes_of(run.path, opened.config, self._journal(request).header.inputs)
 
     def council(self, request: Request) -> Any:
         """Return the council of nations in one quarter."""
         _, opened = self._opened(request)
-        return council_at(self._record(request), opened.config.economy, _number(request, "tick"))
+        return council_at(self._journal(request), opened.config.economy, _number(request, "tick"))
 
     def comparison(self, request: Request) -> Any:
         """Return the comparison of two runs."""
         left, right = (self._of_name(request.query_params.get(side, "")) for side in ("left", "right"))
         for run in (left, right):
             run.follow()
-        if left.record is None or right.record is None:
+        if left.journal is None or right.journal is None:
             raise ProblemError(422, left.problem or right.problem or "a run cannot be read")
-        return compare(left.record, right.record)
+        return compare(left.journal, right.journal)
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])
@@ -291,9 +283,7 @@ class Site:
                 raise ProblemError(404, f"there is no run {name} here")
             run = self._open[name] = ViewedRun(path)
             while len(self._open) > OPEN_MAX:
-                closed = next(iter(self._open))
-                self._open.pop(closed).close()
-                self._oracles.pop(closed, None)
+                self._open.pop(next(iter(self._open))).close()
             return run
 
     def _opened(self, request: Request) -> tuple[ViewedRun, Opened]:
@@ -304,38 +294,38 @@ class Site:
             raise ProblemError(422, run.problem)
         return run, run.opened
 
-    def _record(self, request: Request) -> Record:
+    def _journal(self, request: Request) -> Followed:
         run, _ = self._opened(request)
-        if run.record is None:
+        if run.journal is None:
             run.follow()
-        if run.record is None:
+        if run.journal is None:
             raise ProblemError(422, run.problem)
-        return run.record
+        return run.journal
 
 
 def _in_words(path: Path) -> list[str]:
     """Return the sentences of a run's summary; none before its end."""
-    told = (read_summary(path) or {}).get("in_words")
+    told = read_summary(path).get("in_words")
     return [shown(str(each)) for each in told] if isinstance(told, list) else []
 
 
-def _damage_words(record: Record, *, is_running: bool) -> str:
+def _damage_words(journal: Followed, *, is_running: bool) -> str:
     """Return the damage in words; empty while a process is about to write the rest of the frame."""
-    damage = record.damage
+    damage = journal.damage
     if damage is None or (damage.is_end and is_running):
         return ""
     if damage.is_end:
         return (
-            f"the journal ends within tick {record.ticks:,}: the run was killed there, and goes on with `prism resume`"
+            f"the journal ends within tick {journal.ticks:,}: the run was killed there, and goes on with `prism resume`"
         )
-    return f"the journal is damaged at byte {damage.offset:,}, in tick {record.ticks:,}: {damage.problem}"
+    return f"the journal is damaged at byte {damage.offset:,}, in tick {journal.ticks:,}: {damage.problem}"
 
 
 def _styles(run: ViewedRun) -> list[Style]:
     """Return the looks of a run's states, in the order of their names, which is that of a stack."""
-    if run.record is None or not run.record.states:
+    if run.journal is None or not run.journal.states:
         return []
-    numbers = {name: number for number, name in enumerate(run.record.states)}
+    numbers = {name: number for number, name in enumerate(run.journal.states)}
     notes = (
         {} if run.chart is None else {path[-1].name: path[-1].description or "" for path in run.chart.definition.walk()}
     )
@@ -346,9 +336,7 @@ def _styles(run: ViewedRun) -> list[Style]:
 
 def _arrows(chart: Outline) -> list[tuple[str, str]]:
     """Return between which inner states the chart has arrows."""
-    definition = chart.definition
-    leaves = inner_states(definition)
-    entered = {path[-1].name: path[-1].entered for path in definition.walk()}
+    leaves, entered = inner_states(chart.definition), chart.entered
     pairs = {
         (source, entered.get(arrow.target, arrow.target))
         for arrow in chart.arrows

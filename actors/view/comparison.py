@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Message
-from actors.record.messages import decoded, encoded_in
+from actors.record.followed import Followed
+from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import NOT_COMPARED
-from actors.view.record import Record
 from prism.agents import Question, Update
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 
@@ -90,7 +90,7 @@ def in_sentences(left: Path, right: Path, settings: Sequence[Difference], domain
     return compared_runs(domains[0] if len(set(domains)) == 1 else "", sides)
 
 
-def compare(left: Record, right: Record) -> Comparison:
+def compare(left: Followed, right: Followed) -> Comparison:
     """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference.
 
     Raises:
@@ -106,7 +106,7 @@ def compare(left: Record, right: Record) -> Comparison:
     first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
     if first is None:
         return Comparison(answers=answers, limits=told.limits, settings=settings, compared=both)
-    ours, theirs = _messages(left, first), _messages(right, first)
+    ours, theirs = (next(each.messages(first, first), (first, []))[1] for each in (left, right))
     same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
     one, other = (decoded(each[place]) if place < len(each) else None for each in (ours, theirs))
@@ -121,10 +121,6 @@ def compare(left: Record, right: Record) -> Comparison:
         right=_words(other),
         parts=_parts(one, other),
     )
-
-
-def _messages(record: Record, tick: int) -> list[bytes]:
-    return [message for frame in record.frames(tick, tick) for message in encoded_in(frame.payload)]
 
 
 def _words(message: Message | None) -> str:

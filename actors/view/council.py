@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from actors.record.messages import messages_in
-from actors.view.record import Record
+from actors.record.followed import Followed
+from actors.record.messages import decoded
 from prism.agents import Question, Update
 from prism.answers import INDICATORS, RATES
 from prism.config.model import EconomyConfig
@@ -60,7 +60,7 @@ class Council(msgspec.Struct, frozen=True, kw_only=True):
     seats: list[Seat]
 
 
-def council_at(record: Record, economy: EconomyConfig, tick: int) -> Council:
+def council_at(journal: Followed, economy: EconomyConfig, tick: int) -> Council:
     """Return the council in a tick.
 
     Raises:
@@ -69,8 +69,8 @@ def council_at(record: Record, economy: EconomyConfig, tick: int) -> Council:
     before: dict[str, float] = {}
     stages: dict[int, list[Stage]] = {}
     states: dict[int, str] = {}
-    for frame in record.frames(tick, tick):
-        for message in messages_in(frame.payload):
+    for _, messages in journal.messages(tick, tick):
+        for message in map(decoded, messages):
             if isinstance(message, Question) and not before:
                 before = _indicators(message.context)
             elif isinstance(message, Update):

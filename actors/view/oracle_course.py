@@ -8,10 +8,8 @@ from threading import Lock
 
 import msgspec
 
-from actors.core.frames import Damage
 from actors.core.messages import Retried
-from actors.persistence.disk import RealDisk
-from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, read_records
+from actors.record.answers import logged_after
 from prism.config import PricesConfig
 from prism.llm.spending import Ledger, cost_usd
 from prism.sharing.records import Judged
@@ -71,8 +69,8 @@ class OracleCourse:
     """
 
     def __init__(self, path: Path, prices: PricesConfig) -> None:
-        self._disk, self._prices, self._lock = RealDisk(path), prices, Lock()
-        self._end = FIRST_ANSWER
+        self._path, self._prices, self._lock = path, prices, Lock()
+        self._end = 0
         self._answers = self._retries = 0
         self._sources, self._methods, self._reasons = Counter[str](), Counter[str](), Counter[str]()
         self._ledger = Ledger()
@@ -106,12 +104,8 @@ class OracleCourse:
             )
 
     def _read_on(self) -> None:
-        if ANSWERS not in self._disk.names() or self._disk.size(ANSWERS) <= self._end:
-            return
-        for found in read_records(self._disk, self._end):
-            if isinstance(found, Damage):
-                return
-            record, self._end = found
+        for record, end in logged_after(self._path, self._end):
+            self._end = end
             if isinstance(record, Judged):
                 continue
             self._ledger.add(record.spent)

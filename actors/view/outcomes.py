@@ -11,7 +11,7 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.factory.input_files import fitting_memory, read_input
-from actors.runs.rounds_csv import ENGINE_COLUMNS, PEOPLE_COLUMNS, ROUNDS, RoundsTable, read_rounds
+from actors.record.rounds import ENGINE_COLUMNS, PEOPLE_COLUMNS, RoundsTable, read_rounds
 from prism.answers import INDICATORS
 from prism.config import Config
 from prism.economy.moments import real_columns
@@ -82,7 +82,7 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     Raises:
         JournalError: `rounds.csv` is not what PRISM wrote.
     """
-    rounds = read_rounds(path / ROUNDS)
+    rounds = read_rounds(path)
     ticks = [int(tick) - 1 for tick in rounds.get("tick", [])]
     domain = config.simulation.domain
     if domain == "economy":
@@ -129,15 +129,15 @@ def quarters_of(config: Config, ticks: list[int]) -> list[str]:
     return [str(Quarter(date.year, (date.month + 2) // 3)) for date in dates]
 
 
-def figures_of(path: Path, domain: str, summary: dict[str, Any] | None) -> list[Figure]:
+def figures_of(path: Path, domain: str, summary: dict[str, Any]) -> list[Figure]:
     """Return the few figures that say how a run has ended, or how far it is.
 
     Args:
         path: the directory of the run; a run whose `rounds.csv` cannot be read has no figures.
-        summary: of a run that has ended, which knows its largest cascade.
+        summary: that of a run that has ended knows its largest cascade.
     """
     try:
-        rounds = read_rounds(path / ROUNDS)
+        rounds = read_rounds(path)
     except ActorError:
         return []
     if not rounds.get("round"):
@@ -151,7 +151,7 @@ def figures_of(path: Path, domain: str, summary: dict[str, Any] | None) -> list[
     if domain != "social":
         return [Figure(name=_plain(name), value=rounds[name][-1], unit=" ") for name in _levels(rounds)[:FIGURES_MAX]]
     figures = [Figure(name=name, value=rounds[name][-1]) for name in PEOPLE_COLUMNS if name in rounds]
-    largest = (summary or {}).get("largest_cascade")
+    largest = summary.get("largest_cascade")
     if isinstance(largest, dict) and isinstance(largest.get("size"), int):
         figures.append(Figure(name="posts in the largest cascade", value=largest["size"]))
     return figures

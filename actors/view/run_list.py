@@ -11,19 +11,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import ActorError
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import JOURNAL, read_header
-from actors.record.listing import ListedRun, list_run, run_paths
-from actors.record.lock import LOCK, reader_sees_holder
-from actors.record.manifest import MANIFEST, SUMMARY, read_summary
-from actors.record.phase_file import PHASE
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.listing import ListedRun, Marks, list_run, marks_of, run_paths
+from actors.record.lock import reader_sees_holder
+from actors.record.manifest import read_summary
+from actors.record.run import header_in
 from actors.studies.experiments.cells import CELLS
 from actors.view.comparison import Difference, differing
 from actors.view.outcomes import Figure, figures_of
 
-WATCHED = (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY)
-"""Files of a run: as long as none of them changes, neither does its line in the list."""
 RUNS_MAX = 500
 """Runs that are listed."""
 SETTINGS_MAX = 24
@@ -86,7 +81,7 @@ class _Known(NamedTuple):
         config: the settings in its journal; empty if they cannot be read.
     """
 
-    marks: tuple[tuple[int, int], ...]
+    marks: Marks
     run: ListedRun
     config: dict[str, Any]
     figures: list[Figure]
@@ -136,7 +131,7 @@ class RunLister:
 
     def _look(self, path: Path) -> _Known:
         """Return what is known of a run, which is looked at anew if its files have changed."""
-        now = tuple(_mark(path / name) for name in WATCHED)
+        now = marks_of(path)
         known = self._known.get(path)
         if known is None or known.marks != now:
             config = _settings(path)
@@ -170,18 +165,9 @@ def _domain(config: dict[str, Any]) -> str:
     return str(simulation.get("domain", "")) if isinstance(simulation, dict) else ""
 
 
-def _mark(path: Path) -> tuple[int, int]:
-    """Return what changes with a file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_size
-
-
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        return read_header(RealDisk(path))[0].config
+        return header_in(path).config
     except (ActorError, OSError):
         return {}
 

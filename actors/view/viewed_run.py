@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from actors.core.errors import ActorError
 from actors.factory.domains import chart_of, is_own
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import journal_size, read_header
+from actors.record.followed import Followed
 from actors.record.manifest import CONFIG
-from actors.record.run import read_resolved
+from actors.record.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
-from actors.view.record import Record
+from actors.view.oracle_course import OracleCourse
 from actors.view.run_list import name_of, shown
 from prism.config import Config
 from prism.drawing import outline
@@ -21,7 +20,7 @@ from prism.drawing.outline import Outline
 from prism.errors import ConfigError, PrismError
 
 TICKS_AT_ONCE = 50
-"""Ticks that are read before others may look at the record again."""
+"""Ticks that are read before others may look at the journal again."""
 
 
 class Opened(NamedTuple):
@@ -29,13 +28,14 @@ class Opened(NamedTuple):
 
     Args:
         chart: None if it is not to be had; `chart_problem`: the reason.
-        network: the drawing of its people.
+        network: the drawing of its people; `oracle`: its log.
     """
 
     config: Config
     chart: Outline | None
     chart_problem: str
     network: NetworkDrawing
+    oracle: OracleCourse
 
 
 class ViewedRun:
@@ -52,7 +52,7 @@ class ViewedRun:
         """The reason for which the run cannot be shown; empty if it can."""
         self.opened: Opened | None = None
         """None if its configuration cannot be read, or has not been yet."""
-        self.record: Record | None = None
+        self.journal: Followed | None = None
         self._lock = Lock()
         self._reader: Thread | None = None
         self._damage = ""
@@ -77,12 +77,12 @@ class ViewedRun:
             try:
                 self._open()
                 self.problem = self._damage
-                if self.record is None or not self.record.is_behind():
+                if self.journal is None or not self.journal.is_behind():
                     return
             except (PrismError, OSError) as error:
                 self.problem = _words(error)
                 return
-            self._reader = Thread(target=self._read, args=(self.record,), name=f"read {self.name}", daemon=True)
+            self._reader = Thread(target=self._read, args=(self.journal,), name=f"read {self.name}", daemon=True)
             self._reader.start()
 
     def wait(self) -> None:
@@ -97,18 +97,19 @@ class ViewedRun:
 
     def _open(self) -> None:
         """Open the run; anew if another run has taken its place, or its journal is shorter than what was read."""
-        if self.record is not None and read_header(RealDisk(self.path))[0] != self.record.header:
-            self.opened = self.record = None
+        if self.journal is not None and header_in(self.path) != self.journal.header:
+            self.opened = self.journal = None
         if self.opened is None:
             config = read_resolved(self.path / CONFIG)
-            self.opened = Opened(config, *_chart(config), NetworkDrawing(config))
-        if self.record is None or journal_size(RealDisk(self.path)) < self.record.read_bytes:
-            self.record = Record(self.path, _states(self.chart))
+            oracle = OracleCourse(self.path, config.llm.prices)
+            self.opened = Opened(config, *_chart(config), NetworkDrawing(config), oracle)
+        if self.journal is None or self.journal.all_bytes < self.journal.read_bytes:
+            self.journal = Followed(self.path, _states(self.chart))
             self.problem = self._damage = ""
 
-    def _read(self, record: Record) -> None:
+    def _read(self, journal: Followed) -> None:
         try:
-            while not self._is_closed and record.read_on(TICKS_AT_ONCE):
+            while not self._is_closed and journal.read_on(TICKS_AT_ONCE):
                 pass
         except (PrismError, OSError) as error:
             self.problem = self._damage = _words(error)
@@ -126,13 +127,7 @@ def _chart(config: Config) -> tuple[Outline | None, str]:
 
 def _states(chart: Outline | None) -> list[str]:
     """Return the states of a chart, that in which everybody begins first; none without a chart."""
-    if chart is None:
-        return []
-    definition = chart.definition
-    leaves = [path[-1].name for path in definition.walk() if not path[-1].states]
-    entered = {path[-1].name: path[-1].entered for path in definition.walk()}
-    first = entered.get(definition.initial, definition.initial)
-    return [first, *(name for name in leaves if name != first)]
+    return [] if chart is None else list(dict.fromkeys([chart.initial, *chart.states]))
 
 
 def _words(error: Exception) -> str:

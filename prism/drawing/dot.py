@@ -20,7 +20,7 @@ def dot(chart: Outline) -> str:
     ]
     for state in chart.definition.states:
         lines += _state(chart, state, 1)
-    inner = {path[-1].name: path[-1].entered for path in chart.definition.walk()}
+    inner = chart.entered
     lines.append(_edge("(start)", chart.definition.initial, inner, ""))
     for place, arrow in enumerate(chart.arrows):
         target = arrow.target or f"(oracle {place})"

@@ -75,6 +75,21 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     activity: Activity | None = None
 
     @property
+    def states(self) -> list[str]:
+        """The innermost states, in the order of the chart."""
+        return [path[-1].name for path in self.definition.walk() if not path[-1].states]
+
+    @property
+    def entered(self) -> dict[str, str]:
+        """`{state: the innermost state that is entered with it}`."""
+        return {path[-1].name: path[-1].entered for path in self.definition.walk()}
+
+    @property
+    def initial(self) -> str:
+        """The innermost state in which everybody begins."""
+        return self.entered.get(self.definition.initial, self.definition.initial)
+
+    @property
     def effects(self) -> frozenset[str]:
         """The effects of its states and rows."""
         states = [path[-1] for path in self.definition.walk()]
@@ -89,7 +104,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
     def styles(self) -> dict[str, Style]:
         """Return `{innermost state: its looks}`: the same as in every other picture."""
-        return state_styles([path[-1].name for path in self.definition.walk() if not path[-1].states])
+        return state_styles(self.states)
 
     def notes(self, state: StateDefinition) -> list[str]:
         """Return the lines that a drawing has below a state's name: its delay and effect, and what a run did in it."""

@@ -16,7 +16,7 @@ import msgspec
 from actors.core.errors import first_error
 from actors.core.ports import Observer
 from actors.persistence.journal import JOURNAL, create_journal, header_of
-from actors.persistence.oracle_log import RecordedAnswers, create_answers
+from actors.persistence.oracle_log import create_answers
 from actors.persistence.recovery import recover
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
@@ -167,11 +167,8 @@ class Scene:
             PrismError: the result is different.
         """
         recorded = recover(disk, repair=False, before=0).recorded
-        known = RecordedAnswers(disk, recorded.answers_from, recorded.answers_end)
         absent = AbsentOracle(may_be_late=self.is_real_time)
-        simulation = Simulation(
-            self.config, SocialDomain(self.config, self._population), absent, Replay(recorded, known)
-        )
+        simulation = Simulation(self.config, SocialDomain(self.config, self._population), absent, Replay(recorded))
         run_to_the_end(simulation.run)
 
     @cached_property

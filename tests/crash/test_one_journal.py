@@ -11,7 +11,7 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.crash.disk import SimulatedDisk
 from tests.crash.scenes import EMBEDDED, Scene, with_deliberation
 from tests.paths import ROOT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actors.runs.rounds_csv import ROUNDS, cut_series
+from actors.record.rounds import ROUNDS
+from actors.runs.rounds_csv import cut_series
 from tests.crash.disk import SimulatedDisk
 
 HEADER = b"round,tick,posts\n"

@@ -14,9 +14,9 @@ from actors.core.frames import encode_frame
 from actors.persistence.journal import JOURNAL, Header, create_journal
 from actors.persistence.oracle_log import ANSWERS
 from actors.persistence.segments import read_segment, start_of
+from actors.record.findings import verify_files
+from actors.record.rounds import ROUNDS
 from actors.runs.replay import AbsentOracle
-from actors.runs.rounds_csv import ROUNDS
-from actors.runs.verify import verify_files
 from tests.crash.disk import Crash, CrashedError, Cut, DiskFault, SimulatedDisk
 from tests.crash.scenes import FickleOracle, Name, Scene
 from tests.durability.memory import MemoryDisk

@@ -15,7 +15,7 @@ from actors.core.frames import Damage
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, read_header, read_ticks
 from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.paths import ROOT
 from tests.patience import HANG_S
 

@@ -14,7 +14,7 @@ import pytest
 
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from actors.testing import ModelServer
 from tests.command import Ended, Prism, prism_alone
 from tests.durability.conftest import LIVE, TINY

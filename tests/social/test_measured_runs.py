@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from actors.factory.domains import build_domain
 from actors.pages.report import report
 from actors.record.manifest import read_summary
+from actors.record.rounds import read_rounds
 from actors.results.measures import RunNumbers
-from actors.results.run_record import read_run
-from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.results.run_record import RunRecord
 from actors.studies.experiments.known_measures import KnownMeasures
 from prism.columns import Columns
 from prism.config import Config
@@ -107,10 +107,10 @@ async def test_measures_change_no_result() -> None:
 
 
 def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> None:
-    rounds = read_rounds(run / ROUNDS)
+    rounds = read_rounds(run)
     assert [name for name in rounds if name in MEASURES] == [*MEASURES]
     assert rounds["ei_index_party"] == pytest.approx([-0.6] * 3, abs=0.02)
-    numbers = RunNumbers(read_summary(run) or {}, lambda: rounds, run)
+    numbers = RunNumbers(read_summary(run), lambda: rounds, run)
     for name in MEASURES:
         assert numbers.value(name) == numbers.value(f"rounds.{name}") == rounds[name][-1]
     assert numbers.value("rounds.mean.gini_reshares") == pytest.approx(np.mean(rounds["gini_reshares"]))
@@ -123,7 +123,7 @@ def test_experiments_know_them_before_the_first_run() -> None:
 
 
 def test_the_report_draws_them_over_the_rounds(run: Path) -> None:
-    page = report([read_run(run, "run")])
+    page = report([RunRecord(run, "run")])
     assert "<h2>People and ties</h2>" in page
     assert "The measure ei index party goes from" in page
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.errors import JournalError
-from actors.core.files import read_regular
-from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS, RoundsTable, read_rounds
-from actors.studies.experiments.record import BYTES_MAX, CellLine, CellState, ExperimentRecord
+from actors.record.manifest import read_summary
+from actors.record.rounds import RoundsTable, read_rounds
+from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
 
 Floats = NDArray[np.float64]
 LOW, HIGH = 0.05, 0.95
@@ -71,15 +69,6 @@ class Courses(NamedTuple):
     left_out: int
 
 
-class _Intervention(msgspec.Struct):
-    round: int
-
-
-class _Summary(msgspec.Struct):
-    cascade_sizes: dict[str, int] = {}
-    interventions: list[_Intervention] = []
-
-
 def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses:
     """Return the courses of these conditions, from the cells that are done."""
     chosen, left_out = _chosen(record, conditions)
@@ -89,9 +78,9 @@ def read_courses(record: ExperimentRecord, conditions: Sequence[str]) -> Courses
     interventions: dict[str, list[int]] = {}
     columns = set[str]()
     for cell in chosen:
-        summary = _summary(record, cell)
-        interventions.setdefault(cell.condition, sorted({each.round for each in summary.interventions}))
-        if found := {int(size): count for size, count in summary.cascade_sizes.items() if count > 0}:
+        summary = read_summary(record.cell_path(cell))
+        interventions.setdefault(cell.condition, sorted({each["round"] for each in summary.get("interventions", ())}))
+        if found := {int(size): count for size, count in summary.get("cascade_sizes", {}).items() if count > 0}:
             sizes.setdefault(cell.condition, []).append(found)
         table = _rounds(record, cell)
         columns.update(table)
@@ -129,18 +118,10 @@ def _named_columns(record: ExperimentRecord) -> list[str]:
     return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
 
 
-def _summary(record: ExperimentRecord, cell: CellLine) -> _Summary:
-    """Return the summary of a cell; an empty one if it cannot be read."""
-    try:
-        return msgspec.json.decode(read_regular(record.cell_path(cell) / SUMMARY, BYTES_MAX), type=_Summary)
-    except (OSError, ValueError, msgspec.MsgspecError):
-        return _Summary()
-
-
 def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
     """Return the rounds of a cell; none if they cannot be read."""
     try:
-        return read_rounds(record.cell_path(cell) / ROUNDS)
+        return read_rounds(record.cell_path(cell))
     except JournalError:
         return {}
 

@@ -13,8 +13,9 @@ from msgspec import inspect
 from msgspec.structs import replace
 
 from actors.factory.domains import build_domain, is_own
+from actors.record.rounds import ROUNDS
 from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHORT, by_problem, cascades_problem, rounds_place
-from actors.runs.rounds_csv import ROUNDS, columns_of_rounds
+from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
 from prism.config import Config, PopulationConfig
 from prism.domain import Domain

@@ -11,11 +11,9 @@ from pathlib import Path
 from actors.core.errors import RunDirectoryError
 from actors.core.files import sha256_of
 from actors.factory.domain_code import raised
-from actors.record.manifest import read_summary
-from actors.results.measures import RunNumbers, has_rounds
+from actors.results.measures import RunNumbers, has_rounds, numbers_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
-from actors.runs.rounds_csv import ROUNDS, read_rounds
 from prism.errors import SettingError
 
 OwnMeasure = Callable[[Path], float]
@@ -80,12 +78,8 @@ def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasu
     Raises:
         RunDirectoryError: the run has no such number.
     """
-    numbers = _numbers_of(path)
+    numbers = numbers_of(path)
     return {name: _value(path, numbers, place, own.get(name)) for name, place in measures.items()}
-
-
-def _numbers_of(path: Path) -> RunNumbers:
-    return RunNumbers(read_summary(path) or {}, lambda: read_rounds(path / ROUNDS), path)
 
 
 def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) -> float:
@@ -104,6 +98,6 @@ def within_runs(path: Path, measures: Mapping[str, str]) -> dict[str, float]:
     Raises:
         RunDirectoryError: the run has no such column.
     """
-    numbers = _numbers_of(path)
+    numbers = numbers_of(path)
     found = {name: numbers.over_rounds(place) for name, place in measures.items() if has_rounds(place)}
     return {name: statistics.variance(values) if len(values) > 1 else 0.0 for name, values in found.items()}

@@ -251,7 +251,7 @@ def _written(path: Path, name: str) -> float:
 def cell_state(out: Path, key: str) -> CellState:
     """Return the state of a cell of the experiment in a directory."""
     path = out / CELLS / key
-    if str((read_summary(path) or {}).get("status", "")).startswith("done"):
+    if str(read_summary(path).get("status", "")).startswith("done"):
         return CellState.DONE
     if not path.exists():
         return CellState.WAITING

@@ -189,7 +189,7 @@ def _fallen(plan: Plan, out: Path) -> list[Fallen]:
     """Return what decided in each condition, by the summaries of its cells."""
     found: dict[str, Counter[str]] = {}
     for cell in plan.cells:
-        sources = (read_summary(cell_path(out, cell)) or {}).get("decisions_by_source", {})
+        sources = read_summary(cell_path(out, cell)).get("decisions_by_source", {})
         found.setdefault(cell.condition, Counter()).update(sources)
     return [
         Fallen(condition=name, answered=counts["llm"], fallbacks=sum(counts[source] for source in FALLBACKS))

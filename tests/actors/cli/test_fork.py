@@ -16,9 +16,9 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.manifest import MANIFEST, SUMMARY
+from actors.record.rounds import ROUNDS
 from actors.runs.directory import RunDirectory
 from actors.runs.fork import fork
-from actors.runs.rounds_csv import ROUNDS
 from actors.testing import ModelServer
 from prism.social.chart import social_chart_text
 from tests.command import Prism

@@ -113,7 +113,7 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
             ("run", "other"),
             "different seeds; feed is not that of run",
         ),
-        (("damaged",), "damaged/journal.prism: is damaged: "),
+        (("damaged",), "damaged: its journal is damaged: "),
         (("begun",), "prism: begun: has not ended; `prism resume begun` goes on with it"),
         (("run", "--against", "missing.csv"), "prism: missing.csv: "),
         (("run", "--against", "social.yaml"), "prism: social.yaml:1: expected the columns of cascades ("),

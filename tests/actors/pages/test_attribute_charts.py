@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
 from actors.pages.attribute_charts import attributes_in_words
 from actors.pages.report import report
+from actors.record.rounds import read_rounds
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
-from actors.results.run_record import RunRecord, read_run, with_people
-from actors.runs.rounds_csv import ROUNDS, read_rounds
+from actors.results.run_record import RunRecord
 from prism.social.measures import Floats
 from tests.command import prism_alone
 from tests.paths import ROOT
@@ -31,7 +31,20 @@ def made(place: Path, *settings: str) -> RunRecord:
     pairs = [part for each in (*FEW, *settings) for part in ("--set", each)]
     ended = prism_alone("run", str(ROOT / "configs" / "opinions.yaml"), *pairs, "-q", "--out", str(place))
     assert ended.code == 0, ended.err
-    return with_people(read_run(place, place.name))
+    return with_people(place)
+
+
+def with_people(path: Path) -> RunRecord:
+    run = RunRecord(path, path.name)
+    run.read_people()
+    return run
+
+
+def in_words(run: RunRecord, course: NumberCourse) -> str:
+    other = copy(run)
+    other.attributes = (course,)
+    (words,) = attributes_in_words(other)
+    return words
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +60,7 @@ def voters(tmp_path_factory: pytest.TempPathFactory) -> RunRecord:
 def test_numbers_have_the_measures_of_the_run_at_the_end_of_each_round(bounded: RunRecord) -> None:
     (opinion,) = bounded.attributes  # what charts count within a round is the same at the end of each
     assert isinstance(opinion, NumberCourse)
-    rounds = read_rounds(bounded.path / ROUNDS)
+    rounds = read_rounds(bounded.path)
     assert opinion.rounds == [0, *map(int, rounds["round"])]
     assert [each.spread**2 for each in opinion.moments[1:]] == pytest.approx(rounds["variance_opinion"], rel=1e-5)
     assert [each.bimodality for each in opinion.moments[1:]] == pytest.approx(rounds["bimodality_opinion"], rel=1e-5)
@@ -80,7 +93,7 @@ def test_a_run_in_which_nobody_changes_has_no_such_part(tmp_path: Path) -> None:
         prism_alone("run", str(ROOT / "configs" / "friends.yaml"), *settings, "-q", "--out", str(tmp_path / "run")).code
         == 0
     )
-    run = with_people(read_run(tmp_path / "run", "run"))
+    run = with_people(tmp_path / "run")
     assert run.attributes == ()
     assert "People and ties" not in report([run])
 
@@ -104,7 +117,7 @@ FRINGE = np.repeat([0.5, 1.0], [98, 3])
 )
 def test_a_sentence_says_what_happened(bounded: RunRecord, before: Floats, after: Floats, told: list[str]) -> None:
     course = NumberCourse("mood", False, 0.0, 1.0, [0, 1], [moment_of(before), moment_of(after)])
-    (words,) = attributes_in_words(msgspec.structs.replace(bounded, attributes=(course,)))
+    words = in_words(bounded, course)
     assert [part for part in told if part not in words] == []
     assert ("clusters" in words) == ("clusters" in "".join(told))
 
@@ -112,7 +125,7 @@ def test_a_sentence_says_what_happened(bounded: RunRecord, before: Floats, after
 def test_a_few_people_on_the_fringe_are_no_cluster(bounded: RunRecord) -> None:
     assert moment_of(FRINGE).bimodality > 0.9
     course = NumberCourse("mood", False, 0.0, 1.0, [0, 1], [moment_of(SPREAD), moment_of(FRINGE)])
-    (words,) = attributes_in_words(msgspec.structs.replace(bounded, attributes=(course,)))
+    words = in_words(bounded, course)
     assert "clusters" not in words
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from copy import copy
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from actors.pages.page_frame import POLICY
 from actors.pages.report import _glance, report
 from actors.pages.words import NO_VALUE
 from actors.record.course import point_ticks
+from actors.record.listing import ListedRun
 from actors.results.run_groups import groups_of
-from actors.results.run_record import RunRecord, read_run
+from actors.results.run_record import RunRecord
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
 
@@ -40,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def record(run: Path) -> RunRecord:
-    return read_run(run, "run")
+    return RunRecord(run, "run")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +118,7 @@ def test_originals_that_are_too_young_for_the_pictures_of_cascades_are_counted(r
 def test_the_journal_alone_gives_the_same_numbers(run: Path, html: str, tmp_path: Path) -> None:
     copy = shutil.copytree(run, tmp_path / "run")
     (copy / "summary.json").unlink()
-    rows = parsed(report([read_run(copy, "run")])).rows
+    rows = parsed(report([RunRecord(copy, "run")])).rows
     for name, number in numbers_of(run):
         assert rows[name][0] == number, name
 
@@ -144,7 +146,7 @@ def test_it_begins_with_the_question_as_it_was_written(html: str) -> None:
 
 @pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(record: RunRecord, run: Path, html: str) -> None:
-    assert report([read_run(run, "run")]) == html
+    assert report([RunRecord(run, "run")]) == html
     assert len(html.encode()) < 1_000_000
 
 
@@ -156,7 +158,7 @@ def test_a_killed_run_says_so_at_the_top(run: Path, tmp_path: Path) -> None:
     for checkpoint in copy.glob("checkpoint-*"):
         checkpoint.unlink()
     (copy / "journal.prism").write_bytes(journal[: len(journal) // 2])
-    record = read_run(copy, "killed")
+    record = RunRecord(copy, "killed")
     html = report([record])
     assert 0 < record.course.ticks < 72
     notice = f"this page shows {record.course.ticks} of its 72 ticks"
@@ -199,14 +201,14 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_what_is_missing_is_said_in_words(others: Path, name: str, sentence: str) -> None:
-    assert sentence in report([read_run(others / name, name)])
+    assert sentence in report([RunRecord(others / name, name)])
 
 
 @pytest.mark.slow
 def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path) -> None:
-    runs = [read_run(path, path.name) for path in (run, others / "seed", others / "feed")]
+    runs = [RunRecord(path, path.name) for path in (run, others / "seed", others / "feed")]
     groups, differences = groups_of(runs)
-    assert [[run.label for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
+    assert [[run.name for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
     assert [each.key for each in differences] == ["feed.algorithm"]
     rows = parsed(report(runs)).rows
     assert rows["feed.algorithm"] == ['"interest"', '"hot"']
@@ -265,13 +267,19 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world(tmp_path: Path) -> N
     with path_restored():
         study = write_study(tmp_path / "study", CROSSING)
         assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
-        assert "The world over time" in report([read_run(tmp_path / "run", "run")])
+        assert "The world over time" in report([RunRecord(tmp_path / "run", "run")])
+
+
+def renamed(record: RunRecord, name: str, listed: ListedRun) -> RunRecord:
+    other = copy(record)
+    other.name, other.listed = name, listed
+    return other
 
 
 def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> None:
     other = msgspec.structs.replace(record.listed, digest="0" * 64)
     ends = {"a": record.listed, "b": other, "c": record.listed, "d": other, "e": record.listed}
-    runs = [msgspec.structs.replace(record, label=label, listed=end) for label, end in ends.items()]
+    runs = [renamed(record, name, end) for name, end in ends.items()]
     said = "".join(map(rendered, _glance(runs, *groups_of(runs)).parts))
     assert "Runs a, c and e have the same digest" in said
     assert "Runs b and d have the same digest" in said
@@ -288,7 +296,7 @@ def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Pa
     )
     ended = prism_alone("run", str(tmp_path / "study.yaml"), "-q", "--out", str(tmp_path / "run"))
     assert ended.code == 0, ended.err
-    html = report([read_run(tmp_path / "run", "run")])  # nobody answers or reshares in it, so cascades have no depth
+    html = report([RunRecord(tmp_path / "run", "run")])  # nobody answers or reshares in it, so cascades have no depth
     rows = parsed(html).rows
     assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
     assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]

@@ -14,9 +14,9 @@ import pytest
 from actors.core.state import RunState
 from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
 from actors.persistence.checkpoint import Head, Position
-from actors.persistence.disk import RealDisk
-from actors.persistence.journal import Header, whole_ticks
+from actors.persistence.journal import Header
 from actors.persistence.run_store import PENDING_BYTES, PENDING_MAX
+from actors.record.messages import whole_ticks
 from prism.agents import Question, Source, Update
 from prism.events import FeedShown, PostEvent
 from prism.social.posts.post import PostView
@@ -82,7 +82,7 @@ def test_every_key_and_block_of_a_segment_is_documented(embedded: Path) -> None:
     keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", text.split("| block |")[0], re.MULTILINE)))
     assert sorted(keys) == sorted(segments.Segment.__struct_fields__)
     documented = {cell.strip("`") for cell, *_ in rows("Segments") if re.fullmatch(r"`[a-z<>.]+`", cell)}
-    payloads = [frame.payload for frame in whole_ticks(RealDisk(embedded))]
+    payloads = [frame.payload for frame in whole_ticks(embedded)]
     _, made = blocks.pack(0, lambda: payloads)
     names = {re.sub(r"^\d+\.\d+\.", "<form>.<item>.", re.sub(r"^\d+\.\d+$", "<form>.<column>", name)) for name in made}
     assert names | {blocks.WHOLE} == documented - {*keys}

@@ -11,7 +11,7 @@ import pytest
 
 from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import HEAD, ORIGIN, Damage, encode_frame, link_of
-from actors.persistence.disk import RealDisk
+from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import (
     JOURNAL,
     TickFrame,
@@ -24,10 +24,8 @@ from actors.persistence.journal import (
     read_ticks,
     scan_journal,
     scan_tail,
-    whole_ticks,
 )
 from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWriter
-from actors.persistence.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from actors.persistence.recovery import recover
 from actors.persistence.segments import (
     MAGIC,
@@ -38,6 +36,7 @@ from actors.persistence.segments import (
     segment_names,
     start_of,
 )
+from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk
@@ -55,6 +54,10 @@ def sealed_run(disk: SimulatedDisk | None = None, batch: int = 1, size: int = SE
         writer.append([tick.frame for tick in ticks[start : start + batch]])
         writer.seal()
     return MemoryDisk({name: disk.visible(name) for name in disk.visible_names()})
+
+
+def whole_ticks(disk: Disk) -> Iterator[TickFrame]:
+    return (each for each in read_ticks(disk) if isinstance(each, TickFrame))
 
 
 def plain() -> list[TickFrame]:

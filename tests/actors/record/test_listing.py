@@ -53,7 +53,7 @@ def test_the_digest_does_not_depend_on_a_checkpoint(run: Path) -> None:
 
 
 def test_a_checkpoint_that_is_removed_meanwhile_is_no_damage(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.record.listing.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
+    monkeypatch.setattr("actors.record.run.checkpoint_names", lambda _: ["checkpoint-000000000001.bin"])
     assert list_run(run).status is RunStatus.DONE
 
 

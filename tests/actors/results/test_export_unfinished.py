@@ -16,7 +16,7 @@ from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.lock import locked
 from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import decode
 from tests.actors.real_runs import EMBEDDED, run_of

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from actors.record.lock import locked
-from actors.results.run_record import read_run
-from actors.runs.directory import RunDirectory
-from actors.runs.shadow import read_shadow
+from actors.record.shadow import read_shadow
+from actors.results.run_record import RunRecord
 from prism.config import load_config
 from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
@@ -117,10 +116,10 @@ def test_the_run_stays_as_it_is_and_the_figures_lie_beside_it(command: Command) 
     assert {name: after[name] for name in before} == before
     assert json.loads(after["shadow.json"]) == printed
     assert printed["digest"] == json.loads(before["summary.json"])["digest"]
-    found = read_shadow(RunDirectory(Path("run")), printed["digest"])
+    found = read_shadow(Path("run"), printed["digest"])
     assert found is not None
     assert found.questions == printed["questions"]
-    assert read_shadow(RunDirectory(Path("run")), "0" * 32) is None
+    assert read_shadow(Path("run"), "0" * 32) is None
     assert command("verify", "run").code == 0
 
 
@@ -145,7 +144,7 @@ def test_a_report_shows_the_figures_that_belong_to_the_run(command: Command) -> 
     bits = f"{ruled['against'][RULE]['bits']:.3f}"
     assert f"On {ruled['questions']} questions of decides, the choices are {bits} bits" in page
     Path("run/shadow.json").write_text(json.dumps({**found, "digest": "0" * 32}))
-    assert read_run(Path("run"), "run").shadow is None
+    assert RunRecord(Path("run"), "run").shadow is None
 
 
 @pytest.mark.parametrize("way", ["resident", "compiled"])

@@ -16,8 +16,8 @@ from actors.core.errors import DamagedError
 from actors.core.frames import HEAD
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, read_header
+from actors.record.followed import Followed
 from actors.record.lock import LOCK, reader_sees_holder
-from actors.view.record import Record
 from tests.actors.view.asking import Asked, copied
 
 pytestmark = pytest.mark.long
@@ -92,7 +92,7 @@ def test_two_runs_of_one_name_behind_links_are_two(embedded: Path, tmp_path: Pat
 
 
 def test_an_update_of_an_agent_that_does_not_exist_is_damage(embedded: Path, tmp_path: Path) -> None:
-    record = Record(copied(embedded, tmp_path, "run"))
+    record = Followed(copied(embedded, tmp_path, "run"))
     record.agents = 1  # as in a header that says less than the journal holds
     with pytest.raises(DamagedError, match=r"names agent \d+ of 1"):
         record.read_on(48)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from actors.record import followed
+from actors.record.followed import Followed
 from actors.record.run import read_resolved
-from actors.view import record
 from actors.view.comparison import _parts
 from actors.view.outcomes import outcomes_of
-from actors.view.record import Record
 from prism.agents import Update
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.tree_reader import read_posts
@@ -228,15 +228,15 @@ def test_a_long_part_is_shown_from_shortly_before_its_first_difference() -> None
 
 
 def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "SPACING_BYTES", 2_000)
-    monkeypatch.setattr(record, "SAMPLES_MAX", 8)
-    read = Record(embedded, ["idle"])
+    monkeypatch.setattr(followed, "SPACING_BYTES", 2_000)
+    monkeypatch.setattr(followed, "SAMPLES_MAX", 8)
+    read = Followed(embedded, ["idle"])
     while read.read_on(7):
         pass
     course = read.course()
     assert len(course.ticks) <= 8
     assert course.ticks[-1] == 47
-    assert len(read._key_frames) <= record.KEY_FRAMES_MAX + 1
+    assert len(read._key_frames) <= followed.KEY_FRAMES_MAX + 1
     for tick, states in reversed(list(enumerate(states_after(embedded)))):
         names = [read.states[number] for number in read.states_at(tick)]
         assert names == [states.get(agent, "idle") for agent in range(read.agents)]
@@ -246,7 +246,7 @@ def test_every_tick_is_found_from_few_key_frames(embedded: Path, monkeypatch: py
 
 
 def test_states_are_those_of_the_journal_if_the_chart_is_not_known(embedded: Path) -> None:
-    read = Record(embedded)
+    read = Followed(embedded)
     while read.read_on(100):
         pass
     *_, last = states_after(embedded)

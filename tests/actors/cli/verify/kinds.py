@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.command import Prism
 from tests.durability.crashed import undo_seals
 from tests.paths import ROOT

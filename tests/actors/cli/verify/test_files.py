@@ -12,7 +12,7 @@ import pytest
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.actors.cli.verify.files import flip, lines
 from tests.actors.cli.verify.kinds import (
     crashed_while_extended,

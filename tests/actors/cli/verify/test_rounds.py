@@ -9,7 +9,7 @@ import pytest
 
 from actors.core.errors import DivergedError
 from actors.record.manifest import SUMMARY
-from actors.runs.rounds_csv import ROUNDS
+from actors.record.rounds import ROUNDS
 from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked
 from tests.command import Prism

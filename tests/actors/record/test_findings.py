@@ -7,8 +7,8 @@ import pytest
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, AnswersScan, scan_answers
-from actors.runs.rounds_csv import ROUNDS
-from actors.runs.verify import Verification, verify_files
+from actors.record.findings import Verification, verify_files
+from actors.record.rounds import ROUNDS
 from prism.config import Config
 from tests.actors.persistence.files import checkpoint_at, run_of
 from tests.crash.disk import DiskFault, SimulatedDisk
@@ -141,7 +141,7 @@ def test_rows_of_a_run_at_work_are_not_ahead_of_its_journal_because_they_came_wh
         disk.append(ROUNDS, row(2))
         return scan_answers(*arguments)
 
-    monkeypatch.setattr("actors.runs.verify.scan_answers", meanwhile)
+    monkeypatch.setattr("actors.record.findings.scan_answers", meanwhile)
     assert verify_files(disk, forks=()).is_good
     assert bad(verify_files(disk, forks=())) == [ROUNDS]
 

@@ -19,8 +19,8 @@ from actors.core.errors import DamagedError, JournalError
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, TickFrame, journal_size, read_header, read_ticks
-from actors.record.messages import messages_in
-from actors.view.posts import Posts
+from actors.record.messages import encoded_in, messages_in
+from actors.record.posts import Posts
 from prism.agents import Question, Update
 from prism.events import Intervened, PostEvent
 
@@ -62,8 +62,8 @@ class _KeyFrame(NamedTuple):
     states: States
 
 
-class Record:
-    """The record of one run.
+class Followed:
+    """The journal of one run.
 
     Args:
         path: the run's directory.
@@ -80,14 +80,16 @@ class Record:
         self._disk = RealDisk(path)
         self.header, self._first = read_header(self._disk)
         self.agents = self.header.agents
-        self.states = list(states)
-        self._numbers = {name: number for number, name in enumerate(self.states)}
+        self.states: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._by_state: list[int] = []
+        for state in states:
+            self._number_of(state)
         self.posts = Posts()
         self.damage: Damage | None = None
         """The reason for which reading has stopped before the end of the file; None if it has not."""
         self._lock = Lock()
         self._at = _KeyFrame(0, self._first, ORIGIN, np.zeros(self.agents, dtype=np.uint8))
-        self._by_state = [self.agents, *[0] * (len(self.states) - 1)] if self.states else []
         self._counted = dict.fromkeys(COUNTED, 0)
         self._stride = 1
         self._course = Samples([], [], [], [])
@@ -181,8 +183,8 @@ class Record:
             self._cursor = at._replace(states=states)
         return states.copy()
 
-    def frames(self, first: int, last: int) -> Iterator[TickFrame]:
-        """Yield the frames of the ticks from `first` to `last`, as far as there are any.
+    def messages(self, first: int, last: int) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield `(tick, its messages as they were encoded)` from `first` to `last`, as far as there are any.
 
         Raises:
             JournalError: the journal cannot be read.
@@ -193,7 +195,7 @@ class Record:
             if isinstance(frame, Damage) or frame.tick > last:
                 return
             if frame.tick >= first:
-                yield frame
+                yield frame.tick, encoded_in(frame.payload)
 
     def start_before(self, tick: int, bytes_max: int) -> int:
         """Return the first tick of a stretch that ends with `tick`, and has about so many bytes at most."""
@@ -235,10 +237,9 @@ class Record:
         self._keep()
 
     def _move(self, states: States, moved: Update[Any]) -> None:
-        number = self._numbers.get(moved.to_state)
-        if number is None:
-            number = self._new_state(moved)
-        before = states[moved.agent]
+        if not self.states:
+            self._number_of(moved.from_state)
+        number, before = self._number_of(moved.to_state), states[moved.agent]
         if number != before:
             self._by_state[before] -= 1
             self._by_state[number] += 1
@@ -246,19 +247,15 @@ class Record:
         if moved.source in self._counted:
             self._counted[moved.source] += 1
 
-    def _new_state(self, moved: Update[Any]) -> int:
-        """Return the number of a state that the chart, which is not known here, has beside those seen so far."""
-        if not self.states:  # everybody begins in the state that the first update leaves
-            self.states.append(moved.from_state)
-            self._numbers[moved.from_state] = 0
-            self._by_state = [self.agents]
-        if moved.to_state not in self._numbers:
-            if len(self.states) == STATES_MAX:
-                raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
-            self._numbers[moved.to_state] = len(self.states)
-            self.states.append(moved.to_state)
-            self._by_state.append(0)
-        return self._numbers[moved.to_state]
+    def _number_of(self, state: str) -> int:
+        """Return the number of a state; a new one has the next, and in the first one everybody begins."""
+        if (number := self._numbers.get(state)) is not None:
+            return number
+        if len(self.states) == STATES_MAX:
+            raise JournalError(f"{JOURNAL}: names more than {STATES_MAX} states, and no more can be shown")
+        self._by_state.append(0 if self.states else self.agents)
+        self.states.append(state)
+        return self._numbers.setdefault(state, len(self.states) - 1)
 
     def _keep(self) -> None:
         """Keep the tick that has just been read, in the course and as a key frame, if it is its turn."""
