@@ -24,14 +24,13 @@ from numpy.typing import NDArray
 
 from actors import read_config, run
 from prism.config import Config, EconomyConfig, InitialConfig, MacroConfig, TaylorConfig
-from prism.economy.action import Action
 from prism.economy.embedded import EmbeddedAdviser, EmbeddedEngine
 from prism.economy.initial import initial_lags, initial_state
 from prism.economy.macro import Lags, draw_shocks, output_gap, policy_rate, rate_with_shock, step, taylor_rate
 from prism.economy.moments import COLUMNS, moments, real_columns
 from prism.economy.series import Figures, quarter_inflation, year_growth
 from prism.economy.series_file import parse_series
-from prism.economy.state import GlobalState
+from prism.models import Action, GlobalState
 from prism.quarter import Period
 
 Array = NDArray[np.float64]

@@ -11,10 +11,17 @@ from typing import Any
 import pytest
 
 from prism.agents import SocialAgent, StatefulAgent
-from prism.economy.action import Action
 from prism.economy.nation import Nation
-from prism.economy.state import GlobalState, NationState, SimulationState
-from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.models import (
+    Action,
+    GlobalState,
+    LLMReasoningChain,
+    NationState,
+    PolicyDecision,
+    SimulationState,
+    StateUpdateDecision,
+    ValidationResult,
+)
 from prism.social.people.persona import Persona
 from prism.statechart import AgentState, Statechart, StateTransition, Transition
 

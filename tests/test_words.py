@@ -21,7 +21,7 @@ NOUNS = frozenset({"The", "A", "An", "Its", "Their", "Every", "All", "Each"})
 """First words that define a noun: a class or a property is one, and a function does something."""
 
 SENT_TO_MODELS = frozenset({"Whether an action belongs to the domain.", "What an action does to the interest rate."})
-"""Docstrings in prism/models.py that are data: they are in JSON schemas, and the keys of tapes are made from these."""
+"""Docstrings in prism/models/answers.py that are data: they are in JSON schemas, from which keys of tapes are made."""
 
 BANNED = {
     "earlier life": "an earlier process",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from prism.economy.action import Action
-from prism.economy.state import SimulationState
+from prism.models import Action, SimulationState
 
 
 class Agent(ABC):

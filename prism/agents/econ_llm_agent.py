@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from prism.agents.llm_agent import LLMAgent
-from prism.economy.action import is_economic
-from prism.economy.state import SimulationState
-from prism.models import PolicyDecision
+from prism.models import PolicyDecision, SimulationState, is_economic
 from prism.quoting import DATA, quoted
 
 # First the text that is the same for all nations and turns, then the text that is the same for all nations: servers

@@ -7,10 +7,8 @@ from abc import abstractmethod
 
 from prism.agents.agent import Agent
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.economy.action import Action
-from prism.economy.state import SimulationState
 from prism.llm.reasoning import DecisionClient, Reasoner
-from prism.models import LLMReasoningChain, PolicyDecision
+from prism.models import Action, LLMReasoningChain, PolicyDecision, SimulationState
 from prism.quoting import quoted
 
 _log = logging.getLogger(__name__)

@@ -1,6 +1,5 @@
 """An economy of nations: its state, and the actions that change it."""
 
-from prism.economy.action import Action, is_economic
-from prism.economy.state import GlobalState, NationState, SimulationState
+from prism.models import Action, GlobalState, NationState, SimulationState, is_economic
 
 __all__ = ["Action", "GlobalState", "NationState", "SimulationState", "is_economic"]

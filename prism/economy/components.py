@@ -8,11 +8,18 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from prism.agents.econ_llm_agent import EconLLMAgent
 from prism.clock import SimulatedClock
 from prism.config import Config
-from prism.economy.action import Action
-from prism.economy.state import GlobalState, SimulationState
 from prism.engines.econ_llm_engine import EconLLMEngine
 from prism.llm.reasoning import DecisionClient
-from prism.models import Component, LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.models import (
+    Action,
+    Component,
+    GlobalState,
+    LLMReasoningChain,
+    PolicyDecision,
+    SimulationState,
+    StateUpdateDecision,
+    ValidationResult,
+)
 from prism.validators.econ_llm_validator import EconLLMValidator
 
 

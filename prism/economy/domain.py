@@ -13,11 +13,10 @@ from prism.economy.embedded import embedded_components
 from prism.economy.macro import Lags
 from prism.economy.nation import Nation, PolicyState, PolicyStep, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
-from prism.economy.state import GlobalState
 from prism.economy.world import EconomyWorld
 from prism.llm.port import LanguageModel
 from prism.llm.reasoning import DecisionClient
-from prism.models import Component
+from prism.models import Component, GlobalState
 from prism.statechart import Oracle, Statechart
 
 HISTORY_DEPTH = 50

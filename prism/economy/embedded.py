@@ -21,18 +21,20 @@ from msgspec.structs import replace
 from prism.clock import SimulatedClock
 from prism.config import Config
 from prism.config.model import EconomyConfig, TaylorConfig
-from prism.economy.action import Action, is_economic
 from prism.economy.components import Components, clock_of
 from prism.economy.macro import output_gap, policy_rate, taylor_rate
 from prism.economy.rate_change import RateChange, read_rate_change
-from prism.economy.state import GlobalState, SimulationState
 from prism.models import (
     RATE_PERCENT,
+    Action,
     Component,
+    GlobalState,
     LLMReasoningChain,
     PolicyDecision,
+    SimulationState,
     StateUpdateDecision,
     ValidationResult,
+    is_economic,
 )
 from prism.rng import Draw, normal
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from prism.config.model import InitialConfig, MacroConfig
 from prism.economy.macro import Lags, output_gap
 from prism.economy.series import Figures, quarter_inflation, year_growth, year_inflation
-from prism.economy.state import GlobalState
 from prism.errors import InputError
+from prism.models import GlobalState
 from prism.quarter import Quarter
 from prism.wording import counted
 

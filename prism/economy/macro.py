@@ -27,8 +27,7 @@ import msgspec
 from msgspec.structs import replace
 
 from prism.config.model import MacroConfig, TaylorConfig
-from prism.economy.state import GlobalState
-from prism.models import RATE_PERCENT
+from prism.models import RATE_PERCENT, GlobalState
 from prism.rng import WORLD, Draw, normal
 
 INFLATION_PERCENT: Final = (-50.0, 500.0)

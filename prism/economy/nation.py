@@ -11,9 +11,15 @@ from msgspec.structs import replace
 from prism.agents.stateful import StatefulAgent
 from prism.checked import Checked
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.economy.action import Action
-from prism.economy.state import GlobalState, SimulationState
-from prism.models import LLMReasoningChain, PolicyDecision, StateUpdateDecision, ValidationResult
+from prism.models import (
+    Action,
+    GlobalState,
+    LLMReasoningChain,
+    PolicyDecision,
+    SimulationState,
+    StateUpdateDecision,
+    ValidationResult,
+)
 
 
 @unique

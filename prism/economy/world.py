@@ -25,13 +25,11 @@ from prism.columns import Column, Columns, pack, pack_items
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, numbered_nation, shocked, with_settings
 from prism.domain import World
-from prism.economy.action import Action
 from prism.economy.macro import Lags, draw_shocks, rate_with_shock, step
 from prism.economy.nation import Applied, PolicyState, PolicyStep, Proposed, Reviewed, Situation
-from prism.economy.state import GlobalState, NationState, SimulationState
 from prism.errors import ConfigError
 from prism.measure import Measure
-from prism.models import LLMReasoningChain
+from prism.models import Action, GlobalState, LLMReasoningChain, NationState, SimulationState
 
 _log = logging.getLogger(__name__)
 

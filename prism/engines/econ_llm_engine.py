@@ -6,11 +6,9 @@ from typing import Final
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
 from prism.config import Config
-from prism.economy.action import Action
-from prism.economy.state import GlobalState, SimulationState
 from prism.engines.llm_engine import LLMEngine
 from prism.llm.reasoning import DecisionClient
-from prism.models import StateUpdateDecision
+from prism.models import Action, GlobalState, SimulationState, StateUpdateDecision
 from prism.quoting import DATA, quoted
 
 _RULES: Final = f"""You are an economic simulation engine.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from prism.economy.action import Action
-from prism.economy.state import GlobalState, SimulationState
+from prism.models import Action, GlobalState, SimulationState
 
 
 class Engine(ABC):

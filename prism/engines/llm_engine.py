@@ -9,11 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.economy.action import Action
-from prism.economy.state import GlobalState, SimulationState
 from prism.engines.engine import Engine
 from prism.llm.reasoning import DecisionClient, Reasoner
-from prism.models import LLMReasoningChain, StateUpdateDecision
+from prism.models import Action, GlobalState, LLMReasoningChain, SimulationState, StateUpdateDecision
 
 _log = logging.getLogger(__name__)
 

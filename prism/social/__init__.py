@@ -1,8 +1,4 @@
-"""People on a social feed: personas, graphs, posts, feeds and cascades.
-
-Import the modules that use agents (`chart`, `choice`, `network`, `world`, `domain`) by their own names: agents use the
-personas and posts that are exported here.
-"""
+"""People on a social feed: personas, graphs, posts, feeds and cascades."""
 
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profile

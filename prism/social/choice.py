@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.questions import Chosen, QuestionKind, Questions
-from prism.agents.social_agent import SocialAgent
 from prism.agents.turn import Question
 from prism.columns import Ints
 from prism.config import ChoiceConfig
@@ -42,6 +41,7 @@ from prism.social.kernels.choice_kernel import ACTIVITY, ENGAGES, FIXED, OWN, SE
 from prism.social.kernels.stretch_kernel import ChoiceTables
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
+from prism.social.person import SocialAgent
 from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
 

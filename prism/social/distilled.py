@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from prism.agents.social_agent import SocialAgent
 from prism.config import Config
 from prism.errors import InputError
 from prism.sharing.archetype import Archetypes
 from prism.sharing.distilled import Distilled, DistilledQuestion
 from prism.sharing.logit import Predictor
 from prism.social.choice import ChoiceOracle
+from prism.social.person import SocialAgent
 from prism.social.sharing import question_fields
 from prism.statechart import AgentState, Behaviour, Statechart
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import force_setattr, replace
 
-from prism.agents.social_agent import Draft, SocialAgent, relevance_of
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.config import Config
@@ -22,6 +21,7 @@ from prism.social.choice import ChoiceOracle
 from prism.social.people.intentions import Intentions
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
+from prism.social.person import Draft, SocialAgent, relevance_of
 from prism.social.posts.post import PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange

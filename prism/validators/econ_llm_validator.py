@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism.economy.action import Action
+from prism.models import Action
 from prism.quoting import DATA, quoted
 from prism.validators.llm_validator import LLMValidator
 

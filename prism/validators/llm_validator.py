@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from prism.clock import DEFAULT_CLOCK, SimulatedClock
-from prism.economy.action import Action
 from prism.llm.reasoning import DecisionClient, Reasoner
-from prism.models import LLMReasoningChain, ValidationResult
+from prism.models import Action, LLMReasoningChain, ValidationResult
 from prism.validators.validator import Validator
 
 

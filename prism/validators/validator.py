@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from prism.economy.action import Action
+from prism.models import Action
 
 
 class Validator(ABC):

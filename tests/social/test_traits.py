@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism.agents.social_agent import SocialAgent
 from prism.config import ChoiceConfig, Config, IntentionsConfig, PopulationConfig, load_config
 from prism.config.attributes import TRAITS
 from prism.errors import InputError
@@ -21,6 +20,7 @@ from prism.social.people.persona import NEUTRAL, TRAITS_OF, Traits
 from prism.social.people.population import build_population
 from prism.social.people.profiles import parse_profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
+from prism.social.person import SocialAgent
 from prism.statechart import AgentState
 from tests.config.refusals import refusal
 from tests.social.people import persona, view

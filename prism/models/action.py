@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from prism.checked import Checked
-from prism.models import LLMReasoningChain, PolicyDecision, ValidationResult
+from prism.models.answers import LLMReasoningChain, PolicyDecision, ValidationResult
 
 _ECONOMIC: Final = re.compile(
     r"\b(?:rates?|interest|monetary|fiscal|econom\w*|inflation\w*|disinflation\w*|deflation\w*|gdp|growth|recession\w*"

@@ -8,7 +8,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from prism.checked import Checked
-from prism.models import LLMReasoningChain, StateUpdateDecision
+from prism.models.answers import LLMReasoningChain, StateUpdateDecision
 
 
 class NationState(Checked, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A person on a social feed."""
+"""A person on a social feed: a persona in a state, and the action that the person is about to take."""
 
 from __future__ import annotations
 
