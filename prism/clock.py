@@ -36,6 +36,11 @@ class SimulatedClock(Checked, frozen=True):
         """Return the simulated instant of a tick, in UTC."""
         return (self.epoch + timedelta(seconds=tick * self.tick_seconds)).astimezone(UTC)
 
+    def microseconds_at(self, tick: int) -> int:
+        """Return the simulated instant of a tick, in microseconds since 1970."""
+        moment = self.at(tick)
+        return int(moment.timestamp()) * 1_000_000 + moment.microsecond
+
 
 DEFAULT_CLOCK: Final = SimulatedClock()
 """The clock of agents and components that are given none."""

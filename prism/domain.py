@@ -22,6 +22,7 @@ from prism.events import Event
 from prism.expressions import Field
 from prism.llm.port import LanguageModel
 from prism.measure import Measure
+from prism.no_effect import NoEffect
 from prism.statechart import Oracle, Statechart
 from prism.statechart.behaviour import Reader
 
@@ -172,6 +173,31 @@ class HasWords(Protocol):
 
     def in_words(self, rounds: int) -> str:
         """Return the first sentence about a run of so many whole rounds. Called once, at the run's end."""
+
+
+@runtime_checkable
+class HasUnderstood(Protocol):
+    """A domain that says how its input files were understood."""
+
+    @property
+    def understood(self) -> Sequence[str]:
+        """Lines for `prism validate` and the beginning of a run."""
+
+
+@runtime_checkable
+class HasNotes(Protocol):
+    """A domain that has something to say about its settings before its first tick."""
+
+    def notes(self) -> Sequence[str]:
+        """Return lines about settings whose effect is not what they say."""
+
+
+@runtime_checkable
+class HasNoEffect(Protocol):
+    """A domain that knows which parts of its configuration have no effect."""
+
+    def no_effect(self) -> Sequence[NoEffect]:
+        """Return what will have no effect in a run, as far as that can be told before it."""
 
 
 @runtime_checkable

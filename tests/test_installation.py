@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import sysconfig
+import urllib.request
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -113,6 +118,7 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
 
 @pytest.mark.slow
 @pytest.mark.process
+@pytest.mark.network
 def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_digest(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +147,30 @@ def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_dig
     assert prism("resume", "killed", "--quiet", "--accept-settings", "--set", "run.tick_s=0") == whole
     assert prism("replay", "killed", "--quiet") == whole
     assert "BAD" not in prism("verify", "killed", "--quiet")
+    shows_itself(installed, tmp_path, prism)
+
+
+def shows_itself(installed: Path, place: Path, prism: Callable[..., str]) -> None:
+    """Check that the tables, an explanation, the report and the page of a run have what its domain shows."""
+    prism("export", "killed", "--to", "csv", "--out", "tables")
+    assert (place / "tables" / "phases.csv").read_text().startswith('"run","agent","colour",')
+    assert "cars at its last question" in prism("explain", "killed", "--agent", "1", "--tick", "200")
+    extras = {**OUTSIDE, "PYTHONPATH": sysconfig.get_paths()["purelib"]}  # what draws and serves is installed here
+    ended = run(installed, "report", "killed", "--out", "report.html", cwd=place, env=extras)
+    assert ended.returncode == 0, ended.stderr
+    assert "cars that passed in a round" in (place / "report.html").read_text()
+    command = [str(installed), "view", "killed", "--port", "0"]
+    with subprocess.Popen(command, cwd=place, env=extras, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        address = line[line.index("http") :].split()[0].rstrip("/")
+        try:
+            with urllib.request.urlopen(f"{address}/api/runs/killed/agent?agent=1&tick=200") as answer:
+                panel = json.loads(answer.read())
+        finally:
+            process.send_signal(signal.SIGINT)
+    assert panel["name"] == "light 2"
+    assert dict(panel["person"])["turned green"] > 0
 
 
 def ticks_in(directory: Path) -> int:

@@ -18,7 +18,6 @@ from actors.display.console import echo, echo_file
 from actors.factory.charts import chart_text
 from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
-from actors.factory.no_effect import long_delays
 from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
 from actors.record.run import read_resolved
@@ -26,6 +25,7 @@ from actors.results.chart_coverage import covered_rows
 from prism.agents import Update
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg
+from prism.social.no_effect import long_delays
 from prism.statechart import Behaviour, FindingKind, Statechart, lint, rendered
 from prism.wording import counted
 

@@ -19,7 +19,7 @@ from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
-from actors.results.export import FORMATS, Exported, Progress, chosen_tables, export
+from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
 from actors.runs.signals import EXIT_BASE
 
 SHOWN_AFTER_S = 0.5
@@ -50,13 +50,12 @@ def export_command(
     table, with a column `run`. A run may be going on: its tables end with its last whole tick.
     """
     names = [name.strip() for name in tables.split(",") if name.strip()]
-    try:
-        chosen_tables(names)
-    except LookupError as error:
-        raise click.BadParameter(str(error), param_hint="'--tables'") from None
     where = out or Path(f"{paths[0].resolve().name if len(paths) == 1 else 'runs'}-{form}")
     with ended_by_signals(), _progress_shown(quiet=quiet) as on_progress:
-        done = export(paths, form, where, names, on_progress, replaces=force)
+        try:
+            done = export(paths, form, where, names, on_progress, replaces=force)
+        except NoTableError as error:
+            raise click.BadParameter(str(error), param_hint="'--tables'") from None
     for note in done.notes:
         say(note)
     echo("\n".join(_lines(done)))

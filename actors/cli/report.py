@@ -19,10 +19,10 @@ from actors.display.words import duration, usd
 from actors.record.rounds import ROUNDS
 from actors.runs.interventions import DoneIntervention
 from actors.runs.summary import Summary
-from prism.answers import named
 from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable
+from prism.show import Show
 from prism.social.realised import feed_warning
 from prism.wording import counted
 
@@ -38,8 +38,8 @@ INTERVENTIONS_MAX = 12
 STAYS = ("mean_minutes", "median_minutes", "p90_minutes")
 
 
-def render(summary: Summary, directory: str) -> RenderableType:
-    """Return the summary as text and tables, with the directory of its files."""
+def render(summary: Summary, directory: str, show: Show) -> RenderableType:
+    """Return the summary as text and tables, with the directory of its files and the names that a domain shows."""
     status = Text(DONE if summary.is_done else summary.status)
     status.stylize("bold green" if summary.status == DONE else "bold yellow")
     if summary.status == DONE_WITH_FALLBACKS:
@@ -70,9 +70,9 @@ def render(summary: Summary, directory: str) -> RenderableType:
     parts.extend(_realised(summary.world))
     levels = [name for name, value in summary.world.items() if isinstance(value, float) and name not in TOLD]
     paths = read_paths(Path(directory, ROUNDS), levels)
-    parts.append(_world(summary.world, (*paths, *TOLD)))
+    parts.append(_world(summary.world, (*paths, *TOLD), show))
     if paths:
-        parts.append(Sparklines(paths, _marked(summary, paths)))
+        parts.append(Sparklines({show.named(name).name: path for name, path in paths.items()}, _marked(summary, paths)))
     parts.extend(_done(summary.interventions))
     if summary.no_effect:
         parts.append(Text("without effect", style="bold"))
@@ -137,7 +137,7 @@ def _counts(title: str, counts: Mapping[str, int]) -> RenderableType:
     return table
 
 
-def _world(world: Mapping[str, Any], told: Collection[str]) -> RenderableType:
+def _world(world: Mapping[str, Any], told: Collection[str], show: Show) -> RenderableType:
     """Return the domain's entries that are not `told` elsewhere: a line for each number or group of numbers."""
     table = Table(title="world", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1))
     table.add_column(min_width=18)
@@ -151,7 +151,7 @@ def _world(world: Mapping[str, Any], told: Collection[str]) -> RenderableType:
             shown = ", ".join(f"{key.replace('_', ' ')} {number}" for key, number in parts)
         else:
             shown = f"{value:,}"
-        table.add_row(named(name, world).name, shown)
+        table.add_row(show.named(name).name, shown)
     return table
 
 
@@ -266,7 +266,7 @@ class Sparklines:
             table.add_column(name, justify="right" if name else "left", no_wrap=True)
         for name, values in self._paths.items():
             first, *others = map(_format, (values[0], values[-1], min(values), max(values)))
-            table.add_row(named(name, self._paths).name, first, blocks(values, width), *others)
+            table.add_row(name, first, blocks(values, width), *others)
         if self._marked:
             length = max(map(len, self._paths.values()))
             table.add_row("interventions", "", marks(self._marked, length, width, "^" if options.ascii_only else "▲"))

@@ -17,8 +17,8 @@ from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole, echo
+from actors.factory.domains import show_of
 from actors.record.run import names_of
-from actors.results.observed import ECONOMY
 from actors.results.real_figures import Real, read_real
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord
@@ -120,7 +120,8 @@ def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
     domains = list(dict.fromkeys(run.domain_name for run in runs))
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
-    for run in [group.first for group in groups_of(runs)[0]] if domains == ["social"] else ():
+    has_people = "network" in show_of(runs[0].config).pictures
+    for run in [group.first for group in groups_of(runs)[0]] if has_people else ():
         task = progress.add_task(f"people of {run.name}", total=None)
         run.read_people(partial(_describe, progress, task, run.name))
     return runs
@@ -140,9 +141,9 @@ def _real(files: Sequence[str], config: Config) -> Real:
     Raises:
         InputError: a file cannot be read, or is of no use for this domain.
     """
-    real = read_real(files, config.simulation.domain)
+    real = read_real(files, config)
     path = config.economy.initial.path
-    if config.simulation.domain == ECONOMY and not real.quarters and path is not None:
+    if "quarters" in show_of(config).pictures and not real.quarters and path is not None:
         with suppress(InputError):  # the run has its quarters without it
-            return read_real([path], ECONOMY)
+            return read_real([path], config)
     return real

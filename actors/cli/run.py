@@ -13,15 +13,15 @@ from actors.cli.options import OUT, QUIET, TICKS, choose_config, run_name, with_
 from actors.cli.run_command import run_and_report
 from actors.cli.trust import TRUST
 from actors.core.errors import ActorError
-from actors.factory.checks import understood_by
+from actors.factory.checks import no_effect_of, understood_by
 from actors.factory.config_file import read_config
-from actors.factory.no_effect import no_effect_of, told
 from actors.logs.output import say
 from actors.metrics.observation import observation
 from actors.record.lock import locked
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from prism.errors import OracleUnavailableError
+from prism.no_effect import told
 
 
 @click.command(cls=SectionedCommand, sections=LOG)

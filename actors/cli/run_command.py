@@ -20,6 +20,7 @@ from actors.core.phase import FALLBACK_SHARE, SPEND_CAP
 from actors.display.console import SafeConsole, echo
 from actors.display.progress import show_progress
 from actors.display.starting import GREETING, PREPARING, step_shown
+from actors.factory.domains import show_of
 from actors.logs.output import output, say
 from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
@@ -80,7 +81,7 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
     if quiet:
         echo(summary.digest)
     else:
-        SafeConsole().print(render(summary, printable(str(run.directory.path))))
+        SafeConsole().print(render(summary, printable(str(run.directory.path)), show_of(run.config)))
         _print_fallbacks(summary, run.directory.path)
         _print_resume_command(summary, run.directory.path, run.config.oracle)
     log_muted_streams(run.directory.log)

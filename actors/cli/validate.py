@@ -12,12 +12,12 @@ from actors.cli.forecast import deliberation
 from actors.cli.options import choose_config, with_settings
 from actors.cli.trust import TRUST
 from actors.display.console import echo
-from actors.factory.checks import Checked, check_domain, lines_of_domain, understood_by
+from actors.factory.checks import Checked, check_domain, lines_of_domain, no_effect_of, understood_by
 from actors.factory.config_file import read_config
-from actors.factory.no_effect import no_effect_of, told
 from actors.factory.oracle_backends import check_oracle
 from actors.metrics.observation import check_tracing
 from prism.config import Config
+from prism.no_effect import told
 
 
 @click.command()

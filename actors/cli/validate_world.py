@@ -16,7 +16,8 @@ from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
-from actors.results.observed import ECONOMY, observed_configs, observed_economy, observed_feed, start_quarter
+from actors.factory.domains import show_of
+from actors.results.observed import observed_configs, observed_economy, observed_feed, start_quarter
 from actors.results.real_figures import Real, read_real
 from prism.config import Config
 from prism.errors import InputError
@@ -53,7 +54,7 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     Without a file, a social run is compared with published figures alone.
     """
     configs = observed_configs(paths)
-    facts = _facts(configs, _read(files, configs[paths[0]].simulation.domain))
+    facts = _facts(configs, _read(files, configs[paths[0]]))
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
         write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
@@ -64,14 +65,14 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
         sys.exit(EXIT_THRESHOLD)
 
 
-def _read(files: Sequence[str], domain: str) -> Real:
+def _read(files: Sequence[str], config: Config) -> Real:
     """Return the real figures.
 
     Raises:
         InputError: a file cannot be read or is of no use for this domain, or an economy has none.
     """
-    real = read_real(files, domain)
-    if domain == ECONOMY and not real.quarters:
+    real = read_real(files, config)
+    if "quarters" in show_of(config).pictures and not real.quarters:
         raise InputError("--against", "an economy is compared with quarterly figures, such as us-macro-quarterly.csv")
     return real
 

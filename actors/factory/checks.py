@@ -12,15 +12,16 @@ from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import fitting_memory, load_margins, load_posts, read_if_small
-from actors.factory.no_effect import no_effect_before, no_effect_of, told
 from prism.config import Config
 from prism.config.interventions import check_agents, numbered
 from prism.config.model import PopulationConfig
-from prism.domain import Domain
+from prism.domain import Domain, HasNoEffect, HasNotes, HasUnderstood
+from prism.no_effect import NoEffect, idle_interventions, told
 from prism.social.chart import can_post
+from prism.social.no_effect import no_effect_before
 from prism.social.people.attribute_lines import lines_of_columns, lines_of_people
 from prism.social.people.hours import check_hours_format, parse_hours
-from prism.social.people.population import graph_of
+from prism.social.people.population import Population, graph_of
 from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.ranking import rankings
 from prism.social.sharing import QuestionFields
@@ -54,7 +55,8 @@ def check_domain(config: Config) -> Checked:
     """
     if config.simulation.domain != "social":  # a population may be large; the others are built at once
         built = build_domain(config)
-        notes = (*understood_by(built.domain), *told(no_effect_of(config, built.domain)))
+        lines = lines_of_domain(config, built.domain)
+        notes = (*understood_by(built.domain), *lines, *told(no_effect_of(config, built.domain)))
         return Checked(built.domain.size, dict(built.inputs), "", notes)
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
@@ -69,32 +71,26 @@ def check_domain(config: Config) -> Checked:
     return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, notes=notes)
 
 
-def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
-    """Return what the people of a built domain are, a line for each attribute; none for a domain without people."""
-    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
+def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
+    """Return what will have no effect in a run of a built domain."""
+    return [*domain.no_effect()] if isinstance(domain, HasNoEffect) else [*idle_interventions(config, None)]
 
-    if not isinstance(domain, SocialDomain):
-        return ()
-    population = domain.population
-    return (
-        *lines_of_people(config.population, population.personas),
-        *domain.notes(),
-    )
+
+def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
+    """Return what the people of a built domain are, a line for each attribute, and what it says of its settings."""
+    people = getattr(domain, "population", None)
+    lines = lines_of_people(config.population, people.personas) if isinstance(people, Population) else ()
+    return (*lines, *notes_of_domain(domain))
 
 
 def understood_by(domain: Domain) -> tuple[str, ...]:
     """Return lines that say how the input files of a built domain were understood."""
-    from prism.economy.domain import EconomyDomain  # noqa: PLC0415
-    from prism.social.domain import SocialDomain  # noqa: PLC0415
-
-    return domain.understood if isinstance(domain, SocialDomain | EconomyDomain) else ()
+    return tuple(domain.understood) if isinstance(domain, HasUnderstood) else ()
 
 
 def notes_of_domain(domain: Domain) -> Sequence[str]:
     """Return what a built domain has to say about its settings before the first tick."""
-    from prism.social.domain import SocialDomain  # noqa: PLC0415
-
-    return domain.notes() if isinstance(domain, SocialDomain) else ()
+    return domain.notes() if isinstance(domain, HasNotes) else ()
 
 
 def _check_population(config: PopulationConfig, seed: int) -> Checked:

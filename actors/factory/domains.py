@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from actors.core.errors import ActorError
 from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
 from actors.factory.domain_code import LocatedCode, allow, locate_code
 from actors.factory.input_files import fitting_memory, load_population, read_input
 from actors.factory.kept_inputs import is_kept
-from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain
+from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
 from prism.errors import InputError, PrismError
 from prism.sharing.settings import archetypes_of, fields_of
+from prism.show import Show
 from prism.social.choice import ChoiceOracle
 from prism.social.people.population import ignore_step
 from prism.statechart import Behaviour, Statechart
@@ -116,6 +119,30 @@ def _own(config: Config, on_step: Callable[[str], None]) -> BuiltDomain:
 
 
 DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"social": _social, "economy": _economy}
+
+
+def shipped_shows() -> list[type[Show]]:
+    """Return what the domains show that come with PRISM."""
+    return [_shipped_show(name) for name in DOMAINS]
+
+
+def _shipped_show(name: str) -> type[Show]:
+    show: type[Show] = import_module(f"prism.{name}.show").SHOW
+    return show
+
+
+def show_of(config: Config) -> Show:
+    """Return what the domain of a configuration shows of its runs. The domain is not built, so no input file is read.
+
+    Of a domain of one's own, its module is imported. If that is not possible, or its user has not asked for it, nothing
+    of its own is shown.
+    """
+    if not is_own(config):
+        return _shipped_show(config.simulation.domain)(config)
+    try:
+        return show_of_own(find_own_domain(config.simulation), config)
+    except (PrismError, ActorError):
+        return Show(config)
 
 
 def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:

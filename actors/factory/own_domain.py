@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
@@ -18,6 +19,7 @@ from prism.config.section import is_section, sections_of
 from prism.domain import Domain, InputFiles, World
 from prism.errors import ConfigError, PrismError, SettingError
 from prism.expectations import expectation, found
+from prism.show import Show
 from prism.statechart import Oracle, Statechart
 
 ARGUMENTS = ("config", "settings", "inputs")
@@ -57,6 +59,23 @@ def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) ->
     return OwnDomain(code, arguments, _settings_type(code) if "settings" in arguments else NoSettings)
 
 
+def show_of_own(own: OwnDomain, config: Config) -> Show:
+    """Return what a domain shows of its runs: by the class that its module has as `SHOW`, if it has one.
+
+    Raises:
+        ConfigError: `SHOW` is no subclass of `prism.show.Show`, it cannot be made, or the settings are wrong.
+    """
+    module = own.code.reference.partition(":")[0]
+    kind = getattr(sys.modules[module], "SHOW", Show)
+    if not (isinstance(kind, type) and issubclass(kind, Show)):
+        raise domain_error(f"{module}.SHOW is {_named(kind)}; expected a subclass of prism.show.Show")
+    settings = settings_from(own.settings, config.domain)
+    try:
+        return kind(config, settings)
+    except Exception as error:  # somebody else's code may raise anything
+        raise domain_error(f"{module}.SHOW raised {raised(error, own.code.files)}") from error
+
+
 def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
     """Return the domain that a function makes of a configuration.
 
@@ -76,6 +95,7 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
         raise domain_error(f"{reference} returned {_named(domain)}, which is no domain: {problem}")
     built: Domain = domain
     _check_interventions(own, config, built)
+    show_of_own(own, config)
     return built
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from actors.factory.domains import show_of
 from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
@@ -44,7 +45,6 @@ from actors.results.compared import compared_runs, side_in_words
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
-from prism.answers import named
 from prism.economy.moments import QUARTERS_MIN
 from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts
@@ -85,7 +85,7 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
     for place, group in enumerate(groups):
         settings = {each.key: each.values[place] for each in differences}
         sides[side_in_words(group.label or "these runs", settings)] = [run.path for run in group.runs]
-    compared = compared_runs(first.config.simulation.domain, sides)
+    compared = compared_runs(show_of(first.config).compared, sides)
     return lead_of(compared.answers, compared.limits) if compared.answers else None
 
 
@@ -115,7 +115,7 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
     """Return the few numbers that say what was run."""
     first = runs[0]
     course, simulation = first.course, first.config.simulation
-    kind = {"social": "people", "economy": "nations"}.get(simulation.domain, "agents")
+    kind = show_of(first.config).agents
     told = [
         ("state", state_in_words(first) if len(runs) == 1 else _states_of(runs)),
         (kind, _range([run.course.header.agents for run in runs])),
@@ -200,7 +200,8 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
 def _ends(run: RunRecord) -> Element:
     """Return the numbers with which a run ended, each by its name."""
     ends = world_ends(run)
-    names = {key: named(key, ends) for key in ends}
+    named = show_of(run.config).named
+    names = {key: named(key) for key in ends}
     return figures([(names[key].name, end_text(key, value, names[key].unit)) for key, value in ends.items()])
 
 
@@ -259,7 +260,7 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
 
 
 def _feeds(groups: Sequence[RunGroup]) -> Section | None:
-    if groups[0].first.config.simulation.domain != "social":
+    if "cascades" not in show_of(groups[0].first.config).pictures:
         return None
     charts = feed_charts(groups)
     nothing = (
@@ -269,7 +270,7 @@ def _feeds(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
-    if groups[0].first.config.simulation.domain != "social":
+    if "cascades" not in show_of(groups[0].first.config).pictures:
         return None
     if not any(run.course.posts for group in groups for run in group.runs):
         return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
@@ -320,15 +321,15 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
 
 
 def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
-    if groups[0].first.config.simulation.domain != "economy":
+    if "quarters" not in show_of(groups[0].first.config).pictures:
         return None
     charts = economy_charts(groups, real.quarters, real.source)
-    parts: list[Node] = [grid(charts, "economy")] if charts else [missing("No whole quarter was run.")]
+    parts: list[Node] = [grid(charts, "quarters")] if charts else [missing("No whole quarter was run.")]
     if not real.quarters:
         parts.append(missing("No file of history is given: name one with --against."))
     if charts and len(charts) < 2:
         parts.append(missing(f"Moments need {QUARTERS_MIN} quarters or more."))
-    return Section("economy", "The economy", parts)
+    return Section("quarters", "The economy", parts)
 
 
 def _people(groups: Sequence[RunGroup]) -> Section | None:
@@ -353,7 +354,7 @@ def _people(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _world(groups: Sequence[RunGroup]) -> Section | None:
-    if groups[0].first.config.simulation.domain in {"social", "economy"}:
+    if {"cascades", "quarters"} & {*show_of(groups[0].first.config).pictures}:
         return None
     chart = world_chart(groups)
     nothing = "The world tells no numbers over time, or fewer than two rounds were run."

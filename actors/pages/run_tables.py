@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
+from actors.factory.domains import show_of
 from actors.factory.kept_inputs import plain_name
 from actors.pages.card import Table
 from actors.pages.sharing_words import sharing_notice
@@ -16,7 +17,6 @@ from actors.record.listing import RunStatus
 from actors.record.rounds import ENGINE_COLUMNS
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
-from prism.answers import named
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.scorecard import Fact
@@ -26,7 +26,6 @@ COLUMNS_MAX: Final = 4
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
-KINDS: Final = {"social": "people", "economy": "nations"}
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
@@ -87,7 +86,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     names = [
         "state",
         "seed",
-        KINDS.get(runs[0].config.simulation.domain, "agents"),
+        show_of(runs[0].config).agents,
         "ticks",
         "simulated time",
         "activations",
@@ -164,9 +163,8 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
         for run in group.runs:
             for name, value in ends_of(run).items():
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
-    rows = [
-        (str(named(name, numbers)), *(_median(values) for values in by_group)) for name, by_group in numbers.items()
-    ]
+    named = show_of(groups[0].first.config).named
+    rows = [(str(named(name)), *(_median(values) for values in by_group)) for name, by_group in numbers.items()]
     return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
 
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.patches import Rectangle
 
+from actors.factory.domains import show_of
 from actors.pages.card import Chart, Table
 from actors.pages.picture import (
     GROUND,
@@ -33,6 +34,7 @@ from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.drawing import svg
 from prism.palette import BLUE, state_styles
+from prism.show import Show
 
 STATES_MAX: Final = 12
 """The most states that are drawn; the others are in the table."""
@@ -64,9 +66,8 @@ def times(run: RunRecord) -> tuple[list[float], str]:
     course, length = run.course, run.config.simulation.ticks_per_round
     unit = length if course.point_ticks >= length else 1
     ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
-    if run.config.simulation.domain == "economy":
-        return ends, "quarter" if unit == length else "tick"
-    return ends, "tick" if unit == 1 else "round"
+    name = show_of(run.config).round
+    return ends, name if unit == length and (length > 1 or name != Show.round) else "tick"
 
 
 def only_state(runs: Sequence[RunRecord]) -> str:
@@ -280,7 +281,7 @@ def _shares(run: RunRecord, state: str) -> list[float]:
 
 
 def _agents(run: RunRecord) -> str:
-    return {"social": "people", "economy": "nations"}.get(run.config.simulation.domain, "agents")
+    return show_of(run.config).agents
 
 
 def _point(run: RunRecord) -> str:

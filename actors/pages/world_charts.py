@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from actors.factory.domains import show_of
 from actors.pages.card import Chart, Table
 from actors.pages.picture import LINE, SMALL, TEXT, figure, label, panels, plain_numbers
 from actors.pages.series import (
@@ -23,7 +24,7 @@ from actors.pages.series import (
 )
 from actors.pages.words import NO_VALUE, count, plural
 from actors.pages.words import figure as digits
-from actors.record.rounds import ENGINE_COLUMNS, PEOPLE_COLUMNS
+from actors.record.rounds import numbers_of
 from actors.results.observed import start_quarter
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
@@ -31,6 +32,7 @@ from prism.answers import INDICATORS, moment_in_words
 from prism.economy.moments import COLUMNS, QUARTERS_MIN, equal_windows, moments, real_columns
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.quarter import Quarter
+from prism.show import Show
 
 PANELS_MAX: Final = 8
 _INDICATORS: Final = {name: INDICATORS[name] for name in COLUMNS}
@@ -45,24 +47,22 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
     first = groups[0].first
     if any(len(run.rounds.get("round", ())) < 2 for group in groups for run in group.runs):
         return None
-    is_social = first.config.simulation.domain == "social"
-    if is_social:
-        names = [name for name in PEOPLE_COLUMNS if name in first.rounds]
-    else:
-        names = [name for name in first.rounds if name not in ENGINE_COLUMNS and any(first.rounds[name])]
+    show = show_of(first.config)
+    names = numbers_of(show, first.rounds)
     if not names:
         return None
-    drawn = _over_rounds(groups, names, are_totals=is_social)
-    ends = {name: first.rounds[name][-1] for name in names}
-    told = ", ".join(f"{count(value)} {name}" for name, value in list(ends.items())[:4]) if is_social else ""
+    drawn = _over_rounds(groups, names, show)
+    totals = [name for name in names if show.named(name).is_total][:4]
+    told = ", ".join(f"{count(first.rounds[name][-1])} {show.named(name).name}" for name in totals)
     reading = (
         f"In all {told}{f' in {first.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}."
-        if is_social
+        if told
         else "The numbers of the world at the end of each round."
     ) + band_note(groups)
     reading += interventions_note(groups)
-    title = "What people did" if is_social else "The world over time"
-    return Chart(title, drawn, reading + _left_out(names), _rounds_table(first, names), key=group_key(groups))
+    return Chart(
+        show.title, drawn, reading + _left_out(names), _rounds_table(first, names, show), key=group_key(groups)
+    )
 
 
 def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
@@ -75,7 +75,8 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
     names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
     if not names or any(len(run.rounds["round"]) < 2 for run in every):
         return None
-    drawn = _over_rounds(groups, names, are_totals=False)
+    show = show_of(first.config)
+    drawn = _over_rounds(groups, names, show)
     name = names[0]
     of = f" of {first.name}" if len(every) > 1 else ""
     reading = (
@@ -83,30 +84,32 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
         f"to {first.rounds[name][-1]:.3g} at the end of the last one. docs/summary.md defines the measures."
         f"{band_note(groups)}{interventions_note(groups)}{_left_out(names)}"
     )
-    return Chart("People and ties", drawn, reading, _rounds_table(first, names), key=group_key(groups))
+    return Chart("People and ties", drawn, reading, _rounds_table(first, names, show), key=group_key(groups))
 
 
-def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], *, are_totals: bool) -> Figure:
+def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], show: Show) -> Figure:
     """Return a panel over the rounds for each of the first columns; of totals, what happened in each round."""
     kept = names[:PANELS_MAX]
     drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
     for axes, name in zip(rows, kept, strict=True):
+        number = show.named(name)
+        values = partial(_values, name=name, is_total=number.is_total)
         for place, group in enumerate(groups):
-            line = line_of(group, lambda run, name=name: _values(run, name, are_totals))  # type: ignore[misc]
+            line = line_of(group, values)
             draw_line(axes, line, place)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axes.margins(x=0)
         mark_interventions(axes, groups, lambda run, tick: tick / run.config.simulation.ticks_per_round)
         plain_numbers(axes.yaxis, ticks=2)
-        label(axes, "", f"{name.replace('_', ' ')}{' in a round' if are_totals else ''}")
+        label(axes, "", f"{number}{' in a round' if number.is_total else ''}")
     plain_numbers(rows[-1].xaxis, whole=True)
     rows[-1].set_xlabel("round", loc="right")
     return drawn
 
 
-def _rounds_table(run: RunRecord, names: Sequence[str]) -> Table:
+def _rounds_table(run: RunRecord, names: Sequence[str], show: Show) -> Table:
     """Return columns of the rounds of a run as a table."""
-    columns = ("round", *(name.replace("_", " ") for name in names))
+    columns = ("round", *(str(show.named(name)) for name in names))
     rows = [
         (count(number), *(f"{run.rounds[name][at]:,.6g}" for name in names))
         for at, number in enumerate(run.rounds["round"])
@@ -120,10 +123,10 @@ def _left_out(names: Sequence[str]) -> str:
     return f" {plural(left, 'number')} more are in rounds.csv." if left > 0 else ""
 
 
-def _values(run: RunRecord, name: str, are_totals: bool) -> tuple[list[float], list[float]]:
+def _values(run: RunRecord, name: str, *, is_total: bool) -> tuple[list[float], list[float]]:
     column = run.rounds.get(name, [])
     places = run.rounds.get("round", [])[: len(column)]
-    if not are_totals:
+    if not is_total:
         return places, column
     before = [0.0, *column[:-1]] if places and places[0] == 1 else [column[0], *column[:-1]] if column else []
     return places, [now - then for now, then in zip(column, before, strict=True)]

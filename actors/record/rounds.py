@@ -12,6 +12,7 @@ from actors.core.errors import JournalError
 from actors.core.files import read_regular
 from actors.persistence.checkpoint import Position
 from actors.persistence.disk import Disk
+from prism.show import Show
 
 ROUNDS = "rounds.csv"
 ROUNDS_BYTES_MAX = 1 << 32
@@ -21,11 +22,6 @@ ENGINE_COLUMNS: Final = frozenset(
     {"round", "tick", "activations", "transitions", "questions", "rule", "oracle", "llm", "fallback", "timeout"}
 )
 """The columns that every domain has; the others are the world's."""
-PEOPLE_COLUMNS: Final[tuple[str, ...]] = (
-    *("posts", "likes", "replies", "reshares"),
-    *("follows", "unfollows", "mutes", "attribute_changes"),
-)
-"""The columns of what people did on a feed; the latter only where their chart changes ties or attributes."""
 
 RoundsTable = dict[str, list[float]]
 """`{column: its value in each round}`."""
@@ -45,6 +41,12 @@ def read_rounds(directory: Path) -> RoundsTable:
     except OSError as error:
         raise JournalError(f"{path}: cannot be read as rounds: {error}") from None
     return _columns(directory, header, rows)
+
+
+def numbers_of(show: Show, rounds: RoundsTable) -> list[str]:
+    """Return the columns of rounds that are shown: those that a domain names, or else all numbers of its world."""
+    named = [each.column for each in show.numbers if each.column in rounds]
+    return named or [name for name in rounds if name not in ENGINE_COLUMNS and any(rounds[name])]
 
 
 class Rows(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -51,12 +51,22 @@ def number_of(domain: Domain, agent: int | str) -> int:
     raise LookupError(f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number")
 
 
-def path_of(run: OpenRun, number: int) -> list[PathTurn]:
-    """Return every turn of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
+def messages_of(run: OpenRun, number: int) -> list[Any]:
+    """Return every message of an agent up to the run's ticks, in order. It reads the whole journal, and blocks."""
+    ticks = enumerate(ticks_of(run.path, until=run.length))
+    return [decoded(encoded) for tick, messages in ticks for encoded in of_agent(messages, tick, number)]
+
+
+def before(messages: Iterable[Any], tick: int) -> list[Any]:
+    """Return the messages of earlier ticks."""
+    return [each for each in messages if each.tick < tick]
+
+
+def path_of(messages: Iterable[Any]) -> list[PathTurn]:
+    """Return the turns that are told of by an agent's messages, in order."""
     turns: list[PathTurn] = []
-    for tick, messages in enumerate(ticks_of(run.path, until=run.length)):
-        for encoded in of_agent(messages, tick, number):
-            add_message(turns, decoded(encoded))
+    for message in messages:
+        add_message(turns, message)
     return turns
 
 

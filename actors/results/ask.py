@@ -28,7 +28,6 @@ from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
 from actors.results.respondents import LINES, checked_tick, chosen_people, people_of, respondents_at, tick_of
 from actors.results.retrace import OnBegin, OpenRun
-from actors.results.schema import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
 from actors.runs.shadow import refuse_other_settings
 from actors.runtime.simulation import limits_of
 from prism.agents import Question
@@ -37,6 +36,7 @@ from prism.llm import LanguageModel
 from prism.statechart import Oracle
 from prism.survey import EmbeddedAnswers, Given, Interview, Item, ItemOutcome, Respondent, SurveyOracle, outcomes_of
 from prism.survey.questionnaire import read_questionnaire
+from prism.tables import AGENT, INTEGER, NAME, RUN, TEXT, TICK, Column, Table, Value
 
 RECORD: Final = "ask.json"
 """The file that says what was asked, and what the answers say, in the directory of the answers."""

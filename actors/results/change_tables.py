@@ -8,9 +8,9 @@ from collections.abc import Callable
 from actors.record.run import Recorded, RecordedTick
 from actors.results.changes import tie_changes
 from actors.results.rows import Rows
-from actors.results.schema import Value
 from prism.events import AttributeSet, Intervened, TieChanged
 from prism.social.people.population import Population
+from prism.tables import Value
 
 Tie = tuple[int, int]
 """The follower, and the person who is followed."""

@@ -1,4 +1,4 @@
-"""Runs beside each other in sentences: their largest cascades, or the indicators of economies, and their limits."""
+"""Runs beside each other in sentences: the measures that their domain compares them by, and their limits."""
 
 from __future__ import annotations
 
@@ -11,11 +11,6 @@ from actors.results.beside import Beside, companions, made_of, read_beside
 from prism.answers import caveats, setting_in_words, words_of
 from prism.experiment import Answer, Side, condition_in_words, described_by
 
-MEASURES: Mapping[str, tuple[str, ...]] = {
-    "social": ("largest_cascade.size", "behaviour.engagement_per_post_seen"),
-    "economy": ("rounds.mean.inflation", "rounds.mean.unemployment"),
-}
-"""`{domain: the measures that are compared}`; runs of other domains have no words."""
 SETTINGS_SAID = 2
 """The most settings by which a side is named in a sentence."""
 
@@ -47,14 +42,13 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
     return f"with {' and '.join(f'{setting_in_words(key)} {value}' for key, value in plain.items())}"
 
 
-def compared_runs(domain: str, sides: Mapping[str, Sequence[Path]]) -> Compared:
+def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) -> Compared:
     """Return what runs say beside each other: of equal seeds where the sides have some in common.
 
     Args:
-        domain: of all of them.
+        places: the measures that are compared.
         sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left out.
     """
-    places = MEASURES.get(domain, ())
     wanted = {*places, *(other for place in places for other in companions(place))}
     found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}
     ended = {said: [run for run in runs if run.values] for said, runs in found.items()}

@@ -8,16 +8,28 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import to_thread
+from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import name_of_question
-from actors.factory.domains import look_at_domain
-from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
+from actors.factory.domains import look_at_domain, show_of
+from actors.results.agent_path import (
+    QUESTION,
+    before,
+    chosen_agent,
+    decisions,
+    messages_of,
+    nearest,
+    path_of,
+    refuse_ticks,
+)
 from actors.results.explained_turn import explained_turns
-from actors.results.explanation import AgentPath, ExplainedTurn, Explanation, PathTurn
+from actors.results.explanation import AgentPath, ExplainedTurn, Explanation
+from actors.results.plain import plain
 from actors.results.retrace import OnBegin, OpenRun, Trace, retrace
 from prism.quoting import shown
 
@@ -41,7 +53,7 @@ def explain_path(path: Path, agent: int | str, first: int | None = None, last: i
     run = OpenRun(path, look_at_domain)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
-    whole = path_of(run, number)
+    whole = path_of(messages_of(run, number))
     turns = whole[-LATEST:]
     if first is not None or last is not None:
         turns = [each for each in whole if (first or 0) <= each.tick <= (run.length if last is None else last)]
@@ -86,8 +98,8 @@ async def explain_turns(
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, first, last)
-    whole = await to_thread.run_sync(path_of, run, number)
-    return await _explained(run, (number, name), whole, (first, last), on_begin)
+    messages = await to_thread.run_sync(messages_of, run, number)
+    return await _explained(run, (number, name), messages, (first, last), on_begin)
 
 
 async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegin = lambda _: None) -> Explanation:
@@ -99,13 +111,14 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
-    whole = await to_thread.run_sync(path_of, run, number)
+    messages = await to_thread.run_sync(messages_of, run, number)
+    whole = path_of(messages)
     if all(each.tick != tick for each in whole):
         called = f" ({shown(name)})" if name else ""
         problem = f"agent {number}{called} has no turn in tick {tick:,}; {nearest(whole, tick)}"
         raise RunDirectoryError(f"{path}: {problem}")
     last = max([tick, *(decided for (asked, _), decided in decisions(whole) if asked == tick)])
-    found = await _explained(run, (number, name), whole, (tick, last), on_begin)
+    found = await _explained(run, (number, name), messages, (tick, last), on_begin)
     asked = {each.question.id for each in found.turns if each.tick == tick and each.question is not None}
     turns = [each for each in found.turns if each.tick == tick or (each.question and each.question.id in asked)]
     return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))
@@ -136,19 +149,24 @@ async def explain_everybody(
 
 
 async def _explained(
-    run: OpenRun, agent: tuple[int, str], whole: list[PathTurn], span: tuple[int, int], on_begin: OnBegin
+    run: OpenRun, agent: tuple[int, str], messages: list[Any], span: tuple[int, int], on_begin: OnBegin
 ) -> Explanation:
     """Return the turns of an agent in a range of ticks.
 
     Args:
-        agent: its number and name; `whole`: its path.
+        agent: its number and name; `messages`: those of the whole run.
         span: the first and the last tick.
     """
     number, name = agent
     first, last = span
-    decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(whole)}
+    decided = {(number, asked, trigger): tick for (asked, trigger), tick in decisions(path_of(messages))}
     until = max([last, *(tick for (_, asked, _), tick in decided.items() if first <= asked <= last)]) + 1
     trace = Trace({number}, first, until - 1)
     await retrace(run, trace, until, on_begin)
-    turns = [each for each in await explained_turns(run, trace, decided) if each.tick <= last]
+    show = show_of(run.config)
+    turns = [
+        each if each.profile else replace(each, profile=plain(show.panel(number, before(messages, each.tick))))
+        for each in await explained_turns(run, trace, decided)
+        if each.tick <= last
+    ]
     return Explanation(agent=number, name=name, ticks=run.length, turns=tuple(turns), notes=tuple(run.notes))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
+from actors.factory.domains import show_of
 from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import logged_in
 from actors.results.agent_path import QUESTION, event_of, name_of
@@ -29,6 +30,7 @@ from prism.config import PricesConfig
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
+from prism.show import Show
 from prism.statechart import ENABLED, Choice, Guard, RowOutcome
 
 EMBEDDED: Final = "embedded"
@@ -59,8 +61,10 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
         run, {name: each.question for name, each in asked.items() if each.question}, trace.places, drawn
     )
     found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
+    show = show_of(run.config)
     return [
-        _turn(each, None if each.question is None else found[name_of_question(each.question)]) for each in trace.turns
+        _turn(each, None if each.question is None else found[name_of_question(each.question)], show)
+        for each in trace.turns
     ]
 
 
@@ -170,7 +174,7 @@ def _content(text: str) -> Any:
         return text
 
 
-def _turn(traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTurn:
+def _turn(traced: TracedTurn, question: ExplainedQuestion | None, show: Show) -> ExplainedTurn:
     trigger, update = traced.trigger, traced.answer
     asks = ExplainedTurn(
         tick=trigger.tick,
@@ -178,7 +182,7 @@ def _turn(traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTu
         name=name_of(traced.domain, trigger.agent),
         profile=traced.profile,
         trigger=trigger.name,
-        context=None if trigger.context is None else _fields(plain(trigger.context)),
+        context=None if trigger.context is None else dict(show.seen(plain(trigger.context))),
         state=traced.state,
         ticks_in_state=traced.ticks_in_state,
         rows=tuple(rows_of(traced)),
@@ -216,10 +220,6 @@ def _changes(traced: TracedTurn, update: Update[Any]) -> Iterator[ExplainedChang
             before=each.before,
             after=became.get(each.name, each.before),
         )
-
-
-def _fields(context: Any) -> dict[str, Any]:
-    return context if isinstance(context, dict) else {"context": context}
 
 
 def rows_of(traced: TracedTurn) -> list[ExplainedRow]:

@@ -256,7 +256,8 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         tick: the turn's tick.
         agent, name: the agent's number and name.
-        profile: what is known of the agent, as JSON values: interests, personality and attributes of a person.
+        profile: what is known of the agent, as JSON values: interests, personality and attributes of a person, or the
+            panel that a domain of one's own shows.
         trigger: what happened to it; `context`: the trigger's context by field, such as the post in view.
         state: the state before; `ticks_in_state`: for how long.
         rows: the rows of the chart for this state and trigger, in order. With a decision, as of the question's tick.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.factory.domains import show_of
 from actors.record.run import Recorded, names_of
 from actors.results.new_directory import new_directory
 from actors.results.parquet_files import ParquetFiles
@@ -18,14 +19,24 @@ from actors.results.people import attribute_columns, post_columns
 from actors.results.rounds_table import RoundsTable, columns_of
 from actors.results.rows import Tables
 from actors.results.run_tables import Attributes, RunTables
-from actors.results.schema import TABLES
+from actors.results.schema import shipped_tables, tables_of
 from actors.results.table_files import DATABASE, CsvFiles, SqliteFile, TableFiles
 from actors.runs.manifest import OWN_PACKAGE
 from prism.expectations import guess
+from prism.tables import Table
 
 FORMATS: Final = ("parquet", "csv", "sqlite")
-_WRITTEN: Final = frozenset({DATABASE, *(f"{name}.{suffix}" for name in TABLES for suffix in ("csv", "parquet"))})
-"""The files that an export may write."""
+
+
+class NoTableError(LookupError):
+    """A table that runs do not have.
+
+    Args:
+        name: as it was asked for; `tables`: those that there are.
+    """
+
+    def __init__(self, name: str, tables: Iterable[str]) -> None:
+        super().__init__(f"{name}: there is no such table; {guess(name, tables)}")
 
 
 class Exported(NamedTuple):
@@ -53,16 +64,19 @@ class Progress(NamedTuple):
     whole: int
 
 
-def chosen_tables(names: Sequence[str]) -> tuple[str, ...]:
+def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return the tables that are named, in their usual order; all of them for no names.
 
+    Args:
+        tables: those that runs may have, by name.
+
     Raises:
-        LookupError: there is no such table.
+        NoTableError: there is no such table.
     """
     for name in names:
-        if name not in TABLES:
-            raise LookupError(f"{name}: there is no such table; {guess(name, TABLES)}")
-    return tuple(name for name in TABLES if not names or name in names)
+        if name not in tables:
+            raise NoTableError(name, tables)
+    return tuple(name for name in tables if not names or name in names)
 
 
 def export(
@@ -88,29 +102,35 @@ def export(
         RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.
         JournalError: a journal is damaged, or the disk is full.
         ConfigError: a configuration cannot be read, or an input file of a run is not there any more.
-        LookupError: there is no such table.
+        NoTableError: there is no such table.
     """
-    wanted = chosen_tables(names)
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
+    tables = tables_of(show_of(run.config) for run in runs)
+    wanted = chosen_tables(names, tables)
     refuse_inside(paths, out)
-    with new_directory(out, _WRITTEN, replaces=replaces) as draft:
+    with new_directory(out, _files({**shipped_tables(), **tables}), replaces=replaces) as draft:
         files = files_of(form, draft)
         try:
             rows = write_tables(runs, wanted, files, draft, on_progress)
             if not rows:
-                raise RunDirectoryError(_without_tables(paths, wanted))
+                raise RunDirectoryError(_without_tables(paths, [tables[name] for name in wanted]))
             files.close(_facts(runs))
         finally:
             files.discard()
         size = sum(path.stat().st_size for path in draft.iterdir())
-    left_out = {name: TABLES[name].absent for name in wanted if name not in rows}
+    left_out = {name: tables[name].absent for name in wanted if name not in rows}
     notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
     return Exported(out, rows, left_out, size, notes)
 
 
-def _without_tables(paths: Sequence[Path], wanted: Iterable[str]) -> str:
+def _files(tables: Iterable[str]) -> frozenset[str]:
+    """Return the names of the files that an export of these tables may write."""
+    return frozenset({DATABASE, *(f"{name}.{suffix}" for name in tables for suffix in ("csv", "parquet"))})
+
+
+def _without_tables(paths: Sequence[Path], wanted: Iterable[Table]) -> str:
     """Return why nothing is written."""
-    reasons = [f"no table {name}: {TABLES[name].absent}" for name in wanted]
+    reasons = [f"no table {table.name}: {table.absent or 'it has no rows'}" for table in wanted]
     return f"{', '.join(map(str, paths))}: {'; '.join(reasons)}"
 
 
@@ -133,11 +153,13 @@ def write_tables(
     Args:
         draft: a directory for rows that wait until all of a run is read.
     """
-    is_wanted = "agents" in wanted
-    attributes = attribute_columns(run.config for run in runs if run.domain_name == "social" and is_wanted)
-    of_posts = post_columns(run.config for run in runs if run.domain_name == "social")
+    shows = [show_of(run.config) for run in runs]
+    of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.records]
+    attributes = attribute_columns(of_feeds if "agents" in wanted else ())
+    of_posts = post_columns(of_feeds)
     rounds = [RoundsTable(run) for run in runs]
-    shapes = {name: TABLES[name] for name in wanted}
+    tables_by_name = tables_of(shows)
+    shapes = {name: tables_by_name[name] for name in wanted}
     if "agents" in shapes:
         shapes["agents"] = shapes["agents"].with_columns(attributes.values())
     if "posts" in shapes:
@@ -146,9 +168,9 @@ def write_tables(
         shapes["rounds"] = shapes["rounds"].with_columns(columns_of(rounds))
     tables = Tables(shapes, files)
     done, whole = 0, sum(run.journal_bytes for run in runs)
-    for run, of_rounds in zip(runs, rounds, strict=True):
+    for run, show, of_rounds in zip(runs, shows, rounds, strict=True):
         on_read = partial(_tell, on_progress, done, whole)
-        RunTables(run, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
+        RunTables(run, show, tables, draft, Attributes(attributes, [*of_posts]), of_rounds).write(on_read)
         done += run.journal_bytes
     tables.flush()
     return tables.counts()

@@ -12,10 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from actors.core.errors import RunDirectoryError
+from actors.factory.domains import show_of
 from actors.record.run import Recorded
 from actors.results.export import chosen_tables, write_tables
-from actors.results.schema import TABLES, Batch, Column, Kind, Table, Value
+from actors.results.schema import tables_of
 from prism.social.posts.post import NUMBER_BITS, author_of
+from prism.tables import Batch, Column, Kind, Table, Value
 
 LIBRARIES: Final = ("pandas", "polars")
 """The libraries whose data frames a table may be, the first one that is installed unless another is named."""
@@ -82,7 +84,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
     """Return a table of the run in a directory as a data frame.
 
     Args:
-        name: one of `actors.results.schema.TABLES`.
+        name: one of the tables that the run may have.
         into: one of `LIBRARIES`.
 
     Raises:
@@ -91,14 +93,16 @@ def table_frame(path: Path, name: str, into: str) -> Any:
         JournalError: its journal is damaged.
         ConfigError: its people cannot be made again, because an input file is not there any more.
     """
-    (wanted,) = chosen_tables([name])
-    table = TABLES[wanted]
+    run = Recorded(path, path.name)
+    tables = tables_of([show_of(run.config)])
+    (wanted,) = chosen_tables([name], tables)
+    table = tables[wanted]
     keys = {column.key for column in table.columns}
     others = [other for other, key in (("agents", AGENT_KEY), ("posts", POST_KEY)) if key in keys]
     needed = {wanted, *others, *(["agents"] if "posts" in others else [])}
     memory = _Memory()
     with TemporaryDirectory(prefix="prism-table-") as draft:
-        write_tables([Recorded(path, path.name)], [each for each in TABLES if each in needed], memory, Path(draft))
+        write_tables([run], [each for each in tables if each in needed], memory, Path(draft))
     if wanted not in memory.tables:
         raise RunDirectoryError(f"{path}: has no table {wanted}: {table.absent or 'it has no rows'}")
     return frame_of(_readable(wanted, memory.tables), into)

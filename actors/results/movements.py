@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows
 from prism.agents import MOVED, Update
 from prism.events import Intervened, PostEvent
+from prism.show import Show
 
 
 class FinalStates:
@@ -40,9 +41,9 @@ class Transitions:
         run: the run that is read.
     """
 
-    def __init__(self, run: Recorded, rows: Rows) -> None:
+    def __init__(self, run: Recorded, rows: Rows, show: Show) -> None:
         self._name = run.name
-        self._effect_name = _EFFECT_NAMES.get(run.domain_name, _own_effect_name)
+        self._effect_name = show.effect_name
         self._rows = rows
 
     def take(self, tick: RecordedTick) -> None:
@@ -67,27 +68,6 @@ class Transitions:
                 [update.reason or None for update in moved],
             )
         )
-
-
-def _social_effect_name(effect: Any) -> str | None:
-    """Return what a person is about to do; a draft has it in front of its text."""
-    return (effect[0] if isinstance(effect, list) else effect) or None
-
-
-def _step_name(effect: Any) -> str | None:
-    """Return the step of a nation's proposal."""
-    return str(effect["type"])
-
-
-def _own_effect_name(effect: Any) -> str | None:
-    """Return an effect of a domain of one's own, if it is a text."""
-    return effect or None if isinstance(effect, str) else None
-
-
-_EFFECT_NAMES: Final[Mapping[str, Callable[[Any], str | None]]] = {
-    "social": _social_effect_name,
-    "economy": _step_name,
-}
 
 
 def _posts(tick: RecordedTick, moved: Sequence[Update[Any]]) -> list[int | None]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
+from actors.factory.domains import show_of
 from actors.record.course import Course, read_course
 from actors.record.manifest import read_summary
 from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
@@ -22,7 +23,6 @@ from prism.scorecard import Feed, trees_of
 from prism.social.posts.post import author_of
 
 SECONDS_A_MINUTE = 60.0
-SOCIAL, ECONOMY = "social", "economy"
 COMPARED = tuple(name for name in Config.__struct_fields__ if name not in ("run", "metrics"))
 """The sections in which runs that are judged together are equal."""
 
@@ -52,7 +52,7 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
 
 
 def _observed_config(run: Recorded) -> Config:
-    if run.domain_name not in (SOCIAL, ECONOMY):
+    if not {"cascades", "quarters"} & {*show_of(run.config).pictures}:
         problem = f"has the domain {run.domain_name}; only social runs and economies have stylised facts"
         raise RunDirectoryError(f"{run.path}: {problem}")
     if not run.summary_fields:

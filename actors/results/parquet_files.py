@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from actors.core.errors import RunDirectoryError
 from actors.core.extras import not_installed
-from actors.results.schema import Batch, Kind, Table
+from prism.tables import Batch, Kind, Table
 
 if TYPE_CHECKING:
     import pyarrow

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import repeat
-from typing import Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from actors.factory.charts import look_at_chart
 from actors.record.run import Recorded
+from actors.results.built_once import BuiltOnce
 from actors.results.change_tables import AttributeChanges, TieTables
 from actors.results.movements import FinalStates
 from actors.results.rows import Rows
-from actors.results.schema import Column, Kind, Value
 from prism.config import Config
 from prism.config.attributes import AttributeConfig
 from prism.errors import PrismError
+from prism.show import Show
 from prism.social.people.persona import Persona
-from prism.social.people.population import Population
+from prism.tables import Column, Kind, Value
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "float": Kind.NUMBER,
@@ -26,23 +26,10 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "bool": Kind.BOOLEAN,
     "text": Kind.TEXT,
 }
-_TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
-_NUMBERS: Final = ("engagement_threshold", "low_threshold", "high_threshold", "activity")
-_MADE: Final = ("publish", "reply", "reshare", "like")
+_ACTS: Final = {"publish": "posts", "reply": "replies", "reshare": "reshares", "like": "likes"}
+"""`{kind of event: the column with its count}`."""
 Made = Mapping[str, Mapping[int, int]]
 """`{kind of effect: {agent: how many}}`."""
-
-
-class People(Protocol):
-    """The agents of a run, as its domain tells of them."""
-
-    @property
-    def initial(self) -> str | None:
-        """The state in which all begin; None if it is not known."""
-
-    @property
-    def population(self) -> Population | None:
-        """The people on a feed; None in another domain."""
 
 
 def attribute_columns(configs: Iterable[Config]) -> dict[tuple[str, bool], Column]:
@@ -112,7 +99,8 @@ class AgentRows:
     def add(
         self,
         run: Recorded,
-        people: People,
+        show: Show,
+        built: BuiltOnce,
         states: FinalStates,
         made: Made,
         changed: tuple[TieTables, AttributeChanges],
@@ -122,59 +110,47 @@ class AgentRows:
         Args:
             changed: what people have changed, all of it taken.
         """
-        ties, attributes = changed
-        population = people.population
-        followers = [] if population is None else population.graph.follower_counts().tolist()
-        strengths = run.config.economy.strengths if run.domain_name == "economy" else ()
+        further = [column.name for column in self._rows.table.columns[6:]]
+        population = built.population
         for agent in range(run.header.agents):
-            start = (
+            values: dict[str, Value] = {}
+            if not built.is_untrusted:
+                values |= show.agent_values(built.domain, agent)
+            if population is not None and "followers" in values:
+                values |= self._of_person(agent, population.personas[agent], values, made, changed)
+            self._rows.add(
                 run.name,
                 agent,
-                _name(run, agent, population),
-                states.state.get(agent, people.initial),
+                show.name(agent) or None if population is None else population.personas[agent].name,
+                states.state.get(agent, built.initial),
                 states.since.get(agent, 0),
                 states.moves[agent],
-            )
-            strength = strengths[agent] if agent < len(strengths) else None
-            if population is None:
-                self._rows.add(*start, *repeat(None, 20), strength)
-                continue
-            persona = population.personas[agent]
-            self._rows.add(
-                *start,
-                population.graph.names[agent],
-                *_persona(persona),
-                followers[agent],
-                following := len(population.graph.following(agent)),
-                followers[agent] + ties.followers[agent],
-                following + ties.following[agent],
-                *(made[kind].get(agent, 0) for kind in _MADE),
-                strength,
-                *self._own(agent, persona, attributes.latest),
+                *map(values.get, further),
             )
 
-    def _own(self, agent: int, persona: Persona, latest: Mapping[tuple[int, str], Value]) -> Iterator[Value]:
+    def _of_person(
+        self,
+        agent: int,
+        persona: Persona,
+        start: Mapping[str, Any],
+        made: Made,
+        changed: tuple[TieTables, AttributeChanges],
+    ) -> Iterator[tuple[str, Value]]:
+        """Yield what a person has done, and the ties and attributes of the end."""
+        ties, attributes = changed
+        yield "followers_end", start["followers"] + ties.followers[agent]
+        yield "following_end", start["following"] + ties.following[agent]
+        for kind, name in _ACTS.items():
+            yield name, made[kind].get(agent, 0)
+        yield from self._own(agent, persona, attributes.latest)
+
+    def _own(
+        self, agent: int, persona: Persona, latest: Mapping[tuple[int, str], Value]
+    ) -> Iterator[tuple[str, Value]]:
         for (name, is_end), column in self._attributes.items():
             value = persona.attributes.get(name)
             if is_end:
                 value = latest.get((agent, name), value)
             if column.kind is Kind.TEXT and value is not None and not isinstance(value, str):
                 value = str(value).lower() if isinstance(value, bool) else str(value)
-            yield float(value) if column.kind is Kind.NUMBER and isinstance(value, int) else value
-
-
-def _name(run: Recorded, agent: int, population: Population | None) -> str | None:
-    if population is not None:
-        return population.personas[agent].name
-    nations = run.config.economy.nations if run.domain_name == "economy" else ()
-    return nations[agent] if agent < len(nations) else None
-
-
-def _persona(persona: Persona) -> Iterator[Value]:
-    """Yield interests, personality, traits and thresholds."""
-    yield msgspec.json.encode(persona.interests).decode()
-    yield persona.personality
-    for name in _TRAITS:
-        yield getattr(persona.traits, name)
-    for name in _NUMBERS:
-        yield getattr(persona, name)
+            yield column.name, float(value) if column.kind is Kind.NUMBER and isinstance(value, int) else value

@@ -19,12 +19,12 @@ import msgspec
 from actors.factory.input_files import load_posts
 from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows, Tables
-from actors.results.schema import Value
 from prism.agents import Update
 from prism.events import FeedShown, Intervened, PostEvent, PostTaken
 from prism.social.posts.post import NUMBER_BITS, PostKind
 from prism.social.posts.texts import write_post
 from prism.statechart import Behaviour
+from prism.tables import Value
 
 _KINDS: Final = {"publish": PostKind.ORIGINAL, "reply": PostKind.REPLY, "reshare": PostKind.RESHARE}
 _SPOOL_ROWS: Final = 4096
@@ -137,6 +137,7 @@ class PostTables:
         behaviour: the people's chart, for texts that a model has written; None where none are.
         directory: a directory for rows that wait.
         attributes: the attributes of posts, a column each.
+        is_feed: whether posts are those of people on a feed, and have texts.
 
     Raises:
         InputError: the file of posts cannot be read any more.
@@ -149,6 +150,8 @@ class PostTables:
         behaviour: Behaviour[Any] | None,
         directory: Path,
         attributes: Sequence[str] = (),
+        *,
+        is_feed: bool,
     ) -> None:
         self.made: dict[str, dict[int, int]] = {kind: defaultdict(int) for kind in (*_KINDS, "like")}
         """`{kind: {agent: how many}}`."""
@@ -164,7 +167,8 @@ class PostTables:
         """The topics of each original."""
         self._topic_places = array("q")
         self._attributes = attributes
-        self._given = load_posts(run.config.population)[0] or () if run.domain_name == "social" else ()
+        self._given = load_posts(run.config.population)[0] or () if is_feed else ()
+        self._is_feed = is_feed
         self._taken = array("q")
         """The number in the file of posts of each original; 0 for one that is not from it."""
 
@@ -258,7 +262,7 @@ class PostTables:
         self, event: PostEvent, kind: PostKind, topics: tuple[str, ...], outside: str | None, taken: int
     ) -> tuple[str | None, str | None]:
         """Return the text of a new post, and where it is from."""
-        if self._run.domain_name != "social":
+        if not self._is_feed:
             return None, None
         if outside:
             return outside, "intervention"

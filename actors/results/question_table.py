@@ -16,10 +16,11 @@ from actors.persistence.oracle_log import ANSWERS
 from actors.record.answers import answers_by_question
 from actors.record.run import Recorded, RecordedTick
 from actors.results.rows import Rows
-from actors.results.schema import Value
 from prism.agents import DECIDED, STALE, Question, Update
 from prism.llm.question_id import question_id
 from prism.llm.spending import USEFUL, cost_usd
+from prism.show import Show
+from prism.tables import Value
 
 Probabilities = Callable[[Question[Any]], str | None]
 """The probabilities of a question's options as JSON; None where they are not known."""
@@ -45,8 +46,9 @@ class Questions:
         probabilities: those of the embedded oracle.
     """
 
-    def __init__(self, run: Recorded, rows: Rows, probabilities: Probabilities) -> None:
+    def __init__(self, run: Recorded, rows: Rows, show: Show, probabilities: Probabilities) -> None:
         self._run = run
+        self._show = show
         self._rows = rows
         self._probabilities = probabilities
         self._waiting: deque[_Asked] = deque()
@@ -115,7 +117,7 @@ class Questions:
             question.trigger,
             question.state,
             msgspec.json.encode(question.options).decode(),
-            _post_in(question.context) if self._run.domain_name == "social" else None,
+            self._show.post(question.context),
             *_outcome(effect, answer),
             self._probabilities(question),
             *self._cost(answer),
@@ -149,8 +151,3 @@ def _outcome(effect: Update[Any] | None, answer: Decided | None) -> tuple[Value,
         return (effect.to_state, effect.source, effect.reason or None, method, effect.tick)
     source = None if answer is None else answer.source
     return (None, source, effect.reason, method, effect.tick)
-
-
-def _post_in(context: Any) -> int | None:
-    """Return the post in view, which a context of a person begins with."""
-    return context[0] if isinstance(context, list) and context and isinstance(context[0], int) else None

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.results.observed import ECONOMY, SOCIAL
+from prism.config import Config
 from prism.economy.moments import QUARTERS_MIN
 from prism.economy.series import YEAR_QUARTERS, Figures
 from prism.economy.series_file import EXPECTED, is_series, parse_series
@@ -31,32 +32,33 @@ class Real(NamedTuple):
     source: str = ""
 
 
-def read_real(files: Sequence[str], domain: str) -> Real:
+def read_real(files: Sequence[str], config: Config) -> Real:
     """Return the real figures of files, whose columns say what they hold; nothing without a file.
 
     Args:
-        domain: that of the runs.
+        config: that of the runs.
 
     Raises:
         InputError: a file cannot be read, or is of no use for this domain.
     """
-    real = Real()
+    real, pictures = Real(), show_of(config).pictures
     for file in files:
         with fitting_memory(file):
             source = read_input(file)
             columns = columns_in(source.data, source.name)
             if set(CASCADE_COLUMNS) <= {*columns}:
-                kind, real = SOCIAL, real._replace(cascades=parse_cascades(source.data, source.name))
+                kind, real = "cascades", real._replace(cascades=parse_cascades(source.data, source.name))
             elif set(HOUR_COLUMNS) <= {*columns}:
-                kind, real = SOCIAL, real._replace(hours=parse_accounts(source.data, source.name))
+                kind, real = "cascades", real._replace(hours=parse_accounts(source.data, source.name))
             elif is_series(columns):
                 quarters = parse_series(source.data, source.name).quarters
                 _check_length(quarters, source.name)
-                kind, real = ECONOMY, real._replace(quarters=quarters, source=Path(source.name).name)
+                kind, real = "quarters", real._replace(quarters=quarters, source=Path(source.name).name)
             else:
                 raise InputError(source.name, f"expected the columns of {KINDS}, got {','.join(columns[:6])}", line=1)
-        if kind != domain:
-            raise InputError(source.name, f"has figures for {kind} runs, and these are {domain} runs")
+        if kind not in pictures:
+            problem = f"has figures for runs with {kind}, and these are {config.simulation.domain} runs"
+            raise InputError(source.name, problem)
     return real
 
 

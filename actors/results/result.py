@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
+from actors.factory.domains import show_of
 from actors.record.rounds import RoundsTable, read_rounds
 from actors.record.run import Recorded
 from actors.results.export import chosen_tables
 from actors.results.frames import library, rounds_frame, table_frame
 from actors.results.measures import RunNumbers
+from actors.results.schema import tables_of
 from actors.runs.summary import Summary
-from prism.answers import named
 from prism.config import Config
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.
         """
-        chosen_tables([name])
+        chosen_tables([name], tables_of([show_of(self.config)]))
         made = library(into)
         if self.path is not None:
             return table_frame(self.path, name, made)
@@ -130,7 +131,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return the facts that a person looks for first, by name."""
-        summary = self.summary
+        summary, show = self.summary, show_of(self.config)
         stopped = "" if summary.stopped_by is None else f" by {summary.stopped_by}"
         totals = ((name, value) for name, value in summary.world.items() if isinstance(value, int | float))
         return [
@@ -140,7 +141,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             ("rounds", f"{summary.rounds:,}"),
             ("transitions", f"{summary.transitions:,}"),
             ("oracle calls per 1,000 activations", f"{summary.oracle_calls_per_1000_activations:g}"),
-            *((str(named(name, summary.world)), f"{value:,}") for name, value in totals),
+            *((str(show.named(name)), f"{value:,}") for name, value in totals),
             ("digest", summary.digest),
             ("directory", "none (in memory)" if self.path is None else str(self.path)),
         ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded
 from actors.results.rows import Rows
-from actors.results.schema import Column, Kind
+from prism.tables import Column, Kind
 
 _OWN = ("round", "tick")
 """The columns that every run has."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
-from actors.results.schema import Table, Value
 from actors.results.table_files import TableFiles
+from prism.tables import Table, Value
 
 BATCH_ROWS = 1 << 16
 """Rows of one batch, or a few more. It bounds the memory that an export takes, and is a row group of Parquet."""
@@ -42,6 +42,8 @@ class Rows:
     def add(self, *values: Value) -> None:
         """Add a row: a value for each column; None for the columns that are left out at the end."""
         missing = len(self._columns) - len(values)
+        if missing < 0:
+            raise ValueError(f"a row of {self.table.name} has {len(values)} values, and {len(self._columns)} columns")
         self._single.append((*values, *repeat(None, missing)) if missing else values)
         if len(self._single) >= BATCH_ROWS:
             self.flush()

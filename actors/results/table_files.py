@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
 from actors.core.errors import DiskFailedError
-from actors.results.schema import Batch, Kind, Table, Value
+from prism.tables import Batch, Kind, Table, Value
 
 DATABASE: Final = "tables.sqlite"
 FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20'"

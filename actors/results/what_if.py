@@ -22,7 +22,7 @@ from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.persistence.recorded_ticks import RecordedTicks
 from actors.record.messages import decoded, ticks_of
-from actors.results.agent_path import QUESTION, chosen_agent, decisions, nearest, path_of, refuse_ticks
+from actors.results.agent_path import QUESTION, chosen_agent, decisions, messages_of, nearest, path_of, refuse_ticks
 from actors.results.differences import Differences
 from actors.results.explained_turn import answers_to
 from actors.results.explanation import PathTurn, WhatIf
@@ -81,7 +81,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
     refuse_ticks(run, tick)
-    whole = await to_thread.run_sync(path_of, run, number)
+    whole = path_of(await to_thread.run_sync(messages_of, run, number))
     asked = _asked(run, whole, (number, tick), answer)
     until, notes = _until(run, asked, ticks)
     if answer == asked.was:

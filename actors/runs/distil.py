@@ -6,6 +6,7 @@ from pathlib import Path
 
 from actors.core.errors import RunDirectoryError
 from actors.factory.charts import look_at_chart
+from actors.factory.domains import show_of
 from actors.persistence.oracle_log import ANSWERS
 from actors.record.answers import judgements_in
 from actors.record.manifest import CONFIG, read_manifest, read_summary
@@ -24,8 +25,8 @@ def distil_run(path: Path) -> Distilled:
     """
     read_manifest(path)
     config = read_resolved(path / CONFIG)
-    if config.simulation.domain != "social":
-        raise RunDirectoryError(f"{path}: is a run of the domain {config.simulation.domain}: expected social")
+    if "network" not in show_of(config).pictures:
+        raise RunDirectoryError(f"{path}: is a run of the domain {config.simulation.domain}: expected one of people")
     judged = judgements_in(path)
     fields = archetypes_of(config, QuestionFields(config, look_at_chart(config).behaviour.chart)).fields
     model = "the embedded choice" if config.oracle.backend == "choice" else config.llm.model

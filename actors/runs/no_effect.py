@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from actors.factory.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, no_effect_of
+from actors.factory.checks import no_effect_of
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
 from prism.agents import MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.divergence import EMBEDDED, Divergence
+from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind
 from prism.statechart import Statechart
 from prism.wording import counted
 

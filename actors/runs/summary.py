@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
-from actors.factory.no_effect import NoEffect
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
@@ -20,6 +19,7 @@ from prism.divergence import Divergence
 from prism.domain import Domain, HasWords
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.call_counters import statistics_of
+from prism.no_effect import NoEffect
 from prism.sharing.summary import SharingSummary
 
 STOPPED = "stopped"

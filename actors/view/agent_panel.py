@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.core.messages import Decided
+from actors.factory.domains import show_of
 from actors.record.answers import answers_in
 from actors.record.followed import Followed
 from actors.record.messages import decoded, of_agent
@@ -17,18 +18,15 @@ from prism.agents import Question, Update
 from prism.config import Config
 from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, TieChanged
 from prism.llm.question_id import question_id
+from prism.show import Show
 from prism.social.effects import ON_TIES
 from prism.social.people.population import Population
-from prism.social.posts.post import PersonalView, PostView
 
 STRETCH_BYTES = 24 << 20
 """Bytes of the journal that are searched, from the tick back."""
 MOVES_MAX, QUESTIONS_MAX, POSTS_MAX, CHANGES_MAX = 60, 12, 30, 30
 """The latest of each that are shown."""
 FOLLOWED_SHOWN = 12
-
-VIEW_FIELDS = PersonalView.__struct_fields__
-VIEW_LEAST = len(PostView.__struct_fields__)
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +37,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     after: str
     source: str
-    effect: Any = None
+    effect: str | None = None
     reason: str = ""
 
 
@@ -47,7 +45,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     """A question that was put to the oracle.
 
     Args:
-        context: what the agent saw, by name where the names are known.
+        context: what the agent saw, by name.
         answer: what came back, if a log has it: by field.
         taken: the state that the agent went to; empty as long as there is no answer.
     """
@@ -109,21 +107,20 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
         raise ValueError(f"expected an agent from 0 to {journal.agents - 1}, got {agent}")
     state = journal.states[int(journal.states_at(tick)[agent])] if journal.states else ""
     since = journal.start_before(max(tick, 0), STRETCH_BYTES)
-    moves, questions, posts, feed = list[Move](), list[Put](), list[PostEvent](), None
+    show = Show(Config()) if run.opened is None else show_of(run.opened.config)
+    messages, moves, questions = list[Any](), list[Move](), list[Put]()
     for encoded, at in _messages(journal, agent, since, tick):
         message = decoded(encoded)
+        messages.append(message)
         if isinstance(message, Update):
-            moves.append(_move(message, at))
+            moves.append(_move(message, at, show))
             _settle(questions, message, at)
         elif isinstance(message, Question):
-            questions.append(_put(message, question_id(journal.header.seed, at, agent, encoded)))
-        elif isinstance(message, PostEvent):
-            posts.append(message)
-        elif isinstance(message, FeedShown):
-            feed = message
-    config = None if run.opened is None else run.opened.config
+            questions.append(_put(message, question_id(journal.header.seed, at, agent, encoded), show))
+    posts = [each for each in messages if isinstance(each, PostEvent)]
+    feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
     population = None if run.opened is None else run.opened.network.population
-    changed = _changed(run, journal, agent, tick)
+    changed = _changed(run, journal, agent, tick) if "edges" in show.records else []
     following, followers = _ties(population, changed, agent)
     own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
     return AgentPanel(
@@ -131,7 +128,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
         tick=tick,
         since=since,
         state=state,
-        name=_name(config, population, agent),
+        name=show.name(agent) if population is None else population.name(agent),
         moves=moves[-MOVES_MAX:],
         moves_in_all=len(moves),
         questions=_with_answers(run, agent, questions[-QUESTIONS_MAX:]),
@@ -140,7 +137,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
         feed_tick=None if feed is None else feed.tick,
         posts=posts[-POSTS_MAX:],
         posts_in_all=len(posts),
-        person=_person(config, population, agent, own),
+        person=[*show.panel(agent, messages).items()] if population is None else _person(population, agent, own),
         follows=following[:FOLLOWED_SHOWN],
         follows_count=len(following),
         followers_count=followers,
@@ -152,7 +149,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
 def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[Changed]:
     """Return what concerns an agent's ties and attributes from the start on, if any can change: in order."""
     opened = run.opened
-    if opened is None or opened.config.simulation.domain != "social":
+    if opened is None:
         return []
     chart = opened.chart
     may = chart is None or bool(chart.attributes_set) or not chart.effects.isdisjoint(ON_TIES)
@@ -192,29 +189,26 @@ def _messages(journal: Followed, agent: int, first: int, last: int) -> Iterator[
             yield encoded, tick
 
 
-def _move(update: Update[Any], tick: int) -> Move:
+def _move(update: Update[Any], tick: int, show: Show) -> Move:
     return Move(
         tick=tick,
         trigger=update.trigger,
         before=update.from_state,
         after=update.to_state,
         source=update.source,
-        effect=update.effect,
+        effect=None if update.effect is None else show.effect_name(update.effect),
         reason=update.reason,
     )
 
 
-def _put(question: Question[Any], name: str) -> Put:
-    context = question.context
-    if isinstance(context, list) and VIEW_LEAST <= len(context) <= len(VIEW_FIELDS):
-        context = dict(zip(VIEW_FIELDS, context, strict=False))
+def _put(question: Question[Any], name: str, show: Show) -> Put:
     return Put(
         tick=question.tick,
         id=name,
         trigger=question.trigger,
         state=question.state,
         options=question.options,
-        context=context,
+        context=None if question.context is None else show.seen(question.context),
     )
 
 
@@ -263,22 +257,8 @@ def _shown(answer: Decided) -> dict[str, Any]:
     }
 
 
-def _name(config: Config | None, population: Population | None, agent: int) -> str:
-    if population is not None:
-        return population.name(agent)
-    if config is not None and config.simulation.domain == "economy" and agent < len(config.economy.nations):
-        return config.economy.nations[agent]
-    return ""
-
-
-def _person(
-    config: Config | None, population: Population | None, agent: int, changed: Sequence[Changed]
-) -> list[tuple[str, Any]]:
-    """Return what is known of a person or a nation after these changes, by name."""
-    if population is None:
-        if config is not None and config.simulation.domain == "economy":
-            return [("economic strength (units of account)", config.economy.strengths[agent])]
-        return []
+def _person(population: Population, agent: int, changed: Sequence[Changed]) -> list[tuple[str, Any]]:
+    """Return what is known of a person after these changes, by name."""
     persona = population.personas[agent]
     became = {each.name: each.value for each in changed if isinstance(each, AttributeSet)}
     return [

@@ -19,25 +19,27 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from actors.core.errors import ActorError
-from actors.factory.domains import is_own
+from actors.factory.domains import show_of
 from actors.pages.report_style import GRID
 from actors.pages.table_style import tables_css
 from actors.pages.theme import theme_css
 from actors.record.followed import COUNTED, Followed
 from actors.record.manifest import read_summary
+from actors.record.messages import decoded
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.record import is_experiment
 from actors.view.agent_panel import panel_of
 from actors.view.comparison import compare
-from actors.view.council import council_at
 from actors.view.explainer import Explained, Explainer
 from actors.view.outcomes import Outcomes, outcomes_of
 from actors.view.run_list import Look, RunLine, RunLister, shown
 from actors.view.viewed_experiment import ViewedExperiment
 from actors.view.viewed_run import Opened, ViewedRun
+from prism.config import Config
 from prism.drawing.outline import Outline, inner_states
 from prism.errors import PrismError
 from prism.palette import SOURCES, state_styles
+from prism.show import Show
 from prism.social.posts.post import author_of
 
 STATIC = files("actors.view") / "static"
@@ -79,6 +81,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
         problem: why the run, or the rest of it, cannot be shown; empty if it can.
         chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
+        title, pictures: as `prism.show.Show` has them.
         live: the metrics of a run under way; None without any.
     """
 
@@ -92,6 +95,8 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     states: list[Style]
     arrows: list[tuple[str, str]]
     chart_problem: str
+    title: str
+    pictures: tuple[str, ...]
     sources: dict[str, str]
     config: dict[str, Any]
     version: str
@@ -166,6 +171,7 @@ class Site:
         run = self._run(request)
         run.follow()
         line, journal = self._lister.line(run.path), run.journal
+        show = Show(Config()) if run.opened is None else show_of(run.opened.config)
         problem = run.problem
         if journal is not None and journal.damage is not None and not problem:
             problem = _damage_words(journal, is_running=line.is_running)
@@ -180,6 +186,8 @@ class Site:
             states=_styles(run),
             arrows=[] if run.chart is None else _arrows(run.chart),
             chart_problem="" if run.opened is None else run.opened.chart_problem,
+            title=show.title,
+            pictures=tuple(show.pictures),
             sources=dict(SOURCES),
             config={} if journal is None else journal.header.config,
             version=version("prism-sim"),
@@ -238,10 +246,7 @@ class Site:
 
     def explanation(self, request: Request) -> Explained:
         """Return an agent's turns in a tick, with all that led to them, once they have been worked out again."""
-        run, opened = self._opened(request)
-        if is_own(opened.config):
-            problem = f"no code of a run is executed here: ask `prism explain {run.path}`"
-            return Explained(state="failed", problem=problem)
+        run, _ = self._opened(request)
         agent, tick = _number(request, "agent"), _number(request, "tick")
         if agent < 0 or tick < 0:
             raise ProblemError(422, "expected an agent and a tick of 0 or more")
@@ -259,7 +264,9 @@ class Site:
     def council(self, request: Request) -> Any:
         """Return the council of nations in one quarter."""
         _, opened = self._opened(request)
-        return council_at(self._journal(request), opened.config.economy, _number(request, "tick"))
+        tick = _number(request, "tick")
+        messages = [decoded(each) for _, found in self._journal(request).messages(tick, tick) for each in found]
+        return show_of(opened.config).council(tick, messages)
 
     def comparison(self, request: Request) -> Any:
         """Return the comparison of two runs."""
@@ -268,7 +275,8 @@ class Site:
             run.follow()
         if left.journal is None or right.journal is None:
             raise ProblemError(422, left.problem or right.problem or "a run cannot be read")
-        return compare(left.journal, right.journal)
+        ours, theirs = (() if run.opened is None else show_of(run.opened.config).compared for run in (left, right))
+        return compare(left.journal, right.journal, ours if ours == theirs else ())
 
     def _run(self, request: Request) -> ViewedRun:
         return self._of_name(request.path_params["name"])

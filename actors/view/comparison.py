@@ -78,7 +78,7 @@ def differing(configs: list[dict[str, Any]]) -> list[Difference]:
     return [Difference(key=key, values=values) for key, values in rows if len(set(values)) > 1]
 
 
-def in_sentences(left: Path, right: Path, settings: Sequence[Difference], domains: Sequence[str]) -> Compared:
+def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
     """Return what two runs say beside each other, each named by the settings in which they differ.
 
     The right one comes first: as in the other numbers of the page, its difference from the left one is told.
@@ -87,19 +87,20 @@ def in_sentences(left: Path, right: Path, settings: Sequence[Difference], domain
     sides: dict[str, Sequence[Path]] = {}
     for place, path in ((1, right), (0, left)):
         sides[side_in_words(path.name, {each.key: each.values[place] for each in told})] = [path]
-    return compared_runs(domains[0] if len(set(domains)) == 1 else "", sides)
+    return compared_runs(places, sides)
 
 
-def compare(left: Followed, right: Followed) -> Comparison:
+def compare(left: Followed, right: Followed, places: Sequence[str]) -> Comparison:
     """Return the comparison of two runs, as far as both go. It reads both journals up to the first difference.
+
+    Args:
+        places: the measures that are compared in sentences.
 
     Raises:
         JournalError: a journal cannot be read.
     """
-    configs = [left.header.config, right.header.config]
-    settings = differing(configs)
-    domains = [str(config.get("simulation", {}).get("domain", "")) for config in configs]
-    told = in_sentences(left.path, right.path, settings, domains)
+    settings = differing([left.header.config, right.header.config])
+    told = in_sentences(left.path, right.path, settings, places)
     answers = [each.text for each in told.answers]
     both = min(left.ticks, right.ticks)
     pairs = zip(left.links(), right.links(), strict=False)

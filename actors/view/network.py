@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from actors.factory.domains import show_of
 from actors.factory.input_files import load_population
 from actors.view.layout import layout
 from prism.config import Config
@@ -94,7 +95,7 @@ class NetworkDrawing:
 
     def _draw(self) -> None:
         config = self._config
-        if config.simulation.domain != "social":
+        if "network" not in show_of(config).pictures:
             self.now = NetworkNow(problem=f"the domain {config.simulation.domain} has no network of people")
             return
         if config.population.size > BUILT_MAX:

@@ -1,23 +1,21 @@
-"""The outcomes of a run, by round: what people did, an economy's indicators, or the numbers of another world."""
+"""The outcomes of a run, by round: the numbers that its domain shows, or all numbers of its world."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from actors.core.errors import ActorError
+from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
-from actors.record.rounds import ENGINE_COLUMNS, PEOPLE_COLUMNS, RoundsTable, read_rounds
-from prism.answers import INDICATORS
+from actors.record.rounds import RoundsTable, numbers_of, read_rounds
 from prism.config import Config
-from prism.economy.moments import real_columns
-from prism.economy.series_file import parse_series
 from prism.errors import PrismError
-from prism.quarter import Quarter
+from prism.show import Number, Show
 
 OUTCOMES_MAX: Final = 8
 """The most numbers of another world that are shown."""
@@ -43,8 +41,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         is_count: whether the values are counts in each round; else they are levels at its end.
         before: the count before the first of them, in a fork.
-        target: the level that the nations aim at; None without one.
-        history: the real level in each round's quarter, None where it is not known; empty without history.
+        target: the level that is aimed at; None without one.
+        history: the real level in each round, None where it is not known; empty without history.
     """
 
     key: str
@@ -62,12 +60,12 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         ticks: the last tick of each round.
-        quarters: the quarter of each round of an economy, such as `1985q2`; empty in another domain.
+        names: the name of each round, such as the quarter `1985q2`; empty where rounds have numbers alone.
         source: the name of the file that history comes from; empty without history.
     """
 
     ticks: list[int]
-    quarters: list[str]
+    names: list[str]
     outcomes: list[Outcome]
     source: str = ""
 
@@ -84,52 +82,18 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
     """
     rounds = read_rounds(path)
     ticks = [int(tick) - 1 for tick in rounds.get("tick", [])]
-    domain = config.simulation.domain
-    if domain == "economy":
-        quarters = quarters_of(config, ticks)
-        history, source = _history(config, inputs)
-        outcomes = [
-            Outcome(
-                key=key,
-                name=each.name,
-                unit=each.unit,
-                is_count=False,
-                values=rounds[key],
-                target=config.economy.taylor.inflation_target if key == "inflation" else None,
-                history=_at(history.get(key, {}), quarters),
-            )
-            for key, each in INDICATORS.items()
-            if key in rounds
-        ]
-        is_known = any(one.history for one in outcomes)
-        return Outcomes(ticks=ticks, quarters=quarters, outcomes=outcomes, source=source if is_known else "")
-    counted = PEOPLE_COLUMNS if domain == "social" else ()
-    names = counted or _levels(rounds)
-    make = _count if counted else _level
-    outcomes = [make(rounds, name) for name in names[:OUTCOMES_MAX] if name in rounds]
-    return Outcomes(ticks=ticks, quarters=[], outcomes=outcomes)
+    show = show_of(config)
+    names = list(show.round_names(ticks))
+    history, source = _history(show, inputs)
+    outcomes = [
+        _outcome(rounds, name, show.named(name), _at(history.get(name, {}), names))
+        for name in numbers_of(show, rounds)[:OUTCOMES_MAX]
+    ]
+    is_known = any(one.history for one in outcomes)
+    return Outcomes(ticks=ticks, names=names, outcomes=outcomes, source=source if is_known else "")
 
 
-def quarters_of(config: Config, ticks: list[int]) -> list[str]:
-    """Return the quarter of each round, whose last ticks are given.
-
-    They follow the real quarter from which the economy starts. Without one, the simulated dates say the quarters.
-    """
-    simulation, initial = config.simulation, config.economy.initial
-    if initial.quarter is not None:
-        quarter, quarters = Quarter.parse(initial.quarter), list[str]()
-        for _ in ticks:
-            quarter = quarter.following
-            quarters.append(str(quarter))
-        return quarters
-    try:
-        dates = [simulation.epoch + timedelta(seconds=tick * simulation.tick_seconds) for tick in ticks]
-    except OverflowError:  # later than the last year that a date can have
-        return []
-    return [str(Quarter(date.year, (date.month + 2) // 3)) for date in dates]
-
-
-def figures_of(path: Path, domain: str, summary: dict[str, Any]) -> list[Figure]:
+def figures_of(path: Path, show: Show, summary: dict[str, Any]) -> list[Figure]:
     """Return the few figures that say how a run has ended, or how far it is.
 
     Args:
@@ -142,60 +106,49 @@ def figures_of(path: Path, domain: str, summary: dict[str, Any]) -> list[Figure]
         return []
     if not rounds.get("round"):
         return []
-    if domain == "economy":
-        return [
-            Figure(name=each.name, value=rounds[key][-1], unit=each.unit)
-            for key, each in INDICATORS.items()
-            if key in rounds and each.unit.startswith("%")
-        ]
-    if domain != "social":
-        return [Figure(name=_plain(name), value=rounds[name][-1], unit=" ") for name in _levels(rounds)[:FIGURES_MAX]]
-    figures = [Figure(name=name, value=rounds[name][-1]) for name in PEOPLE_COLUMNS if name in rounds]
+    figures = []
+    for name in numbers_of(show, rounds)[:FIGURES_MAX]:
+        each = show.named(name)
+        figures.append(Figure(name=each.name, value=rounds[name][-1], unit="" if each.is_total else each.unit or " "))
     largest = summary.get("largest_cascade")
     if isinstance(largest, dict) and isinstance(largest.get("size"), int):
         figures.append(Figure(name="posts in the largest cascade", value=largest["size"]))
     return figures
 
 
-def _levels(rounds: RoundsTable) -> list[str]:
-    return [name for name in rounds if name not in ENGINE_COLUMNS and any(rounds[name])]
+def _outcome(rounds: RoundsTable, name: str, number: Number, history: list[float | None]) -> Outcome:
+    """Return a number of the world: a level at the end of each round, or what a round has added to a total.
+
+    The first row of a fork has all that its parent had done.
+    """
+    values, before = rounds[name], 0.0
+    if number.is_total:
+        before = 0.0 if not values or rounds["round"][0] == 1 else values[0]
+        values = [now - then for now, then in zip(values, [before, *values[:-1]], strict=False)]
+    return Outcome(
+        key=name,
+        name=number.name,
+        unit=number.unit or ("in each round" if number.is_total else "at the end of each round"),
+        is_count=number.is_total,
+        values=values,
+        before=before,
+        target=number.target,
+        history=history,
+    )
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _level(rounds: RoundsTable, name: str) -> Outcome:
-    return Outcome(key=name, name=_plain(name), unit="at the end of each round", is_count=False, values=rounds[name])
-
-
-def _count(rounds: RoundsTable, name: str) -> Outcome:
-    """Return what each round has added to a total. The first row of a fork has all that its parent had done."""
-    column, first = rounds[name], rounds["round"][0] if rounds["round"] else 1
-    before = 0.0 if first == 1 or not column else column[0]
-    values = [now - then for now, then in zip(column, [before, *column[:-1]], strict=False)]
-    return Outcome(key=name, name=_plain(name), unit="in each round", is_count=True, values=values, before=before)
-
-
-def _at(history: dict[str, float], quarters: list[str]) -> list[float | None]:
-    """Return the real level in each quarter; nothing if none is known."""
-    found = [history.get(quarter) for quarter in quarters]
+def _at(history: Mapping[str, float], names: Sequence[str]) -> list[float | None]:
+    """Return the real level in each round; nothing if none is known."""
+    found = [history.get(name) for name in names]
     return found if any(each is not None for each in found) else []
 
 
-def _history(config: Config, inputs: dict[str, str]) -> tuple[dict[str, dict[str, float]], str]:
-    """Return `{column: {quarter: level}}` of the file that an economy starts from, and its name; nothing without it."""
-    path = config.economy.initial.path
-    if path is None:
-        return {}, ""
-    with suppress(PrismError, OSError, ValueError), fitting_memory(path):
-        source = read_input(path)
-        if inputs.get(source.name) == source.sha256:
-            figures = parse_series(source.data, source.name).quarters
-            columns = real_columns(figures)
-            quarters = [str(each.quarter) for each in figures]
-            return {
-                name: dict(zip(quarters[len(quarters) - len(column) :], column, strict=True))
-                for name, column in columns.items()
-            }, Path(source.name).name
+def _history(show: Show, inputs: dict[str, str]) -> tuple[Mapping[str, Mapping[str, float]], str]:
+    """Return `{column: {name of a round: real level}}` of a domain's file of history, and the file's name."""
+    path = show.history_file
+    if path is not None:
+        with suppress(PrismError, OSError, ValueError), fitting_memory(path):
+            source = read_input(path)
+            if inputs.get(source.name) == source.sha256:
+                return show.history(source.data, source.name), Path(source.name).name
     return {}, ""

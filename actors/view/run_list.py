@@ -11,13 +11,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import ActorError
+from actors.factory.domains import shipped_shows, show_of
 from actors.record.listing import ListedRun, Marks, list_run, marks_of, run_paths
 from actors.record.lock import reader_sees_holder
-from actors.record.manifest import read_summary
-from actors.record.run import header_in
+from actors.record.manifest import CONFIG, read_summary
+from actors.record.run import header_in, read_resolved
 from actors.studies.experiments.cells import CELLS
 from actors.view.comparison import Difference, differing
 from actors.view.outcomes import Figure, figures_of
+from prism.config import Config
+from prism.errors import PrismError
+from prism.show import Show
 
 RUNS_MAX = 500
 """Runs that are listed."""
@@ -79,11 +83,13 @@ class _Known(NamedTuple):
     Args:
         marks: of its files; as long as they are the same, so is the rest.
         config: the settings in its journal; empty if they cannot be read.
+        show: what its domain shows.
     """
 
     marks: Marks
     run: ListedRun
     config: dict[str, Any]
+    show: Show
     figures: list[Figure]
 
 
@@ -115,7 +121,7 @@ class RunLister:
         listed = dict(list(found.items())[:RUNS_MAX])
         with self._lock:
             looked = [self._look(path) for path in listed.values()]
-        differences = _differences([known.config for known in looked])
+        differences = _differences(looked)
         return RunList(
             root=shown(str(self.root)),
             runs=[_line(name, known) for name, known in zip(listed, looked, strict=True)],
@@ -135,29 +141,31 @@ class RunLister:
         known = self._known.get(path)
         if known is None or known.marks != now:
             config = _settings(path)
-            figures = figures_of(path, _domain(config), read_summary(path))
-            known = self._known[path] = _Known(now, list_run(path, holder=reader_sees_holder), config, figures)
+            show = known.show if known is not None and known.config == config else _show(path)
+            figures = figures_of(path, show, read_summary(path))
+            known = self._known[path] = _Known(now, list_run(path, holder=reader_sees_holder), config, show, figures)
         return known
 
 
-def _differences(configs: list[dict[str, Any]]) -> list[Difference]:
+def _differences(runs: list[_Known]) -> list[Difference]:
     """Return the settings in which runs of one domain differ, with a value for each run; empty for those of others."""
     places: dict[str, list[int]] = {}
-    for place, config in enumerate(configs):
-        places.setdefault(_domain(config), []).append(place)
+    for place, known in enumerate(runs):
+        places.setdefault(_domain(known.config), []).append(place)
     values: dict[str, list[str]] = {}
-    for domain, of_domain in places.items():
-        for one in differing([_of_domain(configs[place], domain) for place in of_domain]):
-            row = values.setdefault(one.key, [""] * len(configs))
+    for of_domain in places.values():
+        for one in differing([_of_domain(runs[place]) for place in of_domain]):
+            row = values.setdefault(one.key, [""] * len(runs))
             for place, value in zip(of_domain, one.values, strict=True):
                 row[place] = value
     return [Difference(key=key, values=values[key]) for key in sorted(values)]
 
 
-def _of_domain(config: dict[str, Any], domain: str) -> dict[str, Any]:
-    """Return the sections that a domain reads."""
-    others = {"economy": ("population", "feed", "statechart"), "social": ("economy",)}.get(domain, ())
-    return {name: section for name, section in config.items() if name not in others}
+def _of_domain(known: _Known) -> dict[str, Any]:
+    """Return the sections that the domain of a run reads: not those that only another domain does."""
+    own = known.show.sections
+    others = {name for show in shipped_shows() for name in show.sections if name not in own} if own else ()
+    return {name: section for name, section in known.config.items() if name not in others}
 
 
 def _domain(config: dict[str, Any]) -> str:
@@ -170,6 +178,13 @@ def _settings(path: Path) -> dict[str, Any]:
         return header_in(path).config
     except (ActorError, OSError):
         return {}
+
+
+def _show(path: Path) -> Show:
+    try:
+        return show_of(read_resolved(path / CONFIG))
+    except (PrismError, OSError):
+        return Show(Config())
 
 
 def _line(name: str, known: _Known) -> RunLine:

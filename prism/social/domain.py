@@ -16,8 +16,10 @@ from prism.divergence import Reference
 from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
 from prism.llm.port import LanguageModel
+from prism.no_effect import NoEffect
 from prism.social.chart import SOCIAL_BEHAVIOUR, writing_states
 from prism.social.choice import ChoiceOracle
+from prism.social.no_effect import no_effect_before
 from prism.social.people.intentions import Intentions
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
@@ -108,6 +110,10 @@ class SocialDomain:
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1, where it stays."""
         return [*self.world.capped()]
+
+    def no_effect(self) -> list[NoEffect]:
+        """Return delays, attributes and interventions without an effect."""
+        return no_effect_before(self.config, self.behaviour, self.population)
 
     def one_by_one(self) -> list[str]:
         """Return the rows of the chart with a function of somebody's own, which may change what no column has."""

@@ -156,7 +156,7 @@ def report_cascades(studio: Studio) -> None:
 
 def report_economy(studio: Studio) -> None:
     """Three economies beside history."""
-    studio.shoot("report-economy", _economies(studio), part="#economy")
+    studio.shoot("report-economy", _economies(studio), part="#quarters")
 
 
 def report_own_chart(studio: Studio) -> None:

@@ -44,6 +44,7 @@ ELSEWHERE = {
     "living.py": "the posts that are made at once",
     "margins.py": "the precision of a fit to tables, and what is shown",
     "matrix_market.py": "the reading of files",
+    "no_effect.py": "what is shown",
     "pajek.py": "the reading of files",
     "post_file.py": "the reading of files, and what is shown",
     "profile_columns.py": "the reading of files",

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from actors import run
+from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
-from actors.factory.no_effect import no_effect_of
 from tests.paths import FIELD, ROOT
 
 SMALL = (

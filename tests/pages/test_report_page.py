@@ -165,7 +165,7 @@ def test_the_outcomes_of_a_run_come_before_its_states(studies: Path, browser: Br
 def test_an_economy_is_told_in_the_words_of_people(studies: Path, browser: Browser, name: str) -> None:
     page = browser.open((studies / f"{name}.html").as_uri()).page
     page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")
-    texts = [page.locator(where).inner_text() for where in ("header", "#glance", "#economy")]
+    texts = [page.locator(where).inner_text() for where in ("header", "#glance", "#quarters")]
     told = "\n".join(line for text in texts for line in text.split("\n") if not line.startswith("economy.taylor."))
     assert "growth of output" in told
     assert "growth of output, standard deviation" in told

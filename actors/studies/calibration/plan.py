@@ -10,6 +10,7 @@ import msgspec
 
 from actors.core.files import sha256_of
 from actors.factory.config_file import read_config
+from actors.factory.domains import show_of
 from actors.factory.input_files import fitting_memory, read_input
 from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
@@ -156,7 +157,7 @@ def _checked_measures(calibration: Calibration, path: Path, config: Config) -> d
     own = {place: load_own(place, path.parent, key) for key, place in places.items() if ":" in place}
     of_feeds = {key: place for key, place in places.items() if place in FEED_NUMBERS}
     cascades = [*of_feeds, *(f"{key}.shape" for key, target in keys.items() if target.shape is not None)]
-    if cascades and config.simulation.domain != "social":
+    if cascades and "cascades" not in show_of(config).pictures:
         problem = f"is of cascades, and the base has the domain {config.simulation.domain}"
         raise SettingError("calibration", problem, keys=[cascades[0]])
     check_measures({key: place for key, place in places.items() if key not in of_feeds}, [config], FEED_NUMBERS)

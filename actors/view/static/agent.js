@@ -22,7 +22,7 @@ export function agentPanel(session) {
   function ask() {
     number.max = session.page.line.agents - 1;
     if (session.agent === null) {
-      put(body, note(`Give the number of an agent${session.page.line.domain === "social" ? ", or press one in the network," : ""} to see its state, what it did and what it asked.`));
+      put(body, note(`Give the number of an agent${session.page.pictures.includes("network") ? ", or press one in the network," : ""} to see its state, what it did and what it asked.`));
       number.value = "";
       return;
     }
@@ -51,7 +51,7 @@ export function agentPanel(session) {
     const person = (agent) => el("button", { type: "button", class: "link", onclick: () => session.choose("agent", agent) }, `agent ${agent}`);
     const shown = {
       head: el("p", {}, el("strong", {}, found.name || `agent ${found.agent}`), " is ", style ? chip(style) : words(found.state), ` at the end of tick ${count(found.tick)}`),
-      known: found.person.length ? facts(found.person.map(([name, value]) => [words(name), typeof value === "number" ? digits(value) : String(value) || "–"])) : null,
+      known: found.person.length ? facts(found.person.map(([name, value]) => [words(name), typeof value === "number" ? digits(value) : String(value ?? "–") || "–"])) : null,
       ties: found.follows_count || found.followers_count ? el("p", {}, `${many(found.followers_count, "follower")}; follows ${count(found.follows_count)}: `, found.follows.map((agent) => [person(agent), " "]), found.follows_count > found.follows.length ? "…" : "") : null,
     };
     put(
@@ -143,7 +143,7 @@ function history(session, found) {
       el("td", { class: "number" }, count(move.tick)),
       el("td", {}, words(move.trigger)),
       el("td", {}, move.before === move.after ? ["stays ", state(move.after)] : state(move.after)),
-      el("td", {}, ARROW[move.source] ?? words(move.source), move.reason ? ` (${words(move.reason)})` : "", typeof move.effect === "string" ? `, to ${words(move.effect)}` : ""),
+      el("td", {}, ARROW[move.source] ?? words(move.source), move.reason ? ` (${words(move.reason)})` : "", move.effect ? `: ${words(move.effect)}` : ""),
       el("td", {}, whyButton(session, move.tick, "why?")));
   return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "What the agent did" }, el("table", {}, el("thead", {}, el("tr", {}, ["tick", "on", "goes to", "by"].map((name, at) => el("th", { scope: "col", class: at ? null : "number" }, name)), el("td", {}))), el("tbody", {}, moves.map(row))));
 }

@@ -57,7 +57,7 @@ export function showComparison(main, left, right) {
   function draw(pages, runs, courses, comparison) {
     const names = [left, right];
     const longest = Math.max(...pages.map((page) => page.read_ticks), 1);
-    const isEconomy = pages.every((page) => page.line.domain === "economy");
+    const hasStates = pages.some((page) => page.pictures.includes("states"));
     const charts = new OutcomeCharts(ends, (tick) => show(tick), () => new Map(courses.flatMap((course) => course.interventions).map((each) => [`${each}`, each])).values());
     const counts = el("div", {}), said = el("output", {});
     const slider = el("input", { type: "range", min: 0, max: longest - 1, "aria-label": "Tick", oninput: () => show(Number(slider.value)) });
@@ -67,7 +67,7 @@ export function showComparison(main, left, right) {
       slider.value = tick;
       slider.setAttribute("aria-valuetext", nameOf(tick));
       put(said, nameOf(tick));
-      if (!isEconomy) put(counts, states(pages, courses, names, tick));
+      if (hasStates) put(counts, states(pages, courses, names, tick));
     };
     charts.set(runs.map((run, side) => ({ ...run, name: names[side] })), longest);
     put(
@@ -76,7 +76,7 @@ export function showComparison(main, left, right) {
       el("div", { class: "grid even" }, pages.map((page, side) => head(page, names[side], comparison))),
       el("div", { class: "grid" }, panel("Outcomes", charts.key, el("div", { class: "row at" }, slider, said), charts.body), ending(pages, names)),
       el("div", { class: "grid" }, el("section", { class: "panel", "aria-labelledby": "h-first" }, el("h2", { id: "h-first" }, outcomeOf(comparison)), comparison.first === null ? null : differ(comparison, names))),
-      el("div", { class: "grid even" }, isEconomy ? null : panel("Agents in each state", counts), settings(comparison, names)),
+      el("div", { class: "grid even" }, hasStates ? panel("Agents in each state", counts) : null, settings(comparison, names)),
     );
     show(longest - 1);
   }

@@ -20,7 +20,7 @@ const at = (session, name) => {
 /** Return the panel of the oracle. */
 export function oraclePanel(session, ends) {
   const numbers = el("div", {}), rest = el("div", {});
-  const named = (tick) => namesOf(session.outcomes ?? { quarters: [] })?.(tick) ?? (tick ? count(tick) : "tick 0");
+  const named = (tick) => namesOf(session.outcomes ?? { names: [] })?.(tick) ?? (tick ? count(tick) : "tick 0");
   const chart = new TickChart({ height: 120, compact: true, label: "Open questions over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
   const slow = new TickChart({ height: 120, compact: true, label: "Latency of answers over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions, named });
   const latency = el("div", {}, el("p", { class: "unit" }, "latency of answers by the tick of the question, in seconds: mean (bars) and slowest (line)"), slow.box);

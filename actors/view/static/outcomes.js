@@ -24,10 +24,10 @@ export function differenceOf(first, second, unit) {
   return `${percent(Math.abs(ratio - 1))} ${ratio < 1 ? (isCount ? "fewer" : "lower") : isCount ? "more" : "higher"}`;
 }
 
-/** Return how a tick of an economy is named: by its quarter. Ticks are named by number elsewhere. */
-export function namesOf({ ticks, quarters }) {
-  if (!quarters.length) return undefined;
-  return (tick) => quarters[Math.max(0, ticks.findIndex((each) => each >= tick))] ?? quarters.at(-1);
+/** Return how a tick is named where rounds have names, such as quarters. Ticks are named by number elsewhere. */
+export function namesOf({ ticks, names }) {
+  if (!names.length) return undefined;
+  return (tick) => names[Math.max(0, ticks.findIndex((each) => each >= tick))] ?? names.at(-1);
 }
 
 /** Charts of outcomes, one for each number. */
@@ -53,7 +53,7 @@ export class OutcomeCharts {
     }
     put(this.key, keyOf(runs));
     if (this.charts.size) this.move(this.tick);
-    else put(this.body, note(longest.quarters.length ? "No quarter has ended yet." : "No round has ended yet."));
+    else put(this.body, note("No round has ended yet."));
   }
 
   draw(one, of, length, longest) {
@@ -113,12 +113,13 @@ function keyOf(runs) {
 /** Return the panel of a run's outcomes. */
 export function outcomesPanel(session, ends) {
   const charts = new OutcomeCharts(ends, (tick) => session.show(tick), () => session.course?.interventions);
-  const said = el("div", {});
+  const said = el("div", {}), reading = el("p", { class: "quiet" });
 
   async function grown() {
     try {
       session.outcomes = await read(ofRun(session.name, "outcomes"));
       put(said);
+      put(reading, session.outcomes.outcomes.some((one) => one.is_count) ? "A line of counts is what happened in each round; its figures are totals up to the tick above, of those of the whole run." : "The figure beside each name is that of the tick above.");
       charts.set([{ name: session.name, ...session.outcomes }], session.last + 1);
       charts.move(session.tick);
       session.tell("outcomes");
@@ -129,7 +130,5 @@ export function outcomesPanel(session, ends) {
 
   session.on("grown", grown);
   session.on("tick", () => charts.charts.size && charts.move(session.tick));
-  const isSocial = session.page.line.domain === "social";
-  const reading = isSocial ? "The line is what happened in each round; the figures are totals up to the tick above, of those of the whole run." : "The figure beside each name is that of the tick above.";
-  return panel(isSocial ? "What people did" : session.page.line.domain === "economy" ? "Indicators" : "The world", el("p", { class: "quiet" }, reading), charts.key, charts.body, said);
+  return panel(session.page.title, reading, charts.key, charts.body, said);
 }

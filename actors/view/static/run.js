@@ -95,16 +95,17 @@ export function showRun(main, name, query) {
 
   function build() {
     isBuilt = true;
-    const domain = session.page.line.domain;
+    const has = (name) => session.page.pictures.includes(name);
     const side = el("div", { class: "column" }), centre = el("div", { class: "column" });
     const agent = agentPanel(session), outcomes = outcomesPanel(session, ends), run = runPanel(session);
     const middle = el("div", { class: "grid two" }, centre, side);
-    if (domain === "economy") {
-      centre.append(livePanel(session), oraclePanel(session, ends), run); // states say nothing: at the end of a quarter all nations are in the same
+    if (!has("states")) {
+      centre.append(livePanel(session), oraclePanel(session, ends), run);
       side.append(agent);
-      put(body, clock(session, ends), outcomes, councilPanel(session), middle);
+      put(body, clock(session, ends), outcomes, has("quarters") && councilPanel(session), middle);
     } else {
-      if (domain === "social") centre.append(networkPanel(session, ends), cascadePanel(session, ends));
+      if (has("network")) centre.append(networkPanel(session, ends));
+      if (has("cascades")) centre.append(cascadePanel(session, ends));
       side.append(livePanel(session), agent, oraclePanel(session, ends), run);
       put(body, clock(session, ends), outcomes, statesPanel(session, ends), middle);
     }
@@ -169,7 +170,7 @@ function opening({ page, course, last }) {
   if (page.line.is_running) return [last, "This page follows the run: it shows the latest tick."];
   const first = course.states.map((row) => row[0]);
   const least = Math.min(...first), most = Math.max(...first);
-  if (page.line.domain === "economy" || !(least < most)) return [last, "Opened at the end of the run."];
+  if (!page.pictures.includes("states") || !(least < most)) return [last, "Opened at the end of the run."];
   const name = words(page.states.find((style) => style.number === 0).name);
   return [course.ticks[first.indexOf(least)], `Opened at the busiest tick: ${count(page.line.agents - least)} of ${many(page.line.agents, "agent")} ${page.line.agents - least === 1 ? "is" : "are"} not ${name}.`];
 }
@@ -260,7 +261,7 @@ function moment(session) {
   const round = Math.floor(session.tick / simulation.ticks_per_round) + 1;
   const at = new Date(Date.parse(simulation.epoch) + session.tick * simulation.tick_seconds * 1000);
   if (Number.isNaN(at.getTime())) return `round ${count(round)}`;
-  if (session.page.line.domain === "economy") return namesOf(session.outcomes ?? { quarters: [] })?.(session.tick) ?? "";
+  if (session.page.pictures.includes("quarters")) return namesOf(session.outcomes ?? { names: [] })?.(session.tick) ?? "";
   return `round ${count(round)} · ${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
@@ -357,8 +358,8 @@ function runPanel(session) {
           ["domain", page.line.domain],
           ["ticks a round", simulation && count(simulation.ticks_per_round)],
           ["seconds a tick, simulated", simulation && count(simulation.tick_seconds)],
-          ["graph", page.line.domain === "social" && `${words(population?.graph?.kind)}, degree ${population?.graph?.degree}`],
-          ["feed", page.line.domain === "social" && feed?.algorithm],
+          ["graph", page.pictures.includes("network") && `${words(population?.graph?.kind)}, degree ${population?.graph?.degree}`],
+          ["feed", page.pictures.includes("network") && feed?.algorithm],
           ["begun by PRISM", page.record_version],
           [page.line.is_running ? "digest so far" : "digest", page.digest],
         ].filter(([, value]) => value),

@@ -8,11 +8,15 @@ from junction.chart import CHART
 from junction.light import Light, TrafficLight
 from junction.oracle import Patience
 from junction.settings import Settings
+from junction.show import TrafficShow
 from junction.world import Crossing
 from prism.agents import Question
 from prism.config import Config
 from prism.llm.port import LanguageModel
 from prism.statechart import Oracle, Statechart
+
+SHOW = TrafficShow
+"""What reports, tables, explanations and the page show of a run."""
 
 
 class TrafficDomain:

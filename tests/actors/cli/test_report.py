@@ -11,15 +11,17 @@ from rich.console import Console
 
 from actors.cli.report import render
 from actors.runs.summary import Summary, summarise
+from prism.config import Config
 from prism.divergence import EMBEDDED, Distance
 from prism.llm import OracleStatistics
+from prism.show import Show
 from tests.actors.social_runs import SMALL, run
 from tests.schedules import run_scheduled
 
 
 def shown(summary: Summary, width: int) -> list[str]:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
-    console.print(render(summary, "runs/soak-001"))
+    console.print(render(summary, "runs/soak-001", Show(Config())))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 

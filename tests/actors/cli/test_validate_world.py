@@ -117,7 +117,7 @@ def test_an_economy_is_compared_with_quarters(prism: Prism) -> None:
         (("begun",), "prism: begun: has not ended; `prism resume begun` goes on with it"),
         (("run", "--against", "missing.csv"), "prism: missing.csv: "),
         (("run", "--against", "social.yaml"), "prism: social.yaml:1: expected the columns of cascades ("),
-        (("run", "--against", str(US_PATH)), "has figures for economy runs, and these are social runs"),
+        (("run", "--against", str(US_PATH)), "has figures for runs with quarters, and these are social runs"),
         (
             ("run", "economy"),
             "different seeds; simulation is not that of run",

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from actors.factory.charts import load_chart
-from actors.factory.no_effect import idle_interventions, long_delays, no_effect_before
 from prism.config import Config
+from prism.no_effect import idle_interventions
+from prism.social.no_effect import long_delays, no_effect_before
 from prism.social.people.population import build_population
 
 LURKING = Path(__file__).with_name("lurking.yaml")

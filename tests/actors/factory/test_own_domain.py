@@ -257,6 +257,11 @@ def test_a_check_of_the_domain_s_own_is_refused_below_its_key(tmp_path: Path) ->
             "crossing:build raised ZeroDivisionError: division by zero (study/crossing.py:2)",
         ),
         ("def build(): ...\n", "crossing:build returned null, which is no domain: it has no size"),
+        (f"{CROSSING}\n\nSHOW = 3\n", "crossing.SHOW is 3; expected a subclass of prism.show.Show"),
+        (
+            f"{CROSSING}\nfrom prism.show import Show\nclass SHOW(Show):\n    def __init__(self, *_):\n        1 / 0\n",
+            "crossing.SHOW raised ZeroDivisionError: division by zero",
+        ),
         ("async def build(): ...\n", "crossing:build returned a coroutine, which is no domain: the function is a "),
         (
             f"{HEAD}class Odd(TrafficDomain):\n    chart = size = 3\n    __init__ = lambda self: None\nbuild = Odd\n",

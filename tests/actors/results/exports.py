@@ -13,7 +13,10 @@ from typing import Any, Final
 import pyarrow.parquet
 
 from actors.results.export import Exported, export
-from actors.results.schema import TABLES, Kind
+from actors.results.schema import shipped_tables
+from prism.tables import Kind
+
+TABLES = shipped_tables()
 
 Row = dict[str, Any]
 Read = dict[str, list[Row]]

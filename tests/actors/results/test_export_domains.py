@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from actors.testing import ModelServer
+from prism.errors import ConfigError
 from tests.actors.persistence.independent_reader import read_run
 from tests.actors.persistence.test_tree_reader import LIKES_AT_SIGHT
 from tests.actors.real_runs import EMBEDDED, run_of
@@ -20,7 +21,7 @@ from tests.actors.results.exports import READERS, Read, exported
 from tests.actors.results.test_export import check_posts, check_transitions
 from tests.command import prism_alone
 from tests.hostile_texts import TEXTS
-from tests.own_domains import path_restored, write_study
+from tests.own_domains import CROSSING, path_restored, write_study
 
 ECONOMY: dict[str, dict[str, Any]] = {
     "simulation": {"domain": "economy", "rounds": 6, "ticks_per_round": 1, "seed": 3, "tick_seconds": 7889400},
@@ -105,6 +106,37 @@ def test_a_domain_of_ones_own_has_the_tables_that_every_run_has(tmp_path: Path) 
     assert [row["state"] for row in read["agents"]] == [
         next(each[5] for each in reversed(updates) if each[2] == agent) for agent in range(3)
     ]
+
+
+BAD_ROWS = """
+
+from prism.show import Show
+from prism.tables import INTEGER, RUN, Table, column
+
+
+class SHOW(Show):
+    tables = (Table(name="turns", about="a turn", columns=(RUN, column("tick", INTEGER, "its tick"))),)
+
+    def gatherer(self):
+        return self
+
+    def take(self, tick):
+        yield "turns", (tick.tick, "one value too many")
+
+    def finish(self, ticks, rounds):
+        return ()
+"""
+
+
+def test_rows_that_do_not_fit_their_table_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    with path_restored():
+        study = write_study(tmp_path / "study", CROSSING + BAD_ROWS)
+        run = tmp_path / "own"
+        assert prism_alone("run", str(study.config), "-q", "--out", str(run)).code == 0
+        with pytest.raises(ConfigError, match="a row of turns has 3 values, and 2 columns"):
+            exported("csv", tmp_path / "out", run)
+        assert not (tmp_path / "out").exists()
+        assert exported("csv", tmp_path / "out", run, names=("transitions",))[0].rows["transitions"] > 0
 
 
 def test_a_chart_of_ones_own_gives_the_cascades_of_its_journal(tmp_path: Path) -> None:

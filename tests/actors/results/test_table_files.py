@@ -17,9 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.results.parquet_files import ParquetFiles
-from actors.results.schema import TABLES, Column, Kind, Table
+from actors.results.schema import shipped_tables
 from actors.results.table_files import CsvFiles, SqliteFile, TableFiles, csv_text
+from prism.tables import Column, Kind, Table
 from tests.hostile_texts import SPREADSHEET, TEXTS
+
+TABLES = shipped_tables()
 
 FORMATS: dict[str, Callable[[Path], TableFiles]] = {"csv": CsvFiles, "sqlite": SqliteFile, "parquet": ParquetFiles}
 KINDS = (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.TIME, Kind.NAME, Kind.TEXT, Kind.JSON)

@@ -14,11 +14,10 @@ ALLOWED = {
     "factory/oracle_backends.py": "asks for no probabilities where the answers are no options",
     "factory/charts.py": "loads the charts of people, and knows where that of nations is",
     "factory/checks.py": "checks what a domain is built from",
-    "factory/no_effect.py": "knows what reads people's attributes, and how long their rounds are",
     "factory/config_file.py": "names the line of a field that people's questions do not have, before people are built",
     "factory/graph_files.py": "reads the files of graphs, in all their formats",
     "factory/input_files.py": "opens the files of populations and graphs",
-    "studies/calibration/plan.py": "refuses what only a social run has in another domain",
+    "studies/calibration/plan.py": "says which numbers only a run of people has",
     "studies/calibration/run.py": "works out the statistics that real cascades are compared by",
     "studies/experiments/processes.py": "loads the domain that most cells have before the workers are forked",
     "runs/against.py": "puts choices that people made on a feed to an oracle",
@@ -26,6 +25,7 @@ ALLOWED = {
     "cli/app.py": "says in a line what `prism backtest` compares",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
+    "cli/chart.py": "finds the delays of people that the end of a round cuts short",
     "cli/doctor.py": "asks the oracle of a domain what the domain asks, to see that it answers",
     "cli/explain.py": "has an option for a quarter of an economy",
     "cli/explain_view.py": "shows a quarter of an economy",
@@ -41,7 +41,9 @@ ALLOWED = {
 }
 """`{module: why it may name a domain}`."""
 ROOMS_OF_RESULTS = ("results", "pages", "view")
-"""Rooms that say what took place in a run. They may name the domains: posts and quarters are told in other words."""
+"""Rooms that say what took place in a run. They draw posts and quarters where the show of a domain has them."""
+ASKED = re.compile(r"""["'](social|economy)["']""")
+"""The name of a domain as a value: to compare with, or to look up."""
 
 
 def naming() -> set[str]:
@@ -55,6 +57,14 @@ def naming() -> set[str]:
 
 def test_only_the_modules_with_a_reason_name_a_domain() -> None:
     assert naming() - ALLOWED.keys() == set()
+
+
+def test_who_says_what_took_place_asks_no_domain_for_its_name() -> None:
+    files = [
+        path for room in ROOMS_OF_RESULTS for path in (ACTORS / room).rglob("*.*") if path.suffix in (".py", ".js")
+    ]
+    assert len(files) > 50
+    assert [path.name for path in files if ASKED.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_exception_is_one() -> None:

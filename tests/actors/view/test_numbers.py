@@ -166,13 +166,13 @@ def test_the_council_says_what_each_nation_proposed_and_why(economy: Path) -> No
 
 def test_an_economy_has_quarters_a_target_and_history_from_the_file_that_it_starts_from(economy: Path) -> None:
     found = Asked(economy, economy.name).json(f"runs/{economy.name}/outcomes")
-    assert found["quarters"] == ["1985q2", "1985q3", "1985q4", "1986q1", "1986q2", "1986q3"]
+    assert found["names"] == ["1985q2", "1985q3", "1985q4", "1986q1", "1986q2", "1986q3"]
     assert found["source"] == "us-macro-quarterly.csv"
     by_key = {one["key"]: one for one in found["outcomes"]}
     assert {key: one["target"] for key, one in by_key.items() if one["target"] is not None} == {"inflation": 3.58}
     with (ROOT / "configs/data/us-macro-quarterly.csv").open(newline="") as file:
         real = {f"{row['year']}q{row['quarter']}": float(row["tbilrate"]) for row in csv.DictReader(file)}
-    assert by_key["interest_rate"]["history"] == [real[quarter] for quarter in found["quarters"]]
+    assert by_key["interest_rate"]["history"] == [real[quarter] for quarter in found["names"]]
     assert by_key["total_economic_value"]["history"] == []
 
 

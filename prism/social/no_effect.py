@@ -1,24 +1,15 @@
-"""The parts of a configuration that have no effect, as far as they can be told before a run.
-
-A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that asks for what is so
-already: each is allowed, and hardly ever what was meant. `actors.runs.no_effect` tells the others, after a run.
-"""
+"""The parts of a configuration of people on a feed that have no effect, as far as they can be told before a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum, unique
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
-
-from prism.config import Config, InterventionConfig
+from prism.config import Config
 from prism.config.attributes import PLACE as ATTRIBUTES
-from prism.config.interventions import CHANGEABLE, planned, with_settings
-from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.config.measures import measure_name
-from prism.domain import Domain
 from prism.expressions import expression_of
+from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
 from prism.social.people.population import Population
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import ACTIONS, Role, of_reader
@@ -27,39 +18,9 @@ from prism.statechart.definition import Delay, DelayLaw
 from prism.statechart.flatten import steps_of
 from prism.wording import counted
 
-ROUND_ENDS: Final = "round_ends"
 _AGENT: Final = "agent."
 _STEPS: Final[Mapping[str, int]] = {"feed_ready": 0, "wants_to_post": 0}
 """`{trigger: the fewest ticks after which it comes}`, unless that is 1."""
-
-
-@unique
-class NoEffectKind(StrEnum):
-    """The part of a configuration that has no effect."""
-
-    DELAY = "delay"
-    EXIT = "exit"
-    OPTION = "option"
-    ATTRIBUTE = "attribute"
-    INTERVENTION = "intervention"
-
-
-class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a configuration without an effect.
-
-    Args:
-        kind: what it is.
-        place: a state of the chart, or the key of the setting.
-        message: why it has none, in words.
-    """
-
-    kind: NoEffectKind
-    place: str
-    message: str
-
-    def __str__(self) -> str:
-        """Return it in one line."""
-        return f"{self.place}: {self.message}"
 
 
 def no_effect_before(config: Config, behaviour: Behaviour[Any], population: Population | None) -> list[NoEffect]:
@@ -73,20 +34,6 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any], population: Popu
         for each in long_delays(config, behaviour)
     ]
     return [*delays, *unread_attributes(config, behaviour), *idle_interventions(config, population)]
-
-
-def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
-    """Return what will have no effect in a run of a built domain."""
-    from prism.social.domain import SocialDomain  # noqa: PLC0415  # a run needs one of the domains, so it imports one
-
-    if isinstance(domain, SocialDomain):
-        return no_effect_before(config, domain.behaviour, domain.population)
-    return [*idle_interventions(config, None)]
-
-
-def told(found: Iterable[NoEffect]) -> tuple[str, ...]:
-    """Return what has no effect as lines of their own."""
-    return tuple(f"without effect: {each}" for each in found)
 
 
 # Delays
@@ -192,62 +139,3 @@ def _has_functions(behaviour: Behaviour[Any]) -> bool:
         or (row.action is not None and not known.issuperset(steps_of(row.action)))
         for row in behaviour.chart.transitions
     )
-
-
-# Interventions
-
-
-def idle_interventions(config: Config, population: Population | None) -> Iterator[NoEffect]:
-    """Yield interventions that ask for what is so already when they happen.
-
-    Args:
-        population: the people, whose ties are looked at; None if there are none, or they are not made.
-    """
-    places = {id(each): f"{INTERVENTIONS}[{index}]" for index, each in enumerate(config.interventions)}
-    state = _State(config, population)
-    for tick, each in planned(config.interventions, config.simulation.ticks_per_round):
-        if not state.changes(each, tick):
-            message = f"{each.kind} at tick {tick:,} changes nothing: what it asks for is so already"
-            yield NoEffect(kind=NoEffectKind.INTERVENTION, place=places[id(each)], message=message)
-
-
-class _State:
-    """The settings, ties and silences that interventions have made so far."""
-
-    def __init__(self, config: Config, population: Population | None) -> None:
-        self._config = config
-        self._population = population
-        self._ties: dict[tuple[int, int], bool] = {}
-        self._silent: dict[int | str, float] = {}
-        """`{agent: the tick until which it gets no trigger}`."""
-
-    def changes(self, each: InterventionConfig, tick: int) -> bool:
-        """Return whether an intervention changes anything; True where that cannot be told. Then it has happened."""
-        if each.set is not None:
-            return self._sets(each.set)
-        if each.shock is not None:
-            return any(each.shock.values())
-        if each.silence is not None:
-            length = self._config.simulation.ticks_per_round
-            until = float("inf") if each.until_round is None else (each.until_round - 1) * length
-            before = [self._silent.get(agent, -1.0) for agent in each.silence]
-            self._silent.update(dict.fromkeys(each.silence, until))
-            return any(end <= tick or end != until for end in before)
-        ties = each.follow or each.unfollow or ()
-        return self._binds(ties, self._population, follows=each.follow is not None) if self._population else True
-
-    def _sets(self, settings: Mapping[str, Any]) -> bool:
-        domain = self._config.simulation.domain
-        if any(path not in CHANGEABLE.get(domain, {}) for path in settings):
-            return True  # a domain of one's own
-        before, self._config = self._config, with_settings(self._config, settings)
-        return before != self._config
-
-    def _binds(self, ties: tuple[tuple[int | str, ...], ...], people: Population, *, follows: bool) -> bool:
-        is_changed = not ties  # a post is none of these, and changes something
-        for one, other in ties:
-            tie = people.number(one), people.number(other)
-            before = self._ties.get(tie)
-            is_changed |= follows != (people.graph.follows(*tie) if before is None else before)
-            self._ties[tie] = follows
-        return is_changed

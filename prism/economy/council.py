@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from actors.record.followed import Followed
-from actors.record.messages import decoded
-from prism.agents import Question, Update
+from prism.agents.turn import Question, Update
 from prism.answers import INDICATORS, RATES
 from prism.config.model import EconomyConfig
+from prism.show import Message
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,22 +60,17 @@ class Council(msgspec.Struct, frozen=True, kw_only=True):
     seats: list[Seat]
 
 
-def council_at(journal: Followed, economy: EconomyConfig, tick: int) -> Council:
-    """Return the council in a tick.
-
-    Raises:
-        JournalError: the journal cannot be read.
-    """
+def council_of(messages: Iterable[Message], economy: EconomyConfig, tick: int) -> Council:
+    """Return the council by the messages of a tick."""
     before: dict[str, float] = {}
     stages: dict[int, list[Stage]] = {}
     states: dict[int, str] = {}
-    for _, messages in journal.messages(tick, tick):
-        for message in map(decoded, messages):
-            if isinstance(message, Question) and not before:
-                before = _indicators(message.context)
-            elif isinstance(message, Update):
-                states[message.agent] = message.to_state
-                stages.setdefault(message.agent, []).append(_stage(message))
+    for message in messages:
+        if isinstance(message, Question) and not before:
+            before = _indicators(message.context)
+        elif isinstance(message, Update):
+            states[message.agent] = message.to_state
+            stages.setdefault(message.agent, []).append(_stage(message))
     whole = sum(economy.strengths)
     seats = [
         Seat(

@@ -1,0 +1,187 @@
+"""A show: all that a domain tells of its runs. Its tables, the names of its numbers, and the panel of an agent.
+
+Nothing of it is asked while a run goes on, and nothing of it changes a run.
+"""
+
+# ruff: noqa: ARG002  # what a default does not need, a subclass does
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from prism.agents.turn import Question, Update
+from prism.config import Config
+from prism.events import Event, Intervened
+from prism.tables import Column, Table, Value
+
+Row = tuple[str, Sequence[Value]]
+"""The name of a table, and a row of it: a value for each column after `run`."""
+
+Message = Update[Any] | Question[Any] | Event | Intervened
+"""A message of a journal. Contexts and effects in it are plain values: lists, mappings, texts and numbers."""
+
+
+class Number(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of the world, which is a column of `rounds.csv`.
+
+    Args:
+        column: its name in the file and in `World.totals`.
+        name: as people call it, such as `cars that wait`.
+        unit: of its values; empty for a count.
+        target: the level that is aimed at; None without one.
+        is_total: whether it is a total from the start of the run, so that a round has what it added; or else a level.
+    """
+
+    column: str
+    name: str
+    unit: str = ""
+    is_total: bool = False
+    target: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+
+class Tick(Protocol):
+    """A tick of a journal."""
+
+    @property
+    def tick(self) -> int:
+        """Its number, from 0 on."""
+
+    @property
+    def time(self) -> int:
+        """Simulated time at its beginning, in microseconds since 1970."""
+
+    @property
+    def moved(self) -> Sequence[Update[Any]]:
+        """The updates that moved their agents, in the order in which they were applied."""
+
+    @property
+    def questions(self) -> Sequence[Question[Any]]:
+        """The questions."""
+
+    @property
+    def others(self) -> Sequence[Any]:
+        """The rest: interventions, and what took place."""
+
+
+class Gatherer(Protocol):
+    """The rows of a domain's tables, gathered while a journal is read once."""
+
+    def take(self, tick: Tick) -> Iterable[Row]:
+        """Return the rows that are complete with a tick."""
+
+    def finish(self, ticks: int, rounds: Mapping[str, Sequence[float]]) -> Iterable[Row]:
+        """Return the rows that are left after the last tick.
+
+        Args:
+            ticks: whole ticks of the run.
+            rounds: the columns of `rounds.csv`.
+        """
+
+
+class Show:
+    """All that a domain tells of its runs. Each part has a default: a subclass says what the domain has.
+
+    The module that a configuration names as its domain has the subclass under the name `SHOW`.
+
+    Args:
+        config: of the run.
+        settings: those of a domain of one's own, below `domain`; None for a domain that comes with PRISM.
+    """
+
+    agents: str = "agents"
+    """The noun for several of its agents."""
+    round: str = "round"
+    """The noun for a round of its runs."""
+    title: str = "The world over time"
+    """The title of the chart of its numbers."""
+    pictures: Collection[str] = ("states",)
+    """The pictures of its runs beside those of every run, on the local page and in reports.
+
+    `states`: how many agents are in each over time; `network`: people and their ties; `cascades`: trees of posts, and
+    feeds; `quarters`: a council of nations, and indicators beside history. The latter three are drawn from the settings
+    of the domains that come with PRISM, so no other domain has them.
+    """
+    numbers: Sequence[Number] = ()
+    """The numbers that charts show; without any they show every number of the world."""
+    compared: Sequence[str] = ()
+    """The measures, by their places, by which runs are compared in sentences; without any there are no sentences."""
+    sections: Collection[str] = ()
+    """The sections of the configuration that it reads and another domain does not; without any, this is not known."""
+    tables: Sequence[Table] = ()
+    """Its own tables, whose rows `gatherer` gathers."""
+    agent_columns: Sequence[Column] = ()
+    """Further columns of the table `agents`, whose values `agent_values` has."""
+
+    def __init__(self, config: Config, settings: Any = None) -> None:
+        self.config = config
+        self.settings = settings
+
+    @property
+    def records(self) -> Collection[str]:
+        """The tables of `prism.events` that a run has though they have no rows; others begin with their first row."""
+        return ()
+
+    def named(self, column: str) -> Number:
+        """Return what people call a column of `rounds.csv`; its own words if it has no other name."""
+        found = (each for each in self.numbers if each.column == column)
+        return next(found, Number(column=column, name=column.replace("_", " ")))
+
+    def round_names(self, ticks: Sequence[int]) -> Sequence[str]:
+        """Return the names of rounds, whose last ticks are given; none where rounds have numbers alone."""
+        return ()
+
+    @property
+    def history_file(self) -> str | None:
+        """The input file with real levels of the numbers, which the page draws beside the run's; None without one."""
+        return None
+
+    def history(self, data: bytes, name: str) -> Mapping[str, Mapping[str, float]]:
+        """Return `{column: {name of a round: real level}}` of the content of `history_file`, and its name."""
+        return {}
+
+    def name(self, agent: int) -> str:
+        """Return the name of an agent; empty if it has none."""
+        return ""
+
+    def gatherer(self) -> Gatherer:
+        """Return a gatherer of the rows of `tables`. It is asked for only if there are tables."""
+        raise NotImplementedError(f"{type(self).__name__} has tables, and no gatherer of their rows")
+
+    def agent_values(self, domain: Any, agent: int) -> Mapping[str, Value]:
+        """Return `{column of agent_columns: its value}` of an agent at the start; a column that is left out is empty.
+
+        Args:
+            domain: the domain as a run has it before its first tick.
+        """
+        return {}
+
+    def panel(self, agent: int, messages: Sequence[Message]) -> Mapping[str, Any]:
+        """Return what is shown of an agent beside its state, by name.
+
+        Args:
+            messages: its updates and questions, and what took place because of it, up to the tick that is shown. Those
+                of long before may be left out.
+        """
+        return {}
+
+    def council(self, tick: int, messages: Sequence[Message]) -> Any:
+        """Return what the page shows of a tick if `quarters` are among the pictures, by all its messages."""
+        return None
+
+    def effect_name(self, effect: Any) -> str | None:
+        """Return the effect of an update in a word, for the table `transitions`; None if it has no name."""
+        return effect or None if isinstance(effect, str) else None
+
+    def seen(self, context: Any) -> Mapping[str, Any]:
+        """Return what an agent saw with a trigger, by name."""
+        return context if isinstance(context, Mapping) else {"context": context}
+
+    def post(self, context: Any) -> int | None:
+        """Return the post that an agent saw with a trigger; None without one."""
+        return None

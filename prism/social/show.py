@@ -1,0 +1,95 @@
+"""Tables, names and panels of people on a feed: their personas, their posts, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from prism.show import Number, Show
+from prism.social.people.population import Population
+from prism.social.posts.post import PersonalView, PostView
+from prism.tables import INTEGER, JSON, NUMBER, TEXT, Value, column
+
+VIEW_FIELDS: Final = PersonalView.__struct_fields__
+VIEW_LEAST: Final = len(PostView.__struct_fields__)
+_TRAITS: Final = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
+_NUMBERS: Final = ("engagement_threshold", "low_threshold", "high_threshold", "activity")
+_ACTS: Final = ("posts", "likes", "replies", "reshares", "follows", "unfollows", "mutes", "attribute_changes")
+"""The acts of people; the latter half only where their chart changes ties or attributes."""
+
+
+class SocialShow(Show):
+    """The tables, names and panels of people on a feed."""
+
+    agents = "people"
+    title = "What people did"
+    pictures = ("states", "network", "cascades")
+    numbers = tuple(Number(column=name, name=name.replace("_", " "), is_total=True) for name in _ACTS)
+    compared = ("largest_cascade.size", "behaviour.engagement_per_post_seen")
+    sections = ("population", "feed", "statechart")
+    agent_columns = (
+        column("external_id", TEXT, "id of the person in the file of the graph or of profiles, or the number"),
+        column("interests", JSON, "topics that the person likes, in order"),
+        column("personality", TEXT, "personality in words"),
+        column("openness", NUMBER, "trait, from -1, the low end, to 1"),
+        column("conscientiousness", NUMBER, "trait, from -1 to 1"),
+        column("extraversion", NUMBER, "trait, from -1 to 1"),
+        column("agreeableness", NUMBER, "trait, from -1 to 1"),
+        column("neuroticism", NUMBER, "trait, from -1 to 1"),
+        column("engagement_threshold", NUMBER, "relevance from which the person is inclined to engage, 0 to 1"),
+        column("low_threshold", NUMBER, "relevance up to which a post is ignored, 0 to 1"),
+        column("high_threshold", NUMBER, "relevance from which it is acted on without a question, 0 to 1"),
+        column("activity", NUMBER, "probability that the person is online in a round, 0 to 1"),
+        column("followers", INTEGER, "people who follow the person, at the start"),
+        column("following", INTEGER, "people whom the person follows, at the start"),
+        column("followers_end", INTEGER, "people who follow the person, after the last tick"),
+        column("following_end", INTEGER, "people whom the person follows, after the last tick"),
+        column("posts", INTEGER, "original posts"),
+        column("replies", INTEGER, "replies written"),
+        column("reshares", INTEGER, "reshares made"),
+        column("likes", INTEGER, "likes given"),
+    )
+
+    _followers: list[int] | None = None
+    """Counts of the followers of each person at the start, once they are asked for."""
+
+    @property
+    def records(self) -> Collection[str]:
+        """The tables of posts and ties; that of feeds if they are recorded."""
+        feeds = ("feeds",) if self.config.run.record_feeds else ()
+        return ("posts", "engagements", "edges", *feeds)
+
+    def agent_values(self, domain: Any, agent: int) -> dict[str, Value]:
+        """Return a person's persona, and how many ties the person has at the start."""
+        people: Population = domain.population
+        persona, graph = people.personas[agent], people.graph
+        if self._followers is None:
+            self._followers = graph.follower_counts().tolist()
+        return {
+            "external_id": graph.names[agent],
+            "interests": msgspec.json.encode(persona.interests).decode(),
+            "personality": persona.personality,
+            **{name: getattr(persona.traits, name) for name in _TRAITS},
+            **{name: getattr(persona, name) for name in _NUMBERS},
+            "followers": self._followers[agent],
+            "following": len(graph.following(agent)),
+        }
+
+    def effect_name(self, effect: Any) -> str | None:
+        """Return what a person is about to do; a draft has it in front of its text."""
+        return (effect[0] if isinstance(effect, list) else effect) or None
+
+    def seen(self, context: Any) -> Mapping[str, Any]:
+        """Return the post that a person saw, by the fields of a view."""
+        if isinstance(context, list) and VIEW_LEAST <= len(context) <= len(VIEW_FIELDS):
+            return dict(zip(VIEW_FIELDS, context, strict=False))
+        return super().seen(context)
+
+    def post(self, context: Any) -> int | None:
+        """Return the post in view, with which a context of a person begins."""
+        return context[0] if isinstance(context, list) and context and isinstance(context[0], int) else None
+
+
+SHOW = SocialShow
