@@ -228,7 +228,7 @@ def test_two_economies_are_compared_by_indicators_on_shared_axes(browser: Browse
     assert charts.first.locator(".axis", has_text="1985q2").count() == 1
     assert re.search(r"economy \d+\.\d\d% · other \d+\.\d\d% · [+\u2212]\d", charts.first.inner_text())
     figures = page.locator("table", has_text="The figures of both runs").locator("tbody th").all_inner_texts()
-    assert figures == ["interest rate", "inflation", "growth of output", "unemployment"]
+    assert figures == ["interest rate", "inflation", "growth of output", "unemployment", "total economic value"]
     marked = page.locator("mark").all_inner_texts()[:2]
     assert len(set(marked)) == 2
     assert all(re.fullmatch(r"[\d.]+", text) for text in marked), marked
