@@ -12,6 +12,9 @@ from typing import Any, Final, overload
 
 import msgspec
 
+from prism.quoting import compact
+from prism.wording import counted
+
 
 class Intervened(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
     """An intervention that was carried out at the beginning of a tick, before the tick's triggers.
@@ -46,6 +49,11 @@ class PostEvent(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=7):
     parent: int | None = None
     topics: tuple[str, ...] = ()
 
+    @property
+    def words(self) -> str:
+        """Words that say what took place."""
+        return f"{self.kind} {self.post}{'' if self.parent is None else f' of {self.parent}'}"
+
 
 class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
     """The feed that was built for a person's session. It is only recorded with `run.record_feeds`.
@@ -58,6 +66,11 @@ class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
     tick: int
     agent: int
     posts: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """Words that say what took place."""
+        return f"was shown a feed of {counted(len(self.posts), 'post')}"
 
 
 class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
@@ -75,6 +88,11 @@ class TieChanged(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=9):
     whom: int
     post: int
 
+    @property
+    def words(self) -> str:
+        """Words that say what took place."""
+        return f"{self.kind} agent {self.whom}, with post {self.post} in view"
+
 
 class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=10):
     """An attribute of a person that has another value from the next tick on.
@@ -88,6 +106,11 @@ class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1
     name: str
     value: float | int | bool | str
 
+    @property
+    def words(self) -> str:
+        """Words that say what took place."""
+        return f"{self.name} becomes {compact(self.value)}"
+
 
 class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
     """An original that is from the file of posts. It follows the record of the post itself.
@@ -100,6 +123,11 @@ class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
     agent: int
     post: int
     number: int
+
+    @property
+    def words(self) -> str:
+        """Words that say what took place."""
+        return f"post {self.post} is post {self.number:,} of the file"
 
 
 Event = PostEvent | FeedShown | TieChanged | AttributeSet | PostTaken

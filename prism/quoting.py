@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from prism.wording import cut
@@ -53,3 +54,23 @@ def shown(value: object) -> str:
     except Exception:  # noqa: BLE001  # the error is about the value; that it cannot be shown, too, is not the matter
         text = f"an object of class {type(value).__name__}"
     return cut(text, SHOWN_CHARS)
+
+
+def number(value: float) -> str:
+    """Return a number with six digits that count, at most."""
+    return f"{value:.6g}"
+
+
+def compact(value: Any) -> str:
+    """Return a JSON value on one line, without digits that say nothing to a reader."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {compact(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(compact, value)) + "]"
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    return str(value)

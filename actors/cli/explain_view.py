@@ -33,7 +33,7 @@ from actors.results.explanation import (
     WhatIf,
 )
 from prism.economy.embedded import EMBEDDED
-from prism.quoting import printable, quoted
+from prism.quoting import compact, number, printable
 from prism.wording import counted
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def path_lines(path: AgentPath) -> Iterator[str]:
 def _path_lines(turn: PathTurn) -> Iterator[str]:
     to_state = "?" if turn.options else turn.to_state if turn.to_state != turn.from_state else "(stays)"
     by = "asks the oracle" if turn.options else turn.source + (f", {turn.reason}" if turn.reason else "")
-    done = ", ".join(map(event_words, turn.events))
+    done = ", ".join(each["words"] for each in turn.events)
     head = printable(f"{turn.tick:>7,}  {turn.trigger:<15}{turn.from_state:<18}{to_state:<18}")
     yield from _wrapped(head, f"{by}{f': {done}' if done else ''}", f"{'':26}")
 
@@ -117,7 +117,7 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
     for change in turn.changes:
         yield from _change_lines(change)
     for event in turn.events:
-        yield from _labelled("followed", event_words(event))
+        yield from _labelled("followed", event["words"])
 
 
 def _change_lines(change: ExplainedChange) -> Iterator[str]:
@@ -460,18 +460,6 @@ def _profile_words(profile: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {compact(value)}" for name, value in profile.items() if name != "name")
 
 
-def event_words(event: Mapping[str, Any]) -> str:
-    """Return what took place in words."""
-    if event["kind"] == "feed":
-        return f"was shown a feed of {counted(len(event['posts']), 'post')}"
-    if event["kind"] == "set":
-        return f"{event['name']} becomes {compact(event['value'])}"
-    if "whom" in event:
-        return f"{event['kind']} agent {event['whom']}, with post {event['post']} in view"
-    of = "" if event["parent"] is None else f" of {event['parent']}"
-    return f"{event['kind']} {event['post']}{of}"
-
-
 def called(agent: int, name: str) -> str:
     """Return an agent's number and name."""
     return f"agent {agent}{f' ({printable(name)})' if name else ''}"
@@ -481,26 +469,6 @@ def shares(probabilities: Mapping[str, float]) -> str:
     """Return probabilities in words, the largest first."""
     ordered = sorted(probabilities.items(), key=lambda each: -each[1])
     return ", ".join(f"{name} {share:.3f}" for name, share in ordered)
-
-
-def number(value: float) -> str:
-    """Return a number with six digits that count, at most."""
-    return f"{value:.6g}"
-
-
-def compact(value: Any) -> str:
-    """Return a JSON value on one line, without digits that say nothing to a reader."""
-    if isinstance(value, float):
-        return number(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {compact(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(compact, value)) + "]"
-    if isinstance(value, str):
-        return quoted(value)
-    if value is None or isinstance(value, bool):
-        return "none" if value is None else "yes" if value else "no"
-    return str(value)
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@
 | Update | agent | engine | my turn is done |
 | Question | agent, then engine | engine, then oracle | I cannot tell what I would do; ask the oracle |
 | Intervened | engine | journal | this was done to the world from outside |
-| PostEvent, FeedShown, TieChanged, AttributeSet | engine | journal | this took place in the world |
+| `prism.events.Event` | engine | journal | this took place in the world |
 | Decided | oracle | engine | this is what the agent would do |
 
 Every message is encoded by its sender, so what crosses a mailbox could cross a wire, and an update's bytes enter

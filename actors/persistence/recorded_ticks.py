@@ -15,7 +15,7 @@ from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
 from actors.persistence.oracle_log import RecordedAnswers
 from prism.agents import Source
-from prism.events import AttributeSet, Event, FeedShown, Intervened, PostEvent, TieChanged
+from prism.events import Event, Intervened
 
 _AGENT = 2
 """The index of the agent in every message but an intervention, after the tag and the tick."""
@@ -159,14 +159,12 @@ def _shown(message: list[Any]) -> str:
     """Return a message of a tick in words: what took place as a whole, an answer by its agent and kind."""
     if _is(message, Intervened):
         return f"intervention {message[2]}: {message[4]!r}"
-    if _is(message, PostEvent):
-        return f"agent {message[_AGENT]}'s {message[3]} {message[4:]!r}"
-    if _is(message, FeedShown):
-        return f"agent {message[_AGENT]}'s feed {message[3]!r}"
-    if _is(message, TieChanged):
-        return f"agent {message[_AGENT]}'s {message[3]} of {message[4]}"
-    if _is(message, AttributeSet):
-        return f"agent {message[_AGENT]}'s {message[3]}, {message[4]!r} from now on"
+    if _is(message, Event):
+        record = KINDS[message[0]]
+        values = zip(record.__struct_fields__[2:], message[_AGENT + 1 :], strict=False)
+        return (
+            f"agent {message[_AGENT]}'s {record.__name__} ({', '.join(f'{name} {value!r}' for name, value in values)})"
+        )
     return f"agent {message[_AGENT]} with {_kind(message)}"
 
 

@@ -100,7 +100,11 @@ def add_message(turns: list[PathTurn], message: Any) -> None:
 
 
 def event_of(message: Event) -> dict[str, Any]:
-    """Return what took place as JSON values."""
+    """Return what took place as JSON values, and in words."""
+    return {**_fields_of(message), "words": message.words}
+
+
+def _fields_of(message: Event) -> dict[str, Any]:
     if isinstance(message, FeedShown):
         return {"kind": "feed", "posts": list(message.posts)}
     if isinstance(message, TieChanged):

@@ -22,7 +22,7 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
         effect: the effect that the turn had on the world, as JSON values; None for none.
         events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie
             `{"kind": "unfollow", "whom": 40, "post": 12}`, and of an attribute
-            `{"kind": "set", "name": "opinion", "value": 0.5}`.
+            `{"kind": "set", "name": "opinion", "value": 0.5}`. Each also has its `words`.
     """
 
     tick: int

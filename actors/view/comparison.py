@@ -14,7 +14,7 @@ from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import NOT_COMPARED
 from prism.agents import Question, Update
-from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
+from prism.events import Intervened
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
@@ -135,20 +135,11 @@ def _done(message: Message) -> str:
     """Return what an agent did, or what came of it, in words."""
     match message:
         case Update():
-            found = f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
+            return f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
         case Question():
-            found = f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
-        case PostEvent():
-            found = f": {message.kind}, post {message.post}"
-        case FeedShown():
-            found = f": is shown {len(message.posts)} posts"
-        case TieChanged():
-            found = f": {message.kind}, agent {message.whom}"
-        case PostTaken():
-            found = f": post {message.post} is post {message.number} of the file"
-        case AttributeSet():
-            found = f": {message.name} is {message.value} from the next tick on"
-    return found
+            return f" on {message.trigger}: asks the oracle for one of {', '.join(message.options)}"
+        case _:
+            return f": {message.words}"
 
 
 def _parts(one: Message | None, other: Message | None) -> list[Part]:

@@ -186,7 +186,7 @@ def a_turn(text: str) -> ExplainedTurn:
         source="llm",
         reason=text,
         effect={"text": text},
-        events=({"kind": "like", "post": 1, "parent": None},),
+        events=({"kind": "like", "post": 1, "parent": None, "words": "like 1"},),
     )
 
 

@@ -116,11 +116,14 @@ def test_what_comes_out_otherwise_is_refused_with_tick_agent_and_field() -> None
         ),
         ([encode(intervened(2, 3))], [], "intervention 2 is only in the journal"),
         (
-            [encode(PostEvent(4, 1, "like", 9))],
-            [encode(PostEvent(4, 1, "like", 8))],
-            "the journal has agent 1's like [9, None, []], the new run agent 1's like [8, None, []]",
+            [encode(PostEvent(4, 1, "reply", 9, 3))],
+            [encode(PostEvent(4, 1, "reply", 9, 2))],
+            (
+                "the journal has agent 1's PostEvent (kind 'reply', post 9, parent 3, topics []), "
+                "the new run agent 1's PostEvent (kind 'reply', post 9, parent 2, topics [])"
+            ),
         ),
-        ([], [encode(FeedShown(4, 1, (9, 8)))], "agent 1's feed [9, 8] is only in the new run"),
+        ([], [encode(FeedShown(4, 1, (9, 8)))], "agent 1's FeedShown (posts [9, 8]) is only in the new run"),
         ([encode([2, 4, 1])], [b"\x93\x02\x04\xcc\x01"], "the values are the same, and encoded otherwise"),
     ],
 )

@@ -15,8 +15,9 @@ from actors.record.messages import (
     of_agent,
     those_of,
 )
+from actors.results.agent_path import event_of
 from prism.agents import Question, Update
-from prism.events import AttributeSet, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
+from prism.events import AttributeSet, Event, FeedShown, Intervened, PostEvent, PostTaken, TieChanged
 
 TICK, AGENT = 300, 70_000
 MESSAGES: list[Message] = [
@@ -37,6 +38,12 @@ PAYLOAD = tick_payload(TICK, ENCODED)
 
 def test_these_are_all_kinds() -> None:
     assert {type(each) for each in MESSAGES} == {*KINDS.values()}
+
+
+def test_what_took_place_has_words_of_its_own() -> None:
+    events = [each for each in MESSAGES if isinstance(each, Event)]
+    assert len({each.words for each in events}) == len(events) > 4
+    assert [event_of(each)["words"] for each in events] == [each.words for each in events]
 
 
 def test_messages_are_read_as_they_were() -> None:
