@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     """Lists of whole numbers in three arrays.
 
     Args:
-        keys: whose each list is.
+        keys: the owner of each list.
         lengths: of each list.
         values: of all lists, one after the other.
     """
@@ -176,7 +176,7 @@ class Columns:
         return list(self._each(name, of))
 
     def array(self, name: str) -> Ints:
-        """Return the values of a column of whole numbers. Only one piece at a time takes more memory than the array.
+        """Return the values of a column of whole numbers. Besides the array, only one piece is in memory at a time.
 
         Raises:
             KeyError: there is no such column.

@@ -85,7 +85,7 @@ class Chosen(NamedTuple):
 
     Args:
         options: the number of the option chosen in each question.
-        probabilities: of the options of each question, a row each; what is beyond its last option means nothing.
+        probabilities: of the options of each question, a row each; values beyond its last option mean nothing.
     """
 
     options: Ints
@@ -121,7 +121,7 @@ class QuestionColumns(NamedTuple):
 
 
 class Decisions(OnAccess[Trigger[C]]):
-    """Triggers that bring the answers to questions: what comes of each depends on when the question was asked.
+    """Triggers that bring the answers to questions: the outcome of each depends on the tick of its question.
 
     Args:
         tick: the tick in which they take effect.

@@ -145,7 +145,7 @@ class Nation(StatefulAgent[PolicyState]):
         self._step: PolicyStep | None = None
 
     def answered(self, trigger: str, content: str) -> None:
-        """Take the answer to a question, without what a clock decided.
+        """Take the answer to a question, without the parts that depend on a clock.
 
         The time that an answer took, and how often it had to be asked for, stay in the oracle's log: the same answers
         give the same journal, however fast they come.

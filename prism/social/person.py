@@ -241,7 +241,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self._written = msgspec.json.decode(content, type=Written)
 
     def with_answer(self, effect: str | None) -> str | Draft | None:
-        """Return the effect with the text that the model wrote; as it is where there is none."""
+        """Return the effect with the text that the model wrote; unchanged if there is no text."""
         written, self._written = self._written, NOTHING_WRITTEN
         return Draft(effect or "", written.text, written.reason) if written.text else effect
 

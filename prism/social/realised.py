@@ -30,11 +30,11 @@ from prism.social.tables import (
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
-"""The difference between realised and configured out-of-network share at which a run says so."""
+"""The difference between realised and configured out-of-network share from which on a run warns."""
 
 
 class FeedCounts(msgspec.Struct, kw_only=True):
-    """Counts of what the feeds of a run were to have and of what they had.
+    """Counts of requested and of filled feed places.
 
     Args:
         feeds: feeds built, one a session.
@@ -118,7 +118,7 @@ class Realised:
         }
 
     def feed(self, fill: str) -> dict[str, Any]:
-        """Return what the feeds were to have beside what they had, as JSON values."""
+        """Return the requested places of the feeds beside the filled ones, as JSON values."""
         counts = self.feeds
         return {
             "fill": fill,

@@ -68,7 +68,7 @@ class People:
         return None
 
     def traits(self, people: Ints) -> tuple[Sequence[Traits], Sequence[int] | Ints]:
-        """Return different traits, and the place of each of these people's among them."""
+        """Return the distinct traits, and the place of each of these people's traits among them."""
         if isinstance(self._personas, SyntheticPeople):
             return _SYNTHETIC, self._personas.personality[people]
         columns = [self.numbers(name)[people].tolist() for name in TRAITS]

@@ -45,7 +45,7 @@ def check_posts_format(source: str) -> None:
 
 
 def parse_posts(data: bytes, source: str, config: PopulationConfig) -> tuple[GivenPost, ...]:
-    """Return the posts of a file, in its order: JSON, or a table with the columns `text` and, if it likes, `topics`.
+    """Return the posts of a file, in its order: JSON, or a table with the column `text` and optionally `topics`.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line, or the post, counted from 1.
