@@ -13,7 +13,7 @@ from actors.testing.errors import ApiError
 Schema = Mapping[str, object]
 Path = tuple[object, ...]
 Reply = Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str]
-"""Says what a model says, from the messages, the options and the format of a request."""
+"""Returns the text of a model, from the messages, the options and the format of a request."""
 
 Weigh = Callable[[str, Sequence[str]], Sequence[float]]
 """Returns the weights of the options of a choice, in their order, from the text of the state."""

@@ -68,7 +68,7 @@ class App:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what a new process would not know: the loaded models and the queue."""
+        """Forget the loaded models and the queue, as a new process would."""
         self.slots = Slots(self.settings.slots, self.settings.max_queue)
         self.loaded: dict[str, object] = {}
         self._loading = asyncio.Lock()

@@ -51,7 +51,7 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_letters(mode: Logprobs, body: Mapping[str, object], messages: Messages) -> Letters | None:
-    """Return what a request asks for; None if it asks for no probabilities.
+    """Return the letters that a request asks for; None if it asks for no probabilities.
 
     Raises:
         ApiError: a server of this kind refuses the request; status 400.

@@ -18,7 +18,7 @@ Answer = str | LLMFailureException | Callable[[ChatRequest], str]
 class ScriptedModel:
     """A `prism.llm.LanguageModel` that gives its answers in order, and then repeats the last one.
 
-    `requests` keeps what it is asked.
+    `requests` keeps all requests.
 
     Args:
         answers: at least one.
@@ -61,7 +61,7 @@ class ScriptedModel:
 class ScriptedClient:
     """A stand-in for `prism.llm.LLMClient` that gives its answers in order, and then repeats the last one.
 
-    `prompts` keeps what it is asked.
+    `prompts` keeps all prompts.
 
     Args:
         answers: records to return, and errors to raise; at least one.

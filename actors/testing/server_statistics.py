@@ -1,4 +1,4 @@
-"""Statistics of the server: what it was asked, how it ended, how busy it was."""
+"""Statistics of the server: its requests, their ends, and how busy it was."""
 
 from __future__ import annotations
 
