@@ -229,7 +229,7 @@ class Columns:
 
 
 def looked_up(found: Mapping[int, int], keys: Ints, missing: int) -> Ints:
-    """Return the value of each key, or `missing` where there is none. It takes a few blocks of memory besides."""
+    """Return the value of each key, or `missing` for an unknown key. It needs only a few more blocks of memory."""
     known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
     order = np.argsort(known)
     no_key = np.iinfo(np.int64).min

@@ -394,7 +394,7 @@ def jensen_shannon(first: Sequence[float], second: Sequence[float]) -> float:
         first, second: weights of the same options, not negative; they need not add up to 1.
 
     Raises:
-        ValueError: the weights are of different numbers of options, or one side has none above 0.
+        ValueError: the weights are of different numbers of options, or one side has no weight above 0.
     """
     if len(first) != len(second) or not (sum(first) > 0.0 and sum(second) > 0.0):
         raise ValueError(f"expected weights of the same options with a positive sum, got {first} and {second}")

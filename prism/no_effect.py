@@ -38,7 +38,7 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: what it is.
         place: a state of the chart, or the key of the setting.
-        message: why it has none, in words.
+        message: why it has no effect, in words.
     """
 
     kind: NoEffectKind

@@ -129,7 +129,7 @@ def scored(choices: Sequence[Choice]) -> Score:
 
 
 def _base_rates(choices: Sequence[Choice]) -> float:
-    """Return the log loss of the shares of what was done, in each set of options by itself."""
+    """Return the log loss of the shares of the chosen options, in each set of options by itself."""
     kinds = Counter(each.options for each in choices)
     done = Counter((each.options, each.did) for each in choices)
     return -math.fsum(times * math.log2(times / kinds[options]) for (options, _), times in done.items()) / len(choices)

@@ -35,8 +35,8 @@ class Questions(OnAccess[Question[C]]):
         kinds: `{number: kind}`, and `codes`: the number of each question's among them.
         contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
         decode: returns a question of its bytes.
-        relevance: of what each is about, to its agent; NaN for none.
-        seen: what the embedded choice of their domain reads of them; None of those that it has answered.
+        relevance: of the subject of each question to its agent; NaN without one.
+        seen: their part that the embedded choice of their domain reads; None for questions that it has answered.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # its columns

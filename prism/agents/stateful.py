@@ -253,7 +253,7 @@ def whole(name: str, value: object, *, least: int | None = 0) -> int:
 
 
 def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
-    """Return a copy of a plain container and of those within it; any other value as it is.
+    """Return a copy of a plain container and of those within it; any other value unchanged.
 
     Args:
         copies: `{id of a container: its copy}`, so that the copy of one that holds itself comes to an end.

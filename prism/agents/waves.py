@@ -68,7 +68,7 @@ class Updates:
         agents: the agents, ascending.
         kinds: the kinds that occur, and `codes`: the number of each agent's among them.
         effects: `{agent: effect}` of the updates that have one of their own; reasons: of those that have one.
-        of_kinds: the effect that all updates of a kind have, None for none; empty if none has.
+        of_kinds: the effect that all updates of a kind have, None for no effect; empty if no kind has an effect.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # its columns

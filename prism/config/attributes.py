@@ -171,7 +171,7 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         return self.column is None and (self.is_drawn or self.default is not None or has_range or bool(self.values))
 
     def label(self, name: str) -> str:
-        """Return the attribute as a model is told it: its name, and its description if it has one."""
+        """Return the attribute as a prompt states it: its name, and its description if it has one."""
         return name if self.description is None else f"{name} ({self.description})"
 
     @property

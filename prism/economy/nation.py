@@ -98,7 +98,7 @@ content."""
 
 
 def decided_otherwise(content: str, state: str) -> str:
-    """Return the content of an answer after another choice: a review says what its state does, any other has none.
+    """Return the content of an answer after another choice: a review with the new verdict, otherwise empty.
 
     Args:
         content: of the answer that was given, as JSON text.

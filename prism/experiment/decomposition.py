@@ -17,7 +17,7 @@ import numpy as np
 from prism.experiment.intervals import Array, spread, t_intervals
 
 SEEDS_LEAST = 5
-"""The fewest seeds with intervals: what is left of three or four says too little of a variance."""
+"""The fewest seeds with intervals: three or four values say too little about a variance."""
 NAMES = ("conditions", "seeds", "rest", "within_runs")
 
 

@@ -104,7 +104,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         source: the file, for errors.
-        question: what it is to answer.
+        question: the question that it answers.
         base: the configuration that all conditions start from, as the file names it.
         settings: `{dotted path: value}` for all conditions.
         design: as the file has it.

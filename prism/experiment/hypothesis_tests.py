@@ -419,7 +419,7 @@ def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Teste
     """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
 
     Args:
-        first, second: rounded, so that equal values are equal numbers. If all are, there is no U.
+        first, second: rounded, so that equal values are equal numbers. If all values are equal, there is no U.
     """
     from scipy import stats  # noqa: PLC0415
 

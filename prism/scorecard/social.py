@@ -122,7 +122,7 @@ class _Cascades:
         self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
 
     def share_interval(self, is_counted: Floats) -> tuple[float, float] | None:
-        """Return the 95% interval of the share of the cascades that are counted; None if it has none.
+        """Return the 95% interval of the share of the cascades that are counted; None without an interval.
 
         It is Student's t with the error of the jackknife over authors, on the scale of the logarithm of the odds. Its
         degrees of freedom are those of as many authors of equal weights. docs/realism.md has the coverage.

@@ -108,7 +108,7 @@ def mean_with_interval(
 ) -> Estimate:
     """Return the mean of a random sample with its interval.
 
-    Too few values have no interval, and equal ones have none without bounds.
+    Too few values have no interval; nor have equal values without bounds.
 
     Args:
         weights: of the values, where they were drawn with different probabilities: the inverse of each. The mean is

@@ -19,7 +19,7 @@ def fields_of(config: Config, domain: Domain) -> QuestionFields:
     """Return the fields of a domain's questions.
 
     Raises:
-        ConfigError: they have none.
+        ConfigError: they have no fields.
     """
     if isinstance(domain, HasFields):
         return domain.fields

@@ -124,7 +124,7 @@ class SharingTable:
                 self._earlier.setdefault(judged.asked, []).append(judged)
 
     def recorded(self, name: Name) -> Judged | None:
-        """Return the judgement that an earlier process has for a question; None if it has none."""
+        """Return the judgement that an earlier process has for a question; None without a judgement."""
         return self._recorded.get(name)
 
     def place(self, agent: Any, question: Question[Any]) -> Place:

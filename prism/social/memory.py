@@ -57,7 +57,7 @@ class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     Args:
         tick: when it took place.
         what: `saw` for a post that was left without any action; otherwise the kind of the event.
-        other: the author of the post; of what another person did, that person.
+        other: the author of the post, or the other person who did it.
         post: the post that it is about; NO_POST for a tie.
         topics: of the post, in one text, and `text` its text: at most NAME_CHARS and TEXT_CHARS characters.
         said: the text of a reply, or the comment of a reshare, in the same way.

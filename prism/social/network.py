@@ -146,7 +146,7 @@ class Network:
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
-        """The class of what people see of posts."""
+        """The class of people's views of posts."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -394,7 +394,7 @@ class Network:
             *more,
         )
 
-    # What is counted and shown of the network
+    # Counts and displays of the network
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""

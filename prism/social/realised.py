@@ -1,4 +1,4 @@
-"""The counts that say what a run's feeds and people really did, beside what was configured.
+"""Counts of what the feeds and people of a run really did, beside the configuration.
 
 Every count takes constant time: time in a state is kept as agents in it times the tick plus a correction, so nobody is
 looked at to know it. Stays are counted by their length, exactly below a thousand ticks and to three digits above, so

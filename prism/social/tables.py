@@ -333,7 +333,7 @@ class Tables(NamedTuple):
     """The tables, for kernels.
 
     Args:
-        key: `prism.kernel_rng.keys_of` the seed; salt: what originals are mixed with for their parts.
+        key: `prism.kernel_rng.keys_of` the seed; salt: the number with which originals are mixed for their parts.
         feed: the numbers of the posts of each person's latest feed, first to last.
         timeline, seen: rings of the posts that came to each person, and of the cascades shown.
         exposed_posts, exposed, engaged: rings of the ids of posts shown, of their cascades, and of the cascades engaged

@@ -241,7 +241,7 @@ class SocialTurns(Turns):
         return number
 
     def _of_row(self, row: Transition[Any], source: str) -> int:
-        """Return the number of the update that a row makes; ALONE if its action is none of the vocabulary."""
+        """Return the number of the update that a row makes; ALONE if its action is not in the vocabulary."""
         if row.target is None:
             return ALONE
         kind = Kind(row.trigger, row.source.value, row.target.value, source)

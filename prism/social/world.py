@@ -4,7 +4,7 @@
     feed_ready     or now and then `wants_to_post`: they write an original post before they look at the feed
     sees_post      the next post of the feed, for a person whose state has the role `browse`
     decides        or `ignores`, in the role `attend`: people look less closely the further down a post is
-    delays         the chart's: triggers by which states end by themselves, such as compose_done and timeout
+    delays         the chart's: triggers that end states by themselves, such as compose_done, action_done and timeout
     effects        the chart's: the post, like, reply or reshare takes place when its row is taken
     round_ends     in its last tick, for everyone who is not `offline`
 
@@ -249,7 +249,7 @@ class SocialWorld(World):
         state.t = t._replace(
             settings=t.settings._replace(
                 patience=config.statechart.default_timeout_ticks,
-                window=min(max(wanted, 1), self.ticks_per_round - 1),  # the last tick is none of arrivals
+                window=min(max(wanted, 1), self.ticks_per_round - 1),  # nobody arrives in the last tick
                 may_post=int(self._may_post),
                 response=response.median_s / tick_s,
                 response_sigma=response.sigma,
@@ -275,7 +275,7 @@ class SocialWorld(World):
             return CONSTANT, float(getattr(self.config.statechart, name)), 0.0, trigger
         return ATTRIBUTE, self.changing.places[name], 0.0, trigger
 
-    # What others read of the people
+    # Views of the people for others
 
     @property
     def states(self) -> list[StrEnum]:
@@ -361,7 +361,7 @@ class SocialWorld(World):
         ]
 
     def _remembering(self, memory: Memory, tick: int, agent: int, name: str, view: PostView) -> PostView:
-        """Return a view with what its reader remembers, if a question may come of the trigger."""
+        """Return a view with what its reader remembers, if the trigger may lead to a question."""
         return memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
@@ -503,7 +503,7 @@ class SocialWorld(World):
             self.network.use(self.config.feed, self.config.population.relevance)
             self._tell_kernels()
 
-    # What a run shows of the world
+    # Displays of a run
 
     def totals(self) -> dict[str, Any]:
         """Return posts, engagements, cascades, and what feeds and people really did, so far."""
@@ -531,7 +531,7 @@ class SocialWorld(World):
         return moment.measured(self.config.population.measures)
 
     def measures(self) -> list[Measure]:
-        """Return the number of posts by kind, of likes, and of what people have changed, if their chart changes any."""
+        """Return the number of posts by kind, of likes, and of people's changes, if their chart makes changes."""
         changed = self._changed()
         attributes = changed.pop("attribute_changes", None)
         ties = [

@@ -90,7 +90,7 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         effects: `{trigger: {(state before, state after): effect}}` of the rows that have one.
         changes: the same of the attributes that rows set.
         definition: the chart as its author wrote it; None for one that was made in Python.
-        assumed: what holds for every agent, for the linter.
+        assumed: expressions that hold for every agent, for the linter.
     """
 
     chart: Statechart[S]

@@ -496,7 +496,7 @@ def _act(row: Transition[S], agent: Movable[S], context: Any, marked: Any) -> No
 
 
 def _judged(result: object) -> object:
-    """Return a guard's result: a text as it is, because it may be a marker, and anything else as True or False."""
+    """Return a guard's result: a text unchanged, because it may be a marker, and anything else as True or False."""
     if is_work_left(result):
         raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
     return result if isinstance(result, str) else bool(result)

@@ -184,7 +184,7 @@ Respond with JSON only:
 
 
 def _form(item: Item) -> str:
-    """Return what a prompt says of the answers to choose from."""
+    """Return the part of a prompt about the answers to choose from."""
     if item.scale is not None:
         low, high = [f"{end} ({label})" for end, label in zip(item.scale, item.labels, strict=True)] or item.scale
         return f"The answer is a whole number from {low} to {high}."
@@ -205,7 +205,7 @@ def _text(said: str) -> str:
     """Return the text of an answer in JSON, on one line and cut.
 
     Raises:
-        OracleResponseError: there is none.
+        OracleResponseError: there is no text.
     """
     try:
         found = json.loads(said)
@@ -240,7 +240,7 @@ class Respondent(msgspec.Struct, frozen=True, kw_only=True):
     answers: dict[tuple[str, int], int | str | None] = {}
 
     def situation(self) -> str:
-        """Return what a prompt says of the person, texts as quoted data."""
+        """Return the part of a prompt about the person, with texts as quoted data."""
         interests = [quoted(interest) for interest in self.interests]
         person = person_lines(quoted(self.name), interests, quoted(self.personality), self.facts)
         return f"{person}{memory_lines(self.memory)}".removesuffix("\n")

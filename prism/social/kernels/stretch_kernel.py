@@ -36,7 +36,7 @@ PROGRESS = 8
 
 
 class TurnTables(NamedTuple):
-    """Tables of the turns of a chart, by the numbers of what they come to.
+    """Tables of the turns of a chart, by the numbers of their outcomes.
 
     Args:
         asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as of `write_answers`.
@@ -239,7 +239,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording:
     asked, moved = part(count, known, wave, log)
     if asked and not answer(t, tick, asked, known, choosing, wording, wave, log):
         return False
-    # 2. All answers in the order of agents, questions among them, and then what comes of the updates.
+    # 2. All answers in the order of agents, questions among them, and then the effects of the updates.
     write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
     first = log.progress[ASKED]
     for at in range(first, first + asked):

@@ -31,7 +31,7 @@ class People:
         self._personas = personas
         self._columns: dict[str, NDArray[Any] | None] = {}
         self.changing: Callable[[str], NDArray[Any] | None] | None = None
-        """Returns a field of everybody as it is now, if it changes; None if none does."""
+        """Returns the present values of a field of everybody, if it changes; None if no field changes."""
 
     @property
     def activity(self) -> NDArray[np.float64]:

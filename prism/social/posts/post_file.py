@@ -94,7 +94,7 @@ def _refusal(row: Row, source: str, key: str, problem: str) -> InputError:
 
 
 def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collection[str]) -> tuple[str, ...]:
-    """Return a line that says what a file of posts has, and one about topics of it that nobody is interested in.
+    """Return a line about the content of a file of posts, and a line about its topics that interest nobody.
 
     Args:
         interests: the topics that people may be interested in.
