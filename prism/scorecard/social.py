@@ -32,7 +32,7 @@ LARGE_PER: Final = 10_000
 LARGE_REAL: Final = 2.5
 """Cascades of so many posts and more, of 10,000 originals."""
 LARGE_TIMES: Final = 3.0
-"""The largest ratio of the run's number to the real one, and of the real one to the run's."""
+"""The largest ratio of the run's number to the real one, and of the real one to the run's, that agrees."""
 ENGAGEMENT_MOST: Final = 0.05
 TOP_REAL, TOP_LIMIT = 0.8, 0.1
 SECONDS_AN_HOUR: Final = 3600.0

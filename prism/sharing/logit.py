@@ -5,7 +5,7 @@
 Numbers are columns (large counts by their logarithm), in standard deviations from their mean; truth values are 1 or 0;
 each value of a text with few values is a column. The fields of the archetypes are those that are thought to matter, so
 their columns are also multiplied with each other: a model may judge by two of them together. Coefficients are rounded
-    to six decimals; their uncertainty is larger than that.
+to six decimals; their uncertainty is larger than that.
 
 Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974); fitted by Newton's method with
 a penalty of half the squared coefficients.
