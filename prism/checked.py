@@ -65,7 +65,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
             told = _MSGSPEC_ERROR.fullmatch(str(error))
             problem, place = ("", "") if told is None else (told["problem"], told["place"] or "")
             raise cls.refused(f"{name}{place}", mismatch(kind, value, place, problem)) from None
-        # What msgspec takes and a record must not: NaN, and a set, whose order differs from process to process.
+        # msgspec takes two values that a record must not hold: NaN, and a set, whose order differs between processes.
         if isinstance(value, set | frozenset) or not _are_finite(_items(taken)):
             raise cls.refused(name, mismatch(kind, value))
         return taken
@@ -95,11 +95,11 @@ class _Fields:
         self._classes = [frozenset(_classes(info)) for info in infos]
         self._items = [(index, frozenset(_item_classes(info))) for index, info in enumerate(infos)]
         self._items = [(index, classes) for index, classes in self._items if classes]
-        # Of the same fields and with no check of its own: converting to the record itself would construct it again.
+        # It has the same fields and no check: converting to the record itself would construct it again.
         self._unchecked = msgspec.defstruct(record.__name__, list(types.items()), array_like=True, gc=False)
 
     def are_held(self, values: tuple[Any, ...]) -> bool:
-        """Return whether the record holds these values without change; False also if only a closer look could tell."""
+        """Return whether the record holds these values without change; False also if only a full check could tell."""
         if not all(map(contains, self._classes, map(type, values))) or not _are_finite(values):
             return False
         try:

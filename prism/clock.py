@@ -12,11 +12,11 @@ from prism.checked import Checked
 
 _MINUTE_S = 60.0
 _DIGITS = 9
-"""Decimal places that count: 1.1 minutes are 11 ticks of 6 s, whatever binary numbers make of it."""
+"""The decimal places that count: 1.1 minutes are 11 ticks of 6 s, in spite of binary rounding."""
 
 
 def whole_ticks(minutes: float, tick_seconds: float) -> int:
-    """Return simulated minutes in ticks, rounded up: 0 for none, at least 1 for any more."""
+    """Return simulated minutes in ticks, rounded up: 0 for 0, otherwise at least 1."""
     ticks = math.ceil(round(minutes * _MINUTE_S / tick_seconds, _DIGITS))
     return max(ticks, 1) if minutes else 0
 

@@ -98,7 +98,7 @@ class Rows(NamedTuple):
     """Lists of whole numbers in three arrays.
 
     Args:
-        keys: whose each list is.
+        keys: the owner of each list.
         lengths: of each list.
         values: of all lists, one after the other.
     """
@@ -176,7 +176,7 @@ class Columns:
         return list(self._each(name, of))
 
     def array(self, name: str) -> Ints:
-        """Return the values of a column of whole numbers. Only one piece at a time takes more memory than the array.
+        """Return the values of a column of whole numbers. Besides the array, only one piece is in memory at a time.
 
         Raises:
             KeyError: there is no such column.
@@ -229,7 +229,7 @@ class Columns:
 
 
 def looked_up(found: Mapping[int, int], keys: Ints, missing: int) -> Ints:
-    """Return the value of each key, or `missing` where there is none. It takes a few blocks of memory besides."""
+    """Return the value of each key, or `missing` for an unknown key. It needs only a few more blocks of memory."""
     known, values = (np.fromiter(side, np.int64, len(found)) for side in (found.keys(), found.values()))
     order = np.argsort(known)
     no_key = np.iinfo(np.int64).min

@@ -15,7 +15,7 @@ IN_WORDS: Final = f"{', '.join(STATISTICS)}, or q01 to q99"
 NORMAL: Final = 1.959963984540054
 """The quantile of the normal distribution that leaves 2.5% above it."""
 FREEDOM_MAX: Final = 10_000.0
-"""The degrees of freedom from which on Student's t is taken as that of so many: it differs from normal by 0.0003."""
+"""The most degrees of freedom that count: with so many, Student's t differs from normal by 0.0003."""
 ANGLES: Final = 20_001
 """The angles at which a density is added up."""
 LARGE: Final = 10
@@ -55,7 +55,7 @@ def statistic(values: Sequence[float] | np.ndarray[Any, Any], name: str) -> floa
 
 
 def effective_number(weights: np.ndarray[Any, Any]) -> float:
-    """Return as how many of equal weights these count. Source: Kish (1965)."""
+    """Return the effective number of weights: as many equal ones count as much. Source: Kish (1965)."""
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

@@ -1,4 +1,4 @@
-"""The distance between what an oracle chose and what something simpler would have chosen on the same questions.
+"""The distance between an oracle's choices and those of a simpler decider on the same questions.
 
 The distance is the Jensen-Shannon divergence in bits, from 0 (the same shares of every option) to 1 (no option in
 common). Source: Lin, "Divergence measures based on the Shannon entropy" (1991).
@@ -8,9 +8,9 @@ resampled: so a run of any length keeps 64 groups of counts, and no questions. S
 the percentile interval moved by the bootstrap's own estimate of the bias. Probabilities are counted in whole units of
 2**-40, so that sums do not depend on the order in which they are made.
 
-Bits say little of what is rare: 1 like of 100 posts and 6 likes are 0.015 bits apart. So each option has the ratio of
-its rates beside them: how often the oracle took it, over how often the alternative is expected to. The interval is that
-of the oracle's share by Wilson (1927); the alternative has no chance in it on the same questions.
+Bits say little about rare options: 1 like of 100 posts and 6 likes are 0.015 bits apart. So each option also has a
+ratio of rates: the oracle's rate over the expected rate of the alternative. The interval is that of the oracle's
+share by Wilson (1927): on the same questions, the alternative's expected rate is not random.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _UNKNOWN: Final = BINS
 """The bin of questions without a relevance."""
 _ONE: Final = 1 << 40
 AT_ONCE: Final = 1024
-"""The choices that are kept until they are counted together."""
+"""The number of choices that are kept and then counted together."""
 FEWEST_AT_ONCE: Final = 16
-"""The fewest choices of one kind that are counted in arrays: of fewer it takes longer than one by one."""
+"""The fewest choices of one kind that are counted in arrays: for fewer, one by one is faster."""
 _DIGITS: Final = 4
 _TAIL: Final = 0.025
 STANDARD_ERRORS: Final = 1.959963984540054
@@ -120,8 +120,8 @@ class Divergence(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         trigger, state: of the questions: the event, and the state in which the agents were.
-        questions: the questions that the oracle answered; fallbacks are none of them.
-        fallbacks: the questions that it did not.
+        questions: the questions that the oracle answered, without fallbacks.
+        fallbacks: the questions that it did not answer.
         agreement: share of questions on which the oracle chose what the first alternative does: 0 to 1.
         choices: `{decider: {option: choices}}`: of the `oracle` and each alternative; the embedded one's are expected
             numbers, the sums of its probabilities.
@@ -246,7 +246,7 @@ class ComparedChoices:
                 cell.expected[number] += round(probability * _ONE)
 
     def add_all(self, choices: Sequence[Compared]) -> None:
-        """Count choices of the oracle, as `add` counts each: many at once, and at the latest when somebody asks."""
+        """Count many choices of the oracle as `add` does: together, and at the latest when the counts are read."""
         self._kept += choices
         if len(self._kept) >= AT_ONCE:
             self._count()
@@ -350,7 +350,7 @@ class ComparedChoices:
         self._of(trigger, state).fallbacks += 1
 
     def state(self) -> CountsState:
-        """Return the counts so far, which change no more, in one order: whichever choice was counted first."""
+        """Return a fixed copy of the counts so far, in an order that does not depend on the order of counting."""
         return tuple(
             (trigger, state, _in_order(counts)) for (trigger, state), counts in sorted(self._counts.items(), key=_name)
         )
@@ -394,7 +394,7 @@ def jensen_shannon(first: Sequence[float], second: Sequence[float]) -> float:
         first, second: weights of the same options, not negative; they need not add up to 1.
 
     Raises:
-        ValueError: the weights are of different numbers of options, or one side has none above 0.
+        ValueError: the weights are of different numbers of options, or one side has no weight above 0.
     """
     if len(first) != len(second) or not (sum(first) > 0.0 and sum(second) > 0.0):
         raise ValueError(f"expected weights of the same options with a positive sum, got {first} and {second}")
@@ -455,7 +455,7 @@ def _ratios(options: Sequence[str], sums: _Sums, alternative: str) -> dict[str, 
 
 
 def ratio_of(taken: int, of: int, expected: float) -> Ratio:
-    """Return how often something was taken over how often that was expected, above 0, of so many cases."""
+    """Return the ratio of the taken to the expected number, which is above 0, among so many cases."""
     share, squared = taken / of, STANDARD_ERRORS**2
     middle = (share + squared / (2.0 * of)) / (1.0 + squared / of)
     reach = STANDARD_ERRORS / (1.0 + squared / of) * math.sqrt(share * (1.0 - share) / of + squared / (4.0 * of**2))
@@ -504,7 +504,7 @@ def _sums(counts: ChoiceCounts) -> _Sums:
 
 
 def _distances(counts: ChoiceCounts, alternative: str, *, resampled: bool = True) -> dict[str, Distance]:
-    """Return `{alternative: distance}`; without questions none.
+    """Return `{alternative: distance}`; empty without questions.
 
     Args:
         resampled: False leaves the interval at the value itself, which takes no time.
@@ -534,7 +534,7 @@ def _interval(counts: ChoiceCounts, field: str, bits: float) -> tuple[float, flo
 def moved_interval(resampled: NDArray[np.float64], found: float, widening: float = 1.0) -> tuple[float, float]:
     """Return the ends of the 95% interval of a distance from 0 to 1: the percentiles, moved by the bootstrap's bias.
 
-    A distance of two samples is above 0 also where nothing differs, and one of two resamples is farther still.
+    The distance of two samples is above 0 even if nothing differs, and that of two resamples is larger still.
 
     Args:
         resampled: the distance in each resample; found: that of the samples themselves, which the interval holds.

@@ -1,6 +1,6 @@
 """The protocols of a world and a domain: all that the runtime asks of them.
 
-Social feeds and economies implement them, and a domain of your own can. The runtime knows triggers, updates and
+Social feeds and economies implement them, and a user's domain can. The runtime knows triggers, updates and
 questions; the world knows what they mean.
 """
 
@@ -28,7 +28,7 @@ from prism.statechart.behaviour import Reader
 
 
 class InputFiles(Protocol):
-    """The input files of a domain of its own, opened for it: what it reads here is known by its SHA-256 at a resume."""
+    """The input files of a user's domain: a resume recognises each file that was read here by its SHA-256."""
 
     def read(self, path: str) -> bytes:
         """Return the content of a file, unpacked if its name ends in .gz.
@@ -42,7 +42,7 @@ class World(Protocol):
     """The state of the whole simulation. The engine is the only one that changes it.
 
     In each tick the engine calls it for the triggers, then for the decisions that are due, then for the reactions, each
-    time in the order of agent numbers. So a world needs no locks. It must depend on nothing but what it is told.
+    time in the order of agent numbers. So a world needs no locks. It must depend only on what the engine gives it.
     """
 
     def triggers(self, tick: int) -> Sequence[Trigger[Any]]:
@@ -63,11 +63,11 @@ class World(Protocol):
         """Apply an agent's update: carry out its effect, and plan the agent's next trigger."""
 
     def begin(self, updates: Updates) -> None:
-        """Note what these updates need of the state before their wave, of which nothing is applied yet.
+        """Note the state that these updates need, before any update of their wave is applied.
 
         The engine calls it for each piece of a wave, and then `apply_all` for each, in the same order.
         """
-        del updates  # most worlds need nothing of it
+        del updates  # most worlds need nothing
 
     def apply_all(self, updates: Updates) -> None:
         """Apply updates of a wave, in the order of agents. A world that can do it in columns is faster."""
@@ -85,7 +85,7 @@ class World(Protocol):
     def intervene(self, tick: int, intervention: InterventionConfig) -> None:  # noqa: ARG002  # nothing is done
         """Carry out an intervention at the beginning of a tick, before its `triggers` are asked for.
 
-        What it changes must be in `columns`. Those of one tick come in the order of the configuration.
+        Its changes must be in `columns`. Interventions of one tick come in the order of the configuration.
 
         Raises:
             ConfigError: this world takes no interventions.
@@ -186,7 +186,7 @@ class HasUnderstood(Protocol):
 
 @runtime_checkable
 class HasNotes(Protocol):
-    """A domain that has something to say about its settings before its first tick."""
+    """A domain that has notes on its settings before its first tick."""
 
     def notes(self) -> Sequence[str]:
         """Return lines about settings whose effect is not what they say."""
@@ -197,7 +197,7 @@ class HasNoEffect(Protocol):
     """A domain that knows which parts of its configuration have no effect."""
 
     def no_effect(self) -> Sequence[NoEffect]:
-        """Return what will have no effect in a run, as far as that can be told before it."""
+        """Return the parts of the configuration without an effect, as far as they are known before a run."""
 
 
 @runtime_checkable
@@ -231,29 +231,29 @@ class Stretch(NamedTuple):
 
 
 class Turns(HasForms, Protocol):
-    """The turns of a domain's agents, many at once: all that is the same for many is looked up once.
+    """The turns of a domain's agents, many at once: what many have in common is looked up once.
 
-    What a turn comes to has a number: that of a kind of update with an effect, of a question, or ALONE.
+    The outcome of a turn is a number: that of a kind of update with an effect, of a question, or ALONE.
     """
 
     def number(self, kind: Kind, effect: Any = None) -> int:
         """Return the number of a kind of update with an effect."""
 
     def prepare(self) -> None:
-        """Do what the first `take` would take long for."""
+        """Do the slow work of the first `take` beforehand."""
 
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
-        """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
+        """Write the outcomes of the turns of a wave, from a place on, into `numbers` until it is full."""
 
     def questions(self, wave: Wave[Any], places: Ints, numbers: Ints) -> Questions[Any] | None:
         """Return the questions of a wave in columns; None if they must be made one by one.
 
         Args:
-            places: those whose turns have come to questions; numbers: what every turn of the wave has come to.
+            places: of the turns whose outcome is a question; numbers: the outcome of every turn of the wave.
         """
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
-        """Return what the turns come to that bring decisions."""
+        """Return the outcomes of the turns that bring decisions."""
 
     def stretch(
         self,
@@ -275,7 +275,7 @@ class Turns(HasForms, Protocol):
         """
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
-        """Return what an agent's turn comes to whose question, by its number, has been decided."""
+        """Return the outcome of the turn of an agent whose question, by its number, has been decided."""
 
 
 ALONE: Final = -1
@@ -287,15 +287,15 @@ class Prepares(Protocol):
     """A domain that has something to do before its first tick, which may take half a minute."""
 
     def prepare(self, agent_ticks: int) -> None:
-        """Do it, if that pays for a run of so many agents times ticks; nothing, if it is done."""
+        """Prepare, if that pays for a run of so many agents times ticks, and unless it is done already."""
 
 
 @runtime_checkable
 class HasTurns(Protocol):
-    """A domain whose world sends waves, and keeps all that its agents are: their turns may be taken many at once."""
+    """A domain whose world sends waves and keeps all about its agents, so many turns can be taken at once."""
 
     def one_by_one(self) -> Sequence[str]:
-        """Return the rows of the chart, a line each, for which turns must be taken one after the other after all."""
+        """Return the rows of the chart, a line each, because of which turns must be taken one by one."""
 
     def turns(self, *, asks: bool) -> Turns:
         """Return the turns of its agents.
@@ -312,7 +312,7 @@ class QuestionFields(Protocol):
         """Return `{field: (the field, its reader)}` of every field."""
 
     def stated_fields(self) -> Sequence[str]:
-        """Return the fields that the oracle may judge by: of a model those that a prompt states."""
+        """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
 
     def default_fields(self) -> Sequence[str]:
         """Return the fields by which questions are alike unless the configuration says others."""
@@ -328,5 +328,5 @@ class HasFields(Protocol):
 
 
 def reference_of(domain: Domain) -> Callable[[Question[Any]], Reference]:
-    """Return what the embedded choice of a domain says to a question; nothing, for a domain that does not tell."""
+    """Return the function that gives a question's reference: an empty one for a domain without `reference`."""
     return domain.reference if isinstance(domain, HasReference) else lambda _: NO_REFERENCE

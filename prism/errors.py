@@ -36,7 +36,7 @@ class PrismError(Exception):
     """The base class of every error that PRISM raises on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a process needs to have this error from another one: a pool passes errors on by pickling them."""
+        """Return what another process needs to rebuild this error: a pool passes errors on by pickling them."""
         return _restored, (type(self), self.args, self.__dict__)
 
 

@@ -1,6 +1,6 @@
 """The records of what took place in a world, beside the answers of its agents.
 
-An answer says what an agent did; a record here says what came of it. The engine puts each into the tick's frame right
+An answer says what an agent did; a record here says what this caused. The engine puts each into the tick's frame right
 after the answers or the intervention that caused it, so the journal alone says what happened to which object.
 """
 

@@ -46,7 +46,7 @@ def type_text(kind: inspect.Type) -> str:
     """Return a type and its range in words.
 
     Raises:
-        TypeError: a kind of type that no record has needed yet; teach it here.
+        TypeError: a kind of type that no record has needed yet; add it here.
     """
     match kind:
         case inspect.Metadata():

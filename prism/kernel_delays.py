@@ -16,7 +16,7 @@ DELAY_MAX: Final = 10**9
 """The most ticks of a delay, whatever its law draws."""
 
 LEAST_DRAW: Final = 2.0**-54
-"""Stands for a draw of 0, of which there is no quantile."""
+"""Replaces a draw of 0, which has no quantile."""
 
 
 @kernel

@@ -125,7 +125,7 @@ def _scattered_word(number: Any) -> Any:
 def scattered(number: Any) -> Any:
     """Return another 64-bit number, in whose order the numbers of a range are scattered evenly.
 
-    It is no draw, and has no seed. Source: multiplicative hashing by the golden ratio, Knuth, "The Art of Computer
-    Programming" 3 (1973).
+    It is not a random draw, and has no seed. Source: multiplicative hashing by the golden ratio, Knuth, "The Art of
+    Computer Programming" 3 (1973).
     """
     return U(int(number) * 0x9E3779B97F4A7C15 & ALL_BITS)

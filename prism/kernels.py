@@ -2,7 +2,7 @@
 
 A kernel is a function of arrays and numbers that CPython can run as it is. `compile_kernels` replaces all of them by
 what numba makes of them, in every module that knows them; every result stays the same to the bit. Numba takes most of a
-second to load, which a small run is over in, so a run says how much it has to do, and small ones stay in plain Python.
+second to load. A small run ends sooner, so each run says how large it is, and small ones stay in plain Python.
 
 What numba has compiled is kept in a directory of the user's, for this machine, this version of the kernels and these
 versions of numba, numpy and Python.
@@ -262,8 +262,8 @@ def _has_numba() -> bool:
 def directory() -> Path | None:
     """Return the directory for what is compiled, which the user owns and nobody else may write; None if none can be.
 
-    It is `prism/kernels-...` in `XDG_CACHE_HOME`, in `~/.cache`, or else in a directory for temporary files: what is in
-    it is run, so what others could have put there is not taken.
+    It is `prism/kernels-...` in `XDG_CACHE_HOME`, in `~/.cache`, or else in a directory for temporary files: its files
+    are executed, so a directory in which others can write is not used.
     """
     home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     places = [home / "prism"] if home.is_absolute() else []

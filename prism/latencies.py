@@ -11,7 +11,7 @@ _BUCKETS = 21 * _STEPS_PER_DOUBLING
 
 
 class Latencies:
-    """Durations in seconds, counted in logarithmic buckets. What is below 1 ms counts as 1 ms."""
+    """Durations in seconds, counted in logarithmic buckets. Shorter ones than 1 ms count as 1 ms."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,8 +1,8 @@
 """The parts of a configuration that have no effect: what they are, and the interventions among them.
 
-A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that asks for what is so
-already: each is allowed, and hardly ever what was meant. Domains tell of their own; `actors.runs.no_effect` tells the
-others, after a run.
+A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that asks for the present
+state: each is allowed, and hardly ever intended. Domains report their own parts; `actors.runs.no_effect` reports
+the others, after a run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: what it is.
         place: a state of the chart, or the key of the setting.
-        message: why it has none, in words.
+        message: why it has no effect, in words.
     """
 
     kind: NoEffectKind
@@ -51,7 +51,7 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def told(found: Iterable[NoEffect]) -> tuple[str, ...]:
-    """Return what has no effect as lines of their own."""
+    """Return the parts without an effect, a line each."""
     return tuple(f"without effect: {each}" for each in found)
 
 
@@ -74,7 +74,7 @@ class People(Protocol):
 
 
 def idle_interventions(config: Config, people: People | None) -> Iterator[NoEffect]:
-    """Yield interventions that ask for what is so already when they happen.
+    """Yield interventions that ask for a state that already holds when they happen.
 
     Args:
         people: the people, whose ties are looked at; None if there are none, or they are not made.
@@ -98,7 +98,7 @@ class _State:
         """`{agent: the tick until which it gets no trigger}`."""
 
     def changes(self, each: InterventionConfig, tick: int) -> bool:
-        """Return whether an intervention changes anything; True where that cannot be told. Then it has happened."""
+        """Return whether an intervention changes anything, and note its changes; True if that is unknown."""
         if each.set is not None:
             return self._sets(each.set)
         if each.shock is not None:
@@ -115,7 +115,7 @@ class _State:
     def _sets(self, settings: Mapping[str, Any]) -> bool:
         domain = self._config.simulation.domain
         if any(path not in CHANGEABLE.get(domain, {}) for path in settings):
-            return True  # a domain of one's own
+            return True  # a user's domain
         before, self._config = self._config, with_settings(self._config, settings)
         return before != self._config
 

@@ -31,7 +31,7 @@ MARKS = (
     "open_diamond",
     "bar",
 )
-"""The marks of states. Each is drawn by whoever draws: as a shape, or as the character of `MARK_TEXTS`."""
+"""The marks of states. Each picture draws them in its own way: as a shape, or as the character of `MARK_TEXTS`."""
 MARK_TEXTS = ("●", "■", "▲", "◆", "✕", "✚", "★", "○", "□", "△", "◇", "▬")
 
 PEOPLE: Mapping[str, str] = {

@@ -30,7 +30,7 @@ ALL_BITS: Final = 0xFFFFFFFFFFFFFFFF
 HASHES_AT_ONCE = 8192
 """Hashes for which the processor's cache has room: more at once take twice the time each."""
 FEW: Final = 100
-"""So few draws are made one by one: what numpy takes for its calls is as long as 150 hashes."""
+"""Up to this number, draws are made one by one: the calls of numpy take as long as 150 hashes."""
 SECRET: Final = (0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072)
 """The first words of the constant that xxh3 mixes into every key."""
 

@@ -2,8 +2,8 @@
 
 The log loss is the mean surprise at what was done, -log2 of its probability, in bits (Good 1952). It is lowest for the
 true probabilities, so of two deciders the one with the lower loss is nearer to the people. Beside it stands the loss of
-base rates, which say of every choice what all people did on the whole: a decider that has not less knows nothing of who
-does what.
+base rates, which give every choice the shares of all people: a decider without a lower loss knows nothing about the
+differences between people.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def scored(choices: Sequence[Choice]) -> Score:
 
 
 def _base_rates(choices: Sequence[Choice]) -> float:
-    """Return the log loss of the shares of what was done, in each set of options by itself."""
+    """Return the log loss of the shares of the chosen options, in each set of options by itself."""
     kinds = Counter(each.options for each in choices)
     done = Counter((each.options, each.did) for each in choices)
     return -math.fsum(times * math.log2(times / kinds[options]) for (options, _), times in done.items()) / len(choices)

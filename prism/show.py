@@ -1,6 +1,6 @@
 """A show: all that a domain tells of its runs. Its tables, the names of its numbers, and the panel of an agent.
 
-Nothing of it is asked while a run goes on, and nothing of it changes a run.
+It is not used while a run goes on, and it changes no run.
 """
 
 # ruff: noqa: ARG002  # what a default does not need, a subclass does
@@ -32,7 +32,7 @@ class Number(msgspec.Struct, frozen=True, kw_only=True):
         name: as people call it, such as `cars that wait`.
         unit: of its values; empty for a count.
         target: the level that is aimed at; None without one.
-        is_total: whether it is a total from the start of the run, so that a round has what it added; or else a level.
+        is_total: True for a total from the start of the run, of which a round has the increase; False for a level.
     """
 
     column: str
@@ -91,7 +91,7 @@ class Show:
 
     Args:
         config: of the run.
-        settings: those of a domain of one's own, below `domain`; None for a domain that comes with PRISM.
+        settings: those of a user's domain, below `domain`; None for a domain that comes with PRISM.
     """
 
     agents: str = "agents"
@@ -165,8 +165,8 @@ class Show:
         """Return what is shown of an agent beside its state, by name.
 
         Args:
-            messages: its updates and questions, and what took place because of it, up to the tick that is shown. Those
-                of long before may be left out.
+            messages: its updates and questions, and what took place because of it, up to the tick that is shown. Old
+                ones may be left out.
         """
         return {}
 

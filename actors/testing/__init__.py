@@ -1,6 +1,7 @@
-"""Stand-ins for a language model: a server on a real socket that fails as told, and a model and a client from a script.
+"""Stand-ins for a language model: a server on a real socket that fails on request, and a scripted model and client.
 
-The server speaks Ollama's API and OpenAI's. It answers within the schema it is given, the same to the same request:
+The server speaks Ollama's API and OpenAI's. It answers within the schema of the request, and gives equal requests equal
+answers:
 
     with ModelServer(ServerSettings(slots=2, faults=FaultPlan(shares={Fault.HANG: 0.1}))) as server:
         ...  # ask server.url; look at server.calls and server.statistics(); server.stop(), server.start()

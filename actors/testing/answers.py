@@ -13,7 +13,7 @@ from actors.testing.errors import ApiError
 Schema = Mapping[str, object]
 Path = tuple[object, ...]
 Reply = Callable[[Sequence[Mapping[str, object]], Mapping[str, object], object], str]
-"""Says what a model says, from the messages, the options and the format of a request."""
+"""Returns the text of a model, from the messages, the options and the format of a request."""
 
 Weigh = Callable[[str, Sequence[str]], Sequence[float]]
 """Returns the weights of the options of a choice, in their order, from the text of the state."""
@@ -35,11 +35,11 @@ _WORDS = ("I", "would", "rather", "think", "about", "this", "before", "saying", 
 def answer(messages: Sequence[Mapping[str, object]], seed: object, form: object) -> str:
     """Return JSON valid for `form` (a schema, or "json" for any object); with no form, prose.
 
-    Where the format names no schema but the messages quote one, the answer follows that, as a model would that reads
-    its prompt: bare for "json", in the middle of prose for no format.
+    If the format has no schema but a message quotes one, the answer follows the quoted schema, as a model that reads
+    its prompt would: plain JSON for "json", and JSON in the middle of prose without a format.
 
     Raises:
-        ApiError: the schema is none, or asks for too much.
+        ApiError: it is not a valid schema, or it asks for too much.
     """
     key = key_of(json.dumps(messages, sort_keys=True), seed)
     if isinstance(form, dict):
@@ -55,7 +55,7 @@ def wrong_answer(form: object) -> str:
     """Return valid JSON of the shape asked for, each enumerated value outside its options.
 
     Raises:
-        ApiError: the schema is none, or asks for too much.
+        ApiError: it is not a valid schema, or it asks for too much.
     """
     return json.dumps(_filled(form, key_of("wrong"), wrong=True) if isinstance(form, dict) else {"state": WRONG_STATE})
 
@@ -64,7 +64,7 @@ def _filled(schema: Schema, key: int, *, wrong: bool = False) -> object:
     try:
         return _Filler(schema, key, wrong=wrong).value(schema, ())
     except (ArithmeticError, LookupError, TypeError, ValueError):
-        # A schema can be wrong in more ways than are worth telling apart: Ollama has one text for them, too.
+        # Every invalid schema gets the same text, as in Ollama: the kinds of mistake are not worth telling apart.
         raise ApiError(500, "invalid JSON schema in format") from None
 
 

@@ -1,4 +1,4 @@
-"""The server's application: a request's way between the socket's two sides: route, check, queue, answer, spoil."""
+"""The server's application: it routes, checks, queues and answers each request, and applies faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from actors.testing.systemone_api import SystemOneApi
 from actors.testing.wire import PLAIN, Request, Response, as_json, dump
 
 OnExchange = Callable[[Exchange], None]
-"""Is told of each exchange that has ended, in the server's thread."""
+"""A function that gets each ended exchange, in the server's thread."""
 
 _APIS: Mapping[str, Callable[[ServerSettings], Api]] = {
     "/api/chat": ChatApi,
@@ -68,7 +68,7 @@ class App:
         self.restart()
 
     def restart(self) -> None:
-        """Forget what a new process would not know: the loaded models and the queue."""
+        """Forget the loaded models and the queue, as a new process would."""
         self.slots = Slots(self.settings.slots, self.settings.max_queue)
         self.loaded: dict[str, object] = {}
         self._loading = asyncio.Lock()
@@ -183,12 +183,12 @@ class App:
         return (TooManyError(), spells[SpellKind.LIMIT]) if exchange.spell is SpellKind.LIMIT else None
 
     def _spells(self) -> dict[SpellKind, float]:
-        """Return `{kind: seconds that are left of it}` of the spells under way."""
+        """Return `{kind: remaining seconds}` of the spells under way."""
         now_s = time.monotonic() - self._begun_s
         return {kind: end_s - now_s for kind, end_s in spells_at(self.settings.spells, now_s).items()}
 
     def _refused_s(self) -> float:
-        """Return the seconds for which no call is taken, because there were too many; 0 if this one is."""
+        """Return the seconds until a call is taken again, after too many calls; 0 if this call is taken."""
         rate_per_s = self.settings.rate_per_s
         return 0.0 if rate_per_s is None else self._rate.take(rate_per_s, time.monotonic())
 
@@ -202,7 +202,7 @@ class App:
         await deliver(link, response)
 
     async def _run(self, api: Api, ask: Ask, link: Link, exchange: Exchange) -> Response | None:
-        """Return the response of a call that had its turn in a slot; None when it was streamed from there."""
+        """Run a call in a slot and return its response; None if the response was already streamed."""
         settings, call = self.settings, exchange.call or 0
         if ask.only == "unload":
             self.loaded.pop(full_name(ask.model), None)
@@ -248,7 +248,7 @@ class App:
             self.slots.release()
 
     async def _load(self, ask: Ask) -> float:
-        """Return the seconds waited for the model, which is loaded once for each context length it is asked for."""
+        """Return the seconds of the wait for the model, which another context length makes the server load again."""
         name, started_s = full_name(ask.model), time.monotonic()
         async with self._loading:
             if self.loaded.get(name) == ask.num_ctx:

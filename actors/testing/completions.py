@@ -18,7 +18,7 @@ from actors.testing.wire import Response
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """A validated inference request. `only` is "load" or "unload" where nothing is to be generated.
 
-    `letters` is what it asks for if it asks for probabilities.
+    `letters` are the letters whose probabilities it asks for, if any.
     """
 
     model: str
@@ -37,7 +37,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
-    """The moment a call arrived (monotonic), what its parts took, and how long a stream will still go on."""
+    """The moment a call arrived (monotonic), the seconds of its parts, and the remaining seconds of a stream."""
 
     started_s: float
     load_s: float = 0.0

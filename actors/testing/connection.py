@@ -14,7 +14,7 @@ from actors.testing.errors import BadFrameError
 from actors.testing.wire import Request, RequestParser, bad_frame
 
 MAX_PIPELINED = 16
-"""Requests of one client that wait for the one before; while there are as many, nothing more is read from it."""
+"""The most waiting requests of one client; at this number, the server reads nothing more from it."""
 
 _LINGER_0 = struct.pack("ii", 1, 0)
 
@@ -46,7 +46,7 @@ class Connections:
 
 
 class Connection(asyncio.Protocol):
-    """One client: its requests one after the other; if it leaves, what it asked for is given up, as Go does."""
+    """One client: its requests are answered in order; if it leaves, they are given up, as in Go."""
 
     def __init__(self, app: App, connections: Connections) -> None:
         self.closes = False
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._all.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Count the connection out, and give up what it asked for."""
+        """Count the connection out, and give up its requests."""
         self._all.open.discard(self)
         self._waiting.clear()
         if self._task is not None:
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def pause_writing(self) -> None:
-        """Begin with no further request: the client reads too slowly for the answers that it has."""
+        """Start no further request: the client reads its answers too slowly."""
         self._is_flooded = True
 
     def resume_writing(self) -> None:

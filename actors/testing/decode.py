@@ -31,7 +31,7 @@ def decode(raw: bytes, struct: str, fields: Mapping[str, str]) -> Body:
     """Return the body as a dict whose `fields` have the Go types named.
 
     Raises:
-        ApiError: it has not; status 400.
+        ApiError: a field has another type; status 400.
     """
     if not raw.strip():
         raise ApiError(400, "missing request body")
@@ -61,7 +61,7 @@ def check_options(options: Mapping[str, object]) -> None:
     """Refuse an option of the wrong type; unknown ones are ignored.
 
     Raises:
-        ApiError: there is one; status 500, as the real server.
+        ApiError: an option has a wrong type; status 500, as in the real server.
     """
     for name, value in options.items():
         kind = _OPTIONS.get(name)

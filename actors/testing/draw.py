@@ -1,4 +1,4 @@
-"""Draws for what a server says: a pure function of the text they are keyed by, whatever the order of the calls."""
+"""Draws for a server's answers: a pure function of their key, so the order of the calls does not matter."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def key_of(*parts: object) -> int:
 
 
 def number_for(key: int, *parts: object) -> int:
-    """Return an integer of 48 random bits for the key and what it is drawn for."""
+    """Return an integer of 48 random bits for the key and the purpose."""
     return integer(_BOUND, key_of(key, *parts), WORLD, 0, Draw.SERVER_ANSWER)
 
 
 def share_for(key: int, *parts: object) -> float:
-    """Return a float in [0, 1) for the key and what it is drawn for."""
+    """Return a float in [0, 1) for the key and the purpose."""
     return uniform(key_of(key, *parts), WORLD, 0, Draw.SERVER_ANSWER)

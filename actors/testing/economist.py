@@ -24,7 +24,7 @@ def is_asked(schema: Mapping[str, object]) -> bool:
 
 
 def opinion(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object], key: int) -> str:
-    """Return the answer as JSON; of the same question under another key, another one."""
+    """Return the answer as JSON; another key gives another answer to the same question."""
     text = "\n".join(str(message.get("content", "")) for message in messages)
     properties = schema.get("properties")
     say = next(say for name, say in _SAYS.items() if isinstance(properties, dict) and name in properties)
@@ -68,4 +68,4 @@ def _figure(text: str, name: str) -> float:
 
 
 _SAYS = {"action": _policy, "is_valid": _judgement, "new_interest_rate": _rate}
-"""The answer, by the field that only such an answer has."""
+"""`{field that only one kind of answer has: the function that gives this answer}`."""

@@ -16,10 +16,10 @@ _KEPT_BYTES = 64 << 10
 class Exchange(msgspec.Struct, kw_only=True):
     """One request and how it ended. `call` numbers the inference requests from 1; times are monotonic seconds.
 
-    `body` is the decoded JSON, or the text where it is no JSON; of a body over 64 KiB the text up to there. `ended_s`
-    is None while the server works on it; `status` is None if no head was sent, as in a hang or a reset; `abandoned`
-    means that the client left (or the server was stopped) before the end; `spell` is the spell that the call met.
-    `request_id` and `traceparent` are those headers, by which the client names the call.
+    `body` is the decoded JSON, or the text where it is no JSON; of a body over 64 KiB, the first 64 KiB as text.
+    `ended_s` is None while the server works on it; `status` is None if no head was sent, as in a hang or a reset;
+    `abandoned` means that the client left (or the server was stopped) before the end; `spell` is the spell that the
+    call met. `request_id` and `traceparent` are those headers, by which the client names the call.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Faults on the wire, and the plan of which calls they happen to."""
+"""Faults on the wire, and the plan of the calls that get them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MEANINGS: Mapping[Fault, str] = {
 
 
 def evenly(share: float) -> dict[Fault, float]:
-    """Return the shares of faults with which this share of the calls fails, an equal part in each way."""
+    """Return shares of faults that add up to this share of the calls: each fault gets an equal part."""
     return dict.fromkeys(Fault, share / len(Fault))
 
 

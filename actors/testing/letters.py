@@ -22,7 +22,7 @@ _LINE = re.compile(r"^([A-Z])\. ", re.MULTILINE)
 _QUOTED = re.compile(r'"([A-Z])"')
 _CHOOSING = ("grammar", "structured_outputs", "guided_choice")
 _ELSEWHERE = 0.03
-"""The probability of all other tokens where nothing keeps the model to the letters."""
+"""The probability of all other tokens if nothing restricts the model to the letters."""
 _OTHER_TOKENS = ("Sure", *(f"word{number}" for number in range(20)))
 """Tokens that are no letters, the likeliest first."""
 
@@ -36,8 +36,8 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         names: the letters.
         listed: the most tokens listed in one place; None where the server lists none.
-        is_raw: True if tokens are listed as they were before anything kept the model to the letters.
-        is_kept: True if something keeps the model to the letters.
+        is_raw: True if tokens are listed as they were before the restriction to the letters.
+        is_kept: True if something restricts the model to the letters.
         is_quoted: True if the letter is written as JSON.
         gives_shares: True for probabilities instead of their logarithms.
     """
@@ -51,7 +51,7 @@ class Letters(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def asked_letters(mode: Logprobs, body: Mapping[str, object], messages: Messages) -> Letters | None:
-    """Return what a request asks for; None if it asks for no probabilities.
+    """Return the letters that a request asks for; None if it asks for no probabilities.
 
     Raises:
         ApiError: a server of this kind refuses the request; status 400.
@@ -98,8 +98,9 @@ def _lists_raw(mode: Logprobs, body: Mapping[str, object]) -> bool:
 def say_letters(letters: Letters, messages: Messages, nonce: object, reply: Reply | None) -> str:
     """Return the probability of each letter as JSON.
 
-    A reply hook, which is given the letters as a schema, names the letter that gets nearly all of it. If it names none,
-    what it says is the answer. It is not asked where no probabilities are listed: then the letter decides nothing.
+    A reply hook gets the letters as a schema, and names the letter that gets nearly all of the probability. If it names
+    no letter, its text is the answer. The hook is not called if no probabilities are listed, because the letter then
+    decides nothing.
     """
     if reply is None or letters.listed is None:
         key = key_of(json.dumps(messages, sort_keys=True), nonce)

@@ -69,7 +69,7 @@ class OpenAiApi(Chatter):
 
 
 def unauthorized(headers: Mapping[str, str], key: str | None) -> Response | None:
-    """Return the 401 of a request without the right bearer key; None when it has it, or none is needed."""
+    """Return the 401 of a request without the right bearer key; None if the key is right or not needed."""
     if key is None or headers.get("authorization") == f"Bearer {key}":
         return None
     return _error(401, "Incorrect API key provided.", "invalid_api_key")

@@ -314,7 +314,7 @@ def _as_reasoning(message: Body) -> Body:
 
 
 def _reasoning_apart(field: str) -> Callable[[Body], Body]:
-    """Return the message with its reasoning in a field of its own; one that was cut in the middle of it has no text."""
+    """Return the message with its reasoning in a separate field; a message cut within its reasoning has no text."""
 
     def change(message: Body) -> Body:
         thought, closed, rest = message["content"].partition(_CLOSE)
@@ -808,7 +808,7 @@ class Quirks:
         return text
 
     def failed(self, response: Response) -> Response:
-        """Return the response that is sent for a call; only an error is another one."""
+        """Return the response that is sent for a call; quirks change only errors here."""
         for quirk in self._quirks:
             if response.status >= 400 and quirk.fail is not None:
                 response = quirk.fail(response)

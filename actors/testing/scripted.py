@@ -16,9 +16,9 @@ Answer = str | LLMFailureException | Callable[[ChatRequest], str]
 
 
 class ScriptedModel:
-    """A `prism.llm.LanguageModel` that gives its answers in order, the last one ever after.
+    """A `prism.llm.LanguageModel` that gives its answers in order, and then repeats the last one.
 
-    `requests` keeps what it is asked.
+    `requests` keeps all requests.
 
     Args:
         answers: at least one.
@@ -51,7 +51,7 @@ class ScriptedModel:
         return None
 
     async def check(self) -> Health:
-        """Return that it is there."""
+        """Return the health of a model that is always there."""
         return Health(backend="scripted", version="1", model="scripted-1", latency_s=0.0, dialect="", note="")
 
     async def aclose(self) -> None:
@@ -59,9 +59,9 @@ class ScriptedModel:
 
 
 class ScriptedClient:
-    """A stand-in for `prism.llm.LLMClient` that gives its answers in order, the last one ever after.
+    """A stand-in for `prism.llm.LLMClient` that gives its answers in order, and then repeats the last one.
 
-    `prompts` keeps what it is asked.
+    `prompts` keeps all prompts.
 
     Args:
         answers: records to return, and errors to raise; at least one.

@@ -30,7 +30,7 @@ class ModelServer:
         settings: the behaviour, by default a server that answers at once and never fails.
         host: the address to listen on.
         port: the port; 0 picks a free one, which is kept over restarts.
-        on_exchange: is told of each exchange that has ended, in the server's thread.
+        on_exchange: gets each ended exchange, in the server's thread.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ async def _until(time_s: float, stopped: asyncio.Task[bool]) -> None:
 
 
 def _outages(spells: Sequence[Spell], begun_s: float) -> Iterator[tuple[float, float]]:
-    """Yield the begin and the end of each outage, on the clock on which the server began; last one that never comes."""
+    """Yield the begin and the end of each outage, on the server's clock; the last of them never comes."""
     for spell in spells:
         if spell.kind is SpellKind.OUTAGE:
             yield from ((begun_s + begin_s, begun_s + end_s) for begin_s, end_s in map(spell.span, count()))

@@ -1,4 +1,4 @@
-"""Statistics of the server: what it was asked, how it ended, how busy it was."""
+"""Statistics of the server: its requests, their ends, and how busy it was."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from actors.testing.spells import SpellKind
 class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     """Counts at one moment: slots and their peaks since the last start, the rest since the object was made.
 
-    `calls` are the inference requests that were well formed; `faults` and `statuses` count how the ended ones among all
-    requests ended: by the fault they were given, and by the HTTP status, where one was sent; `spells` counts the calls
-    that a spell has changed. `outages` are those that have begun.
+    `calls` are the inference requests that were well formed; `faults` and `statuses` count all ended requests, by their
+    fault and by their HTTP status, if one was sent; `spells` counts the calls that a spell has changed. `outages` are
+    those that have begun.
     """
 
     requests: int

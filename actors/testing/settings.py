@@ -59,7 +59,7 @@ class Logprobs(StrEnum):
 
 _Z99 = NormalDist().inv_cdf(0.99)
 _MOST = math.exp(_Z99**2 / 2)
-"""Past this ratio no log-normal has that mean and that 99th percentile."""
+"""The largest ratio of the 99th percentile to the mean that a log-normal law can have."""
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

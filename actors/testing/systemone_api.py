@@ -78,7 +78,7 @@ class SystemOneApi:
         return json.dumps(dict.fromkeys(ask.questions, answer))
 
     def render(self, ask: Ask, completion: Completion) -> Response:
-        """Return the answers; content that is no answers at all goes out as it is."""
+        """Return the answers; content without answers is sent unchanged."""
         try:
             answers = json.loads(completion.content or "{}")
         except ValueError:

@@ -88,7 +88,7 @@ class RequestParser:
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._looked = 0
-        """Bytes of the buffer in which no end of a head begins."""
+        """The number of bytes at the start of the buffer in which no end of a head begins."""
         self._head: tuple[str, str, str, dict[str, str]] | None = None
         self._body: _LengthBody | _ChunkedBody | None = None
 
@@ -156,7 +156,7 @@ class _ChunkedBody:
     def __init__(self) -> None:
         self._body = bytearray()
         self._size: int | None = None
-        """Of the chunk that comes next, once its line was read."""
+        """The size of the next chunk, once its line was read."""
 
     def take(self, buffer: bytearray) -> bytes | None:
         """Return the body, taken from the buffer, once it is whole."""

@@ -30,5 +30,5 @@ __all__ = [
     "turn",
 ]
 
-if not TYPE_CHECKING:  # a person is made of agents, and this door only shows it
+if not TYPE_CHECKING:  # `prism.social.person` imports from here, so this name is imported late
     __getattr__, __dir__ = lazy_names(__name__, {"prism.social.person": ("SocialAgent",)})

@@ -1,4 +1,4 @@
-"""The answers of a wave as bytes: each is what its agent would have encoded, and most are alike but for the agent."""
+"""The answers of a wave as bytes, equal to those that the agents would encode; most differ only in the agent."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ class Questions(OnAccess[Question[C]]):
         kinds: `{number: kind}`, and `codes`: the number of each question's among them.
         contexts: what the questions are about, each as msgpack has it; the n-th ends at `ends[n]`.
         decode: returns a question of its bytes.
-        relevance: of what each is about, to its agent; NaN for none.
-        seen: what the embedded choice of their domain reads of them; None of those that it has answered.
+        relevance: of the subject of each question to its agent; NaN without one.
+        seen: their part that the embedded choice of their domain reads; None for questions that it has answered.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # its columns
@@ -85,7 +85,7 @@ class Chosen(NamedTuple):
 
     Args:
         options: the number of the option chosen in each question.
-        probabilities: of the options of each question, a row each; what is beyond its last option means nothing.
+        probabilities: of the options of each question, a row each; values beyond its last option mean nothing.
     """
 
     options: Ints
@@ -121,7 +121,7 @@ class QuestionColumns(NamedTuple):
 
 
 class Decisions(OnAccess[Trigger[C]]):
-    """Triggers that bring the answers to questions: what comes of each depends on when the question was asked.
+    """Triggers that bring the answers to questions: the outcome of each depends on the tick of its question.
 
     Args:
         tick: the tick in which they take effect.

@@ -20,10 +20,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 Moved: TypeAlias = tuple[S, S, str, int, dict[str, Any] | None]
 """A change of state as an agent keeps it: before, after, the trigger, the tick and the context."""
 FAR_S, FAR_YEAR = 1e11, 6000
-"""Simulated seconds, 3,169 years, and a year of the epoch: beyond them a tick may be after 9999, the last year."""
+"""Simulated seconds (3,169 years) and a year of the epoch: beyond either, a tick may be after the last year, 9999."""
 
 _DOCS: dict[str, str | None] = {}
-"""`{property: its docstring}` of those that read a slot in C: a getter in C has none of its own."""
+"""`{property: its docstring}` of the properties that read a slot in C: a getter in C has no docstring."""
 
 
 def _from_slot(name: str) -> Callable[[F], F]:
@@ -253,10 +253,10 @@ def whole(name: str, value: object, *, least: int | None = 0) -> int:
 
 
 def _copy_of(value: Any, copies: dict[int, Any]) -> Any:
-    """Return a copy of a plain container and of those within it; any other value as it is.
+    """Return a copy of a plain container and of those within it; any other value unchanged.
 
     Args:
-        copies: `{id of a container: its copy}`, so that one that holds itself has an end.
+        copies: `{id of a container: its copy}`, so that the copy of one that holds itself comes to an end.
     """
     if id(value) in copies:
         return copies[id(value)]

@@ -25,7 +25,7 @@ _kind = attrgetter("trigger", "from_state", "to_state", "source")
 class Wave(OnAccess[Trigger[C]]):
     """The triggers of one wave in columns, ascending by agent. Each trigger is made when it is asked for.
 
-    What it says holds until the world applies an update.
+    Its contents are valid until the world applies an update.
 
     Args:
         tick: the tick.
@@ -68,7 +68,7 @@ class Updates:
         agents: the agents, ascending.
         kinds: the kinds that occur, and `codes`: the number of each agent's among them.
         effects: `{agent: effect}` of the updates that have one of their own; reasons: of those that have one.
-        of_kinds: the effect that all updates of a kind have, None for none; empty if none has.
+        of_kinds: the effect that all updates of a kind have, None for no effect; empty if no kind has an effect.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # its columns
@@ -93,7 +93,7 @@ class Updates:
 
     @classmethod
     def of(cls, updates: Sequence[Update[Any]], agents: Ints | None = None) -> Updates:
-        """Return the columns of updates that are ascending by agent, all of one tick; there is one at least.
+        """Return the columns of one or more updates of the same tick, which are ascending by agent.
 
         Args:
             agents: their agents, where they are known.
@@ -123,7 +123,7 @@ class Updates:
         return self._made() if self._each is None else iter(self._each)
 
     def pieces(self, most: int) -> Iterator[Updates]:
-        """Yield these updates in pieces of so many at most; itself if that is one."""
+        """Yield these updates in pieces of at most so many; the updates themselves if one piece is enough."""
         if len(self) <= most:
             yield self
             return

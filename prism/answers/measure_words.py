@@ -104,7 +104,7 @@ class MeasureWords(msgspec.Struct, frozen=True, kw_only=True):
     """The words for a measure.
 
     Args:
-        subject: what it is of, as the sentence has it: `the largest cascade`.
+        subject: the subject of its sentence: `the largest cascade`.
         verb: in the past tense: `had`, `was`.
         unit: a noun for one, `PERCENT`, `SHARE`, `POINTS`, or nothing.
         units: the noun for several; by default `unit` with an s.

@@ -24,7 +24,7 @@ def run_in_words(  # noqa: PLR0913  # what happened, and what limits it
     fallbacks: float,
     own: str = "",
 ) -> list[str]:
-    """Return what happened in a run, and what limits it, a sentence each; none for a domain without words of its own.
+    """Return what happened in a run, and what limits it, a sentence each; empty for a domain without words.
 
     Args:
         world: the totals of its world.
@@ -32,7 +32,7 @@ def run_in_words(  # noqa: PLR0913  # what happened, and what limits it
         simulated_s: the simulated time of the run.
         calibration: what it is calibrated on, in words; None if it is not.
         fallbacks: the share of its choices that were made without the oracle, 0 to 1.
-        own: what a domain itself says of its run, as `prism.domain.HasWords` has it; empty if it says nothing.
+        own: the domain's own sentence on its run, by `prism.domain.HasWords`; empty if it has no sentence.
     """
     if own:
         told = [own]

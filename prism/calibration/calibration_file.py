@@ -24,13 +24,13 @@ SHAPES = (SIZE, "depth", "breadth_share", "virality", "half_minutes")
 SHAPE_TOLERANCE = 0.25
 """The distance of two distributions of shapes that counts as one tolerance: the limit of the scorecard."""
 GOALS = ("value", "most", "least")
-"""The keys of a target, one of which has its number."""
+"""The keys for the number of a target; each target has one of them."""
 RUNS_MAX = 100_000
 PARAMETERS_MAX = 30
 DESIGN = 300
 """The runs of a design from which emulators learn well."""
 DESIGN_PERCENT = 85
-"""The part of the design in a budget that is one number. The last step has the rest, and the screening has none."""
+"""The design's part of a budget that is one number. The last step gets the rest; the screening gets no runs."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,11 +38,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     Args:
         measure: where a run has the number; see docs/calibration.md.
-        shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, but for
-            the size itself.
+        shape: a number of each cascade, whose distribution is compared with that of the data: at equal sizes, except
+            for the size itself.
         value: the real number.
         most: a limit instead of a value: more than it counts as a deviation.
-        least: the same, of less.
+        least: a lower limit in the same way.
         tolerance: the deviation that counts as 1, in the unit of the measure; of a shape, the distance that does.
         error: the standard error of the real number, for the posterior; None if it is taken for exact.
         source: where the real number is from.
@@ -189,7 +189,7 @@ def split(runs: int) -> Budget:
 
 
 def _check(file: _File) -> None:
-    """Refuse what each key alone cannot tell."""
+    """Refuse contradictions between keys."""
     if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
         raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:

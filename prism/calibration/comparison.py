@@ -17,7 +17,7 @@ from prism.scorecard import Matching, Tree, shape_of
 from prism.scorecard.matched import distance as distance_of
 
 CASCADES_LEAST = 5
-"""The fewest cascades of comparable sizes of which a run has a shape."""
+"""The fewest cascades of comparable sizes from which a run has a shape."""
 WORST = 1.0
 """The distance of a shape that a run does not have."""
 SIDES = {"value": 0, "most": 1, "least": -1}
@@ -107,11 +107,11 @@ class Comparer:
         return root_mean_square(parts)
 
     def statistics(self, observed: Observed) -> list[float]:
-        """Return the numbers from which parameters are told; NaN for those of a shape that the run does not have.
+        """Return the statistics that tell parameters apart; NaN for a shape that the run does not have.
 
-        Of a target that is a limit it is the number itself, which varies inside the limit, too. A shape has two: the
-        mean rank of its cascades among the data of equal sizes, and how far ranks are from the middle. Unlike a
-        distance they say in which direction a run is off.
+        A limit has one statistic: the number itself, which also varies inside the limit. A shape has two: the mean rank
+        of its cascades among the data of equal sizes, and the distance of the ranks from the middle. Unlike a
+        distance from the data, these tell in which direction a run deviates.
         """
         ours, found = _Beside(observed, self._real), list[float]()
         for target in self.targets.values():
@@ -122,7 +122,7 @@ class Comparer:
         return found
 
     def wanted(self) -> list[Datum]:
-        """Return the same numbers of the data. Of a limit no more is known than the side on which the number is."""
+        """Return the same statistics of the data. For a limit, only the side of the number is known."""
         own, found = _Beside(Observed(cascades=tuple(map(tuple, self._real.tolist()))), self._real), list[Datum]()
         for target in self.targets.values():
             if target.shape is not None:
@@ -138,7 +138,7 @@ class Comparer:
 
 
 def holdout_targets(targets: Mapping[str, Target], *, has_cascades: bool) -> dict[str, Target]:
-    """Return the targets of which the part of the data that is not fitted has a figure, with that figure."""
+    """Return the targets with a figure in the part of the data that is not fitted, with that figure."""
     found = {}
     for name, target in targets.items():
         if target.shape is not None and has_cascades:
@@ -159,7 +159,7 @@ def pooled(runs: Sequence[Observed]) -> Observed:
 
 
 def root_mean_square(parts: Iterable[float]) -> float:
-    """Return the distance that deviations make: 1 if each is at its tolerance; 0 without any."""
+    """Return the root mean square of deviations: 1 if each is at its tolerance; 0 without deviations."""
     squares = [part * part for part in parts]
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 

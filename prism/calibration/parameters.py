@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that is fitted. Before the data every place in its range is as likely.
+    """A setting that is fitted. Before the data, all places in its range are equally likely.
 
     Args:
         setting: its dotted path.
@@ -30,7 +30,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False
 
     def value_at(self, place: float) -> float | int:
-        """Return the value at a place in the range, 0 to 1, to six digits: results of arithmetic may differ after."""
+        """Return the value at a place in the range, 0 to 1, to six digits: later digits may differ between machines."""
         place = min(1.0, max(0.0, place))
         if self.whole and self.scale == "linear":
             return int(min(self.high, self.low + math.floor(place * (self.high - self.low + 1))))
@@ -42,7 +42,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
         return round(bounded) if self.whole else float(f"{bounded:.6g}")
 
     def place_of(self, value: float) -> float:
-        """Return the place of a value in the range, 0 to 1; of one outside, the nearer end."""
+        """Return the place of a value in the range, 0 to 1; the nearer end for a value outside."""
         if self.whole and self.scale == "linear":
             place = (value - self.low + 0.5) / (self.high - self.low + 1)
         elif self.scale == "log":
@@ -66,7 +66,7 @@ def point_at(parameters: Sequence[Parameter], places: Sequence[float] | Floats, 
 
 
 def snapped(parameters: Sequence[Parameter], places: Floats) -> Floats:
-    """Return places, (draws, parameters), of which those of whole numbers are moved to the numbers."""
+    """Return places, (draws, parameters); those of whole-number parameters are moved to whole numbers."""
     found = places.copy()
     for column, each in enumerate(parameters):
         if each.whole:

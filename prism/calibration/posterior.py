@@ -1,9 +1,10 @@
 """The posterior of parameters, given the statistics of the data, with emulators of the runs in between.
 
 Runs are spread over the ranges, and an emulator learns each of their statistics. The likelihood of the data at some
-values of the parameters is a normal law around what the emulators predict there, whose variance is that between seeds,
-that of the emulators, and that of the data. Draws come from the ranges, weighted by it, and then from around the best
-of them, until enough count (importance sampling with a defensive part: Owen & Zhou 2000).
+values of the parameters is a normal law around the predictions of the emulators. Its variance is the sum of the
+variance between seeds, that of the emulators, and that of the data. Draws first come from the ranges, weighted by the
+likelihood, and then from around the best draws, until enough of them count (importance sampling with a defensive part:
+Owen & Zhou 2000).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Datum(msgspec.Struct, frozen=True, kw_only=True):
     side: int = 0
 
     def of_run(self, statistic: float, random: np.random.Generator) -> Datum:
-        """Return what would be known if the data had the statistic of a run, with the errors that the data have."""
+        """Return the datum if the data had the statistic of a run, with the errors that the data have."""
         if self.side == 0 or math.isnan(statistic):
             return msgspec.structs.replace(self, value=statistic + self.error * random.normal(), side=0)
         return msgspec.structs.replace(self, side=1 if statistic <= self.value else -1)
@@ -70,7 +71,7 @@ class Posterior(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def effective(self) -> float:
-        """As how many draws of equal weights they count."""
+        """The effective number of draws: as many draws of equal weight tell as much."""
         return effective_number(self.weights)
 
     def quantiles(self, shares: tuple[float, ...]) -> Floats:
@@ -119,7 +120,7 @@ class Inference:
         self._parameters, self._places, self._statistics = parameters, places, statistics
         is_there = np.isfinite(statistics)
         self._used = [place for place, column in enumerate(statistics.T) if np.nanstd(column) > 0.0]
-        """The statistics that tell something: one that is the same in all runs does not."""
+        """The statistics that vary between runs: a constant one tells nothing."""
         self._emulators = [
             Emulator(places[is_there[:, each]], statistics[is_there[:, each], each], (kernels or {}).get(each))
             for each in self._used
@@ -127,7 +128,7 @@ class Inference:
         errors = np.zeros((len(places), len(self._used)))
         for place, emulator in enumerate(self._emulators):
             errors[is_there[:, self._used[place]], place] = emulator.errors
-        # What moves one statistic of a run moves others: taken as independent, they would tell too much.
+        # The statistics of a run are correlated: taken as independent, they would tell too much.
         whole = errors[is_there[:, self._used].all(axis=1)]
         self._together = ledoit_wolf(whole, assume_centered=True)[0] if self._used else np.empty((0, 0))
         sobol = qmc.Sobol(len(parameters), scramble=True, seed=0)
@@ -135,8 +136,8 @@ class Inference:
         self._predicted = self._predict(self._spread)
 
     def without(self, runs: NDArray[np.bool_]) -> Inference:
-        """Return the same, with the same kernels, that has not seen some runs; (runs,), true where left out."""
-        # By statistic and not by place: one that varies in the runs left out alone has no emulator in the copy.
+        """Return an inference with the same kernels that has not seen some runs; (runs,), true for a left-out run."""
+        # By statistic and not by place: one that varies only in the left-out runs has no emulator in the copy.
         kernels = {each: emulator.kernel for each, emulator in zip(self._used, self._emulators, strict=True)}
         return Inference(self._parameters, self._places[~runs], self._statistics[~runs], kernels)
 
@@ -226,8 +227,8 @@ def _tempered(likelihoods: Floats, densities: Floats) -> Floats:
 def _drawn_near(places: Floats, weights: Floats, count: int, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Return draws around weighted places, and some from all ranges, with the logarithms of their densities.
 
-    They come from normal laws as wide as all the places, so that few are in a tail that the laws hardly reach and weigh
-    more than all others. Draws outside of the ranges are left out.
+    The normal laws are as wide as all the places. With narrower ones, a few draws in a far tail could weigh more than
+    all others. Draws outside of the ranges are left out.
     """
     from scipy.spatial.distance import cdist  # noqa: PLC0415  # half a second
 
@@ -269,8 +270,8 @@ NOISE_LEAST: Final = 1e-9
 class Emulator:
     """A Gaussian process for one statistic, whose noise changes over the ranges.
 
-    A first process has the same noise everywhere. The squares of its leave-one-out errors tell where there is more of
-    it and where less, by a gamma regression; a second process takes that noise as given.
+    A first process has the same noise everywhere. A gamma regression on its squared leave-one-out errors gives the
+    noise at each place, and a second process takes that noise as given.
 
     Args:
         places: of the parameters of each run; (runs, parameters), 0 to 1.

@@ -94,8 +94,8 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
         best: its value in the fit.
         low, high: the 90% interval of the posterior; None without one.
         width: the width of the interval, as a share of that of the range alone.
-        is_identified: whether the data tell of it, and it is not known in combination with another one alone.
-        with_other: the parameter with the largest correlation, and it; None for a single one.
+        is_identified: whether the data determine it by itself, and not only in combination with another one.
+        with_other: the parameter with the largest correlation, and that correlation; None for a single parameter.
     """
 
     parameter: str
@@ -112,11 +112,12 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """A target or a check: deviations in tolerances.
 
     Args:
-        real: the real number; None of a shape.
+        real: the real number; None for a shape.
         base, fit, holdout: the deviation of the base, of the fit, and of the fit from the holdout; None if unknown.
         nearest: the smallest deviation of all runs.
         low, high: the middle 90% of the predicted values, or distances of a shape; None if nothing was predicted.
-        agrees: whether the real number is in there, or the fit is within the tolerance; None if nothing was predicted.
+        agrees: whether the real number is in that range, or the fit is within the tolerance; None if nothing was
+            predicted.
     """
 
     target: str
@@ -148,7 +149,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         runs: `{step: runs}`.
         cascades: real ones that were fitted, real ones of the holdout, and those of the fit that were compared.
         incomparable: runs of the design without cascades of the real sizes, which tell nothing by shapes.
-        effective: as how many draws of equal weights those of the posterior count; None without one.
+        effective: the number of draws of equal weight that tell as much as the posterior; None without a posterior.
     """
 
     is_reported: bool
@@ -212,7 +213,7 @@ def runs_needed(parameters: int) -> int:
 
 
 def required_steps(calibration: Calibration, real: Real, incomparable: int = 0) -> list[Step]:
-    """Return the steps that a reported fit must have, with why each will be left out, before or after the runs.
+    """Return the steps that a reported fit must have, and why each is left out, before or after the runs.
 
     Args:
         real: the real cascades, of which a part may be held out.
@@ -260,13 +261,13 @@ def _enough(calibration: Calibration, step: str, needed: int) -> str:
 
 
 def few_for_intervals(calibration: Calibration) -> str:
-    """Return that a larger design would give narrower intervals; empty if it is large."""
+    """Return the remark that a larger design would give narrower intervals; empty if the design is large."""
     had = calibration.budget.design
     return f"the design has {had:,} runs: with {DESIGN} or more, intervals are narrower" if had < DESIGN else ""
 
 
 def planned_runs(calibration: Calibration) -> dict[str, int]:
-    """Return `{step: runs}`, which are fewer than the budget where a step takes whole trajectories or pairs alone.
+    """Return `{step: runs}`, fewer than the budget if a step takes only whole trajectories or pairs.
 
     If runs of the design turn out to be no use for a posterior, its draws are left out, and there are fewer still.
     """
@@ -280,7 +281,7 @@ def planned_runs(calibration: Calibration) -> dict[str, int]:
 
 
 class _Procedure:
-    """The steps, each with what the ones before have found."""
+    """The steps, each with the results of the earlier steps."""
 
     def __init__(self, calibration: Calibration, base: Mapping[str, Any], real: Real, runner: Runner) -> None:
         self._asked, self._base, self._real, self._runner = calibration, base, real, runner
@@ -295,7 +296,7 @@ class _Procedure:
         self._runs = dict.fromkeys(STEPS, 0)
 
     def result(self) -> Result:
-        """Run all steps, and return what they have found."""
+        """Run all steps, and return their results."""
         effects = self._screen()
         design, observed = self._design()
         posterior, ranks, incomparable = self._infer(design, observed)
@@ -360,9 +361,9 @@ class _Procedure:
             return posterior, ranks, incomparable
 
     def _confirm(self, posterior: Posterior | None) -> _Confirmed:
-        """Choose between the candidates, and run the chosen one and the base under seeds that did not choose it.
+        """Choose between the candidates, and run the chosen one and the base under new seeds.
 
-        So the distance of the fit is not that of the luckier candidate. Draws of the posterior take what is left.
+        So luck in the choice does not lower the distance of the fit. Draws of the posterior get the remaining runs.
         """
         nearest = min(self._known, key=lambda each: each[1])[0] if self._known else np.full(len(self._names), MIDDLE)
         candidates = [nearest] if posterior is None else [nearest, np.round(posterior.mean(), PLACE_DIGITS)]
@@ -482,7 +483,7 @@ class _Procedure:
         return found
 
     def _doubts(self, compared: Sequence[Compared], ranks: Sequence[TruthRanks], effective: float | None) -> list[str]:
-        """Return why a fit may be wrong that has all its parts."""
+        """Return why a complete fit may still be wrong."""
         held = len(self._real.holdout)
         few = (
             f"the holdout has {held} {'cascade' if held == 1 else 'cascades'} alone, and {CASCADES_FEW} are needed"
@@ -506,7 +507,7 @@ class _Procedure:
         return [*said, *([few] if few else [])]
 
     def _out_of_reach(self, compared: Sequence[Compared]) -> list[str]:
-        """Return which targets no values reach, alone or together; intervals are then those of a wrong model."""
+        """Return the targets that no values reach, alone or together; intervals are then those of a wrong model."""
         found = []
         has_others, is_too_far = len(self._asked.targets) > 1, self._reach < OUT_OF_REACH
         if is_too_far and has_others:

@@ -1,4 +1,4 @@
-"""Simulation-based calibration: runs that are taken for the data, and where their truths are in the posteriors."""
+"""Simulation-based calibration: runs serve as data, and their true parameters get ranks in the posteriors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prism.calibration.parameters import Floats, Parameter
 from prism.calibration.posterior import INTERVAL, Datum, Inference
 
 PARTS: Final = 10
-"""Emulators that are tested on a run have not learned from it: they are made of the runs of the other parts."""
+"""The parts of the runs: emulators that are tested on one part learn from the other parts."""
 TRUTHS: Final = 300
 """The most runs that are taken for the data: more would tell little more."""
 DRAWS: Final = 512
@@ -25,7 +25,7 @@ UNLIKELY: Final = 0.01
 IDENTIFIED: Final = 0.7
 """The widest interval of a parameter that counts as identified, as a share of the interval that the range alone has."""
 CORRELATED: Final = 0.9
-"""The correlation from which two parameters are known in combination alone."""
+"""The correlation from which on two parameters are known only in combination."""
 
 
 class TruthRanks(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,7 +89,7 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "weights": ("text",),
     "probability": ("bool",),
 }
-"""The types to which a key belongs that not all have."""
+"""The types that have a key, for the keys that not all types have."""
 _DISTRIBUTION: Final = ("mean", "sd", "weights", "probability")
 """The keys that say how a value is drawn, and nothing else."""
 
@@ -171,12 +171,12 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         return self.column is None and (self.is_drawn or self.default is not None or has_range or bool(self.values))
 
     def label(self, name: str) -> str:
-        """Return the attribute as a model is told it: its name, and its description if it has one."""
+        """Return the attribute as a prompt states it: its name, and its description if it has one."""
         return name if self.description is None else f"{name} ({self.description})"
 
     @property
     def ways(self) -> str:
-        """The keys by which a value of its type comes about without a column, in words."""
+        """The keys that give a value of its type without a column, in words."""
         if self.type in _NUMBERS:
             return "min and max, mean and sd, or default"
         return "probability or default" if self.type == "bool" else "values or default"
@@ -192,7 +192,7 @@ class AttributeConfig(Section, frozen=True, kw_only=True, omit_defaults=True):
         return self.type == "bool" and isinstance(value, bool)
 
     def _problems(self) -> Iterator[tuple[str, str]]:
-        """Yield keys that cannot be as they are, the first one to blame unless more is known, and what was expected."""
+        """Yield wrong keys, the first one to blame unless more is known, and what was expected."""
         for name, kinds in _KINDS.items():
             if _is_set(getattr(self, name)) and self.type not in kinds:
                 yield f"{name} type", f"belongs to type {' or '.join(kinds)}: expected none for type {self.type}"

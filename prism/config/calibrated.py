@@ -16,7 +16,7 @@ NOT_FITTED = ("run", "metrics", "simulation.seed", "simulation.domain_path")
 """Settings that no fit depends on, or on chance alone."""
 NAMES_SHOWN = 3
 UNCALIBRATED = "; its coefficients are uncalibrated"
-"""The end of an oracle's description, which the label of a calibrated configuration takes the place of."""
+"""The end of an oracle's description, which the label of a calibrated configuration replaces."""
 
 
 def calibration_label(config: Config) -> str | None:
@@ -37,7 +37,7 @@ def calibration_label(config: Config) -> str | None:
 
 
 def fitted_settings(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of what is not as by default, without what no fit depends on; None of what is gone."""
+    """Return `{setting: value}` of non-default settings that a fit may depend on; None for a key that is gone."""
     default = dict(_flat(msgspec.to_builtins(Config()), ""))
     found = dict(_flat(msgspec.to_builtins(config), ""))
     return {name: found.get(name) for name in {**default, **found} if default.get(name) != found.get(name)}

@@ -202,7 +202,7 @@ def _column_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
 
 
 def _attribute_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
-    """Yield the attributes that nothing gives to people, if there are no profiles. Of a column more has been said."""
+    """Yield the attributes that nothing gives to people, without profiles; `_column_conflicts` yields columns."""
     if population.margins:  # they are read later
         return
     for name, declaration in population.attributes.items():
@@ -287,7 +287,7 @@ def _homophily_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
 
 
 def _measure_conflicts(population: PopulationConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
-    """Yield the measures that cannot be had."""
+    """Yield the measures that the configuration cannot have."""
     for place, name in enumerate(population.measures):
         key = f"{MEASURES}[{place}]"
         if problem := measure_problem(name, population.attributes):
@@ -362,7 +362,7 @@ def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> 
 
 
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:
-    """Yield the fields of archetypes where questions share by nothing, or by their prompts."""
+    """Yield the fields of archetypes if questions share nothing, or share by their prompts."""
     sharing = oracle.sharing
     if sharing.archetype and sharing.by != "archetype":
         yield Conflict(

@@ -106,7 +106,7 @@ def _settings_of(section: inspect.StructType, defaults: msgspec.Struct, prefix: 
         if isinstance(kind, inspect.StructType):
             inner.append((kind, value, f"{path}."))
             continue
-        if not prefix:  # the settings of a domain of its own, which only that domain can describe
+        if not prefix:  # the settings of a user's domain, which only that domain can describe
             continue
         item = item_type_of(kind)
         yield Setting(

@@ -1,4 +1,4 @@
-"""The settings of a domain of its own, below the key `domain`: which there are is known only to the domain."""
+"""The settings of a user's domain, below the key `domain`: only the domain knows which settings exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Section)
 
 
 class NoSettings(Section, frozen=True, kw_only=True):
-    """The settings of a domain that has none."""
+    """The settings of a domain without settings."""
 
 
 class Missing(NamedTuple):

@@ -19,7 +19,7 @@ POWER_LAW_SHARE = 4
 
 
 class Misfit(NamedTuple):
-    """Settings of which no graph can be made.
+    """Settings from which no graph can be made.
 
     Args:
         keys: the dotted paths of those involved, the first one to blame unless more is known.

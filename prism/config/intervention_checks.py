@@ -30,7 +30,7 @@ def find_intervention_conflicts(
 ) -> list[Conflict]:
     """Return the first conflict of each intervention with the domain or the length of the run.
 
-    If there is none, return those with the agents of the run: of another domain they would be others.
+    If there is no such conflict, return those with the agents of the run, which depend on the domain.
     """
     firsts = (next(_conflicts(f"{PLACE}[{index}]", simulation, each), None) for index, each in enumerate(interventions))
     if found := [conflict for conflict in firsts if conflict is not None]:

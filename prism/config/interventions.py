@@ -276,10 +276,10 @@ def check_agents(
 
     Args:
         number_of: returns the number of an agent, or raises a LookupError that says what was expected.
-        numbers_only: whether names are left alone, because nobody knows them yet.
+        numbers_only: whether names are not checked, because they are not known yet.
 
     Raises:
-        ConfigError: there is one; its key is the place in the configuration.
+        ConfigError: there is such an intervention; its key is the place in the configuration.
     """
     for place, agent in placed_agents(interventions):
         if numbers_only and isinstance(agent, str):
@@ -297,7 +297,7 @@ def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None
         count: the posts of the file.
 
     Raises:
-        ConfigError: there is one; its key is the place in the configuration.
+        ConfigError: there is such an intervention; its key is the place in the configuration.
     """
     for index, each in enumerate(interventions):
         number = None if each.publish is None else each.publish.post
@@ -307,7 +307,7 @@ def check_posts(interventions: Sequence[InterventionConfig], count: int) -> None
 
 
 def numbered(agent: int, size: int, what: str) -> int:
-    """Return the number of an agent, if there is one with it.
+    """Return the number of an agent, if an agent has it.
 
     Raises:
         LookupError: there is none.
@@ -393,7 +393,7 @@ def _section(kind: type[T], place: str, given: Mapping[Any, object]) -> T:
 
 
 def _settings(cls: type[Section], given: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the values of settings as their sections hold them; of settings that no section has as they are."""
+    """Return the values of settings as their sections hold them; unknown settings keep their values."""
     if given is None:
         return None
     known = {path: where for paths in CHANGEABLE.values() for path, where in paths.items()}

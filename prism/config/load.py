@@ -55,7 +55,7 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         return ConfigError(source, problem, key=key, line=line)
 
     def blamed(self, keys: Sequence[str]) -> str:
-        """Return the one of these keys in it that is to blame: of keys from several sources the one set last."""
+        """Return which of these keys is to blame: the one that was set last, if they are from several sources."""
         sources = {self.inner[key][0] for key in keys if key in self.inner}
         return next(key for key in reversed([*self.inner]) if key in keys) if len(sources) > 1 else keys[0]
 
@@ -89,12 +89,12 @@ def load_config(
     This reads no file: `actors.read_config("study.yaml")` does, or `load_config(Path("study.yaml").read_text())`.
 
     Args:
-        text: the YAML text; none where there is no file.
+        text: the YAML text; None without a file.
         source: what errors call the text, usually its file name.
         environment: every environment variable. `PRISM_A__B` sets `a.b`. Other names with `PRISM_` are left alone,
             except likely slips, which are refused: a section (`PRISM_POPULATION`), and a setting that lacks
             underscores (`PRISM_SIMULATION_SEED`).
-        overrides: `{"a.b": value}`, or `a.b=value` each as YAML, the last one first in rank.
+        overrides: `{"a.b": value}`, or `a.b=value` each as YAML; the last one wins.
         length_max: characters that the text may have.
 
     Raises:
@@ -198,7 +198,7 @@ def _is_in(key: str, path: str) -> bool:
 
 
 class _Known:
-    """The sections and settings that there are.
+    """All known sections and settings.
 
     Args:
         own: the type of the settings below `domain`; None if any may be there.

@@ -41,7 +41,7 @@ class MeasureName(NamedTuple):
 
 
 def measure_name(name: str) -> MeasureName | None:
-    """Return the parts of a measure's name; None if it is none."""
+    """Return the parts of a measure's name; None for any other text."""
     if name in [f"gini_{each}" for each in ATTENTION]:
         return MeasureName("gini", "", name.removeprefix("gini_"))
     kind = next((each for each in OF_ATTRIBUTES if name.startswith(f"{each}_")), "")
@@ -53,7 +53,7 @@ def measure_name(name: str) -> MeasureName | None:
 
 
 def measure_problem(name: str, declared: Mapping[str, AttributeConfig]) -> str:
-    """Return the reason why a measure cannot be had of people with these attributes; empty if it can."""
+    """Return the reason why people with these attributes cannot have a measure; empty if they can."""
     measure = measure_name(name)
     if measure is None:
         ginis = ", ".join(f"gini_{each}" for each in ATTENTION)

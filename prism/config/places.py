@@ -62,7 +62,7 @@ def key_of(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str,
 
     Args:
         plain: the value that could not be converted.
-        kind: the type that it was to have.
+        kind: the type that was expected.
     """
     problem, _, place = str(error).partition(" - at `$")
     found, rest = "", place.rstrip("`")

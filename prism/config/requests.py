@@ -56,7 +56,7 @@ def _as_text(value: object) -> object:
 
 
 def untaken(name: str, value: object) -> Refusal | None:
-    """Return the reason why a value of headers or a query is no text; None if each is one."""
+    """Return the reason why a value of headers or a query is no text; None if all values are texts."""
     items = value.items() if name in ("headers", "query") and isinstance(value, Mapping) else ()
     wrong = (
         Refusal(place=f"{name}.{_shown(str(key))}", problem="expected a text")

@@ -51,7 +51,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
 
     def fetch_more_tokens(self) -> None:
-        """Scan one token more, and refuse it where it opens a collection too many.
+        """Scan one more token, and refuse it if it opens too many collections.
 
         Before `compose_node` sees a bracket, the scanner reads on to find out whether a key begins there, and its time
         for each token grows with the depth.

@@ -1,4 +1,4 @@
-"""The outline of a chart: what every format draws, as a chart file has it, or as a chart made in Python can tell."""
+"""The outline of a chart: all that the formats draw, from a chart file or from a chart that was made in Python."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def outline(behaviour: Behaviour[Any] | Statechart[Any], activity: Activity | No
 
 
 def defined(chart: Statechart[Any]) -> ChartDefinition:
-    """Return a definition of a chart that was made in Python; of a guard or an action it tells the name."""
+    """Return a definition of a chart that was made in Python; it has the names of guards and actions."""
     everything: list[Any] = list(type(chart.initial).__members__.values())
     states = [state for state in everything if state in chart.states]
     return ChartDefinition(

@@ -144,7 +144,7 @@ class _Picture:
         return self._entered(arrow.target) == arrow.source
 
     def _label_parts(self) -> list[float]:
-        """Return for each arrow how far along it its label stands: clear of states and other labels, if it can be."""
+        """Return the place of each arrow's label along the arrow: clear of states and other labels, if possible."""
         taken = [(place, BOX[0] / 2, BOX[1] / 2) for place in self._places.values()]
         siblings, parts = Counter[str](), list[float]()
         for route in self._routes:
@@ -217,7 +217,7 @@ def _path(source: _Point, bends: Sequence[_Point], target: _Point) -> list[_Poin
     if source == target:
         x = source.x + BOX[0] / 2
         return [_Point(x, source.y - BOX[1] / 4), _Point(x + 46, source.y), _Point(x, source.y + BOX[1] / 4)]
-    shift = 12.0 if source.y > target.y else -12.0  # there and back do not lie on one another
+    shift = 12.0 if source.y > target.y else -12.0  # arrows in opposite directions must not overlap
     found = [_Point(point.x + shift, point.y) for point in (source, *bends, target)]
     return [_border(source, found[0], found[1]), *found[1:-1], _border(target, found[-1], found[-2])]
 
@@ -271,7 +271,7 @@ def _lines(note: str) -> list[str]:
 
 
 def _fitting(text: str) -> list[str]:
-    """Return a text as lines that fit into a box: two of a long one, the rest of which is cut.
+    """Return a text as lines that fit into a box; a long text is cut after two lines.
 
     A key, such as `statechart.rest_ticks`, is broken between its words.
     """

@@ -51,7 +51,7 @@ class Updates(Protocol):
     """An engine that applies its answers itself: an `LLMEngine` does. The answers of others set the rate alone."""
 
     def updated(self, state: SimulationState, decision: StateUpdateDecision) -> SimulationState:
-        """Return the state after an update. Of this state a run takes the indicators."""
+        """Return the state after an update. A run uses only the indicators of this state."""
 
 
 class Components(NamedTuple):

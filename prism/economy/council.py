@@ -19,8 +19,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         kind: `proposed`, `reviewed` or `applied`.
         text: what was proposed, judged or done; `reasoning`: why.
-        confidence: from 0 to 1; None if it was not given. A model's is what it says of itself, and that of the embedded
-            oracle a probability by its formula.
+        confidence: from 0 to 1; None if it was not given. A model states its own confidence; the embedded oracle
+            computes a probability by its formula.
         prompt: the question as a model read it; empty if no model was asked.
     """
 

@@ -30,7 +30,7 @@ class EconomyDomain:
         config: the run's configuration.
         start: the indicators before the first quarter.
         chart: the nations' chart; the default one, or another over the same states and triggers.
-        lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
+        lags: the past of the first quarter; None for an economy that was constant at `start` for a year.
         understood: how the file of figures was understood, in lines.
     """
 

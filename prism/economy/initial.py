@@ -57,10 +57,10 @@ def start_text(source: str, initial: InitialConfig, series: Sequence[Figures], s
 
 
 def initial_lags(initial: InitialConfig, macro: MacroConfig, series: Sequence[Figures] = ()) -> Lags:
-    """Return what the first quarter looks back on: the year up to the start.
+    """Return the past of the first quarter: the year up to the start.
 
     The output gap is the one that Okun's law gives, and the one before it differs by the growth of the quarter. Without
-    a file the economy has been as it starts for a year.
+    a file, the economy was constant for a year before the start.
 
     Raises:
         InputError: as `initial_state`.

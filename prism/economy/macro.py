@@ -11,7 +11,7 @@ quarters, the neutral real rate r, the anchor q, unemployment u and its natural 
 persist, g is noise. A prime marks the next quarter, (-1) the quarter before. The third equation is Okun's law with a
 lag: in balance u = n - y / b. Output grows by its trend and the change of the gap.
 
-The indicator `inflation` is P, the inflation of the year: it is what the policy rule answers, and what people hear of.
+The indicator `inflation` is P, the inflation of the year: the policy rule reacts to it, and people hear of it.
 
 Source: Rudebusch & Svensson, "Policy rules for inflation targeting" (1999), US 1961-1996, for demand and prices, with
 shocks of 0.819 and 1.009; Okun (1962). Estimates, with their errors: docs/economy.md and `benchmarks/macro.py`.
@@ -71,7 +71,7 @@ class Lags(msgspec.Struct, frozen=True, kw_only=True):
     def beginning(cls, state: GlobalState, macro: MacroConfig) -> Lags:
         """Return the lags of an economy whose rate, inflation and unemployment have been those of `state` for a year.
 
-        The gap was another one a quarter before, if growth is not at its trend.
+        The gap of the quarter before differs if growth is not at its trend.
         """
         gap = output_gap(state.unemployment, macro)
         return cls(
@@ -82,7 +82,7 @@ class Lags(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def moved_to(self, state: GlobalState, macro: MacroConfig) -> Lags:
-        """Return the lags of `state`, where something else than the equations has moved its indicators.
+        """Return the lags of `state` after something other than the equations has moved its indicators.
 
         Each quarter of the year moves by as much as inflation has, and the gaps as Okun's law has it.
         """
@@ -95,7 +95,7 @@ class Lags(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Economy(NamedTuple):
-    """The indicators of a quarter, and what the next one looks back on."""
+    """The indicators of a quarter, and the past that the next quarter needs."""
 
     state: GlobalState
     lags: Lags
@@ -112,7 +112,7 @@ def draw_shocks(macro: MacroConfig, seed: int, tick: int) -> Shocks:
 
 
 def rate_with_shock(rate: float, shock: float, floor: float) -> float:
-    """Return the rate of a quarter, in percent, where policy ends up elsewhere than it was set.
+    """Return the rate of a quarter, in percent, after a shock to the rate that policy has set.
 
     The floor stops a fall; it does not raise a rate that is below it already.
     """
@@ -174,7 +174,7 @@ def _work_change(lags: Lags, gap_after: float, macro: MacroConfig) -> float:
 
 
 def _possible(gap: float, macro: MacroConfig) -> float:
-    """Return a gap within those at which between all and none of the labour force has work, by Okun's law."""
+    """Return a gap kept in its possible range: from none to all of the labour force has work, by Okun's law."""
     return _clamp(gap, output_gap(100.0, macro), output_gap(0.0, macro))
 
 

@@ -98,7 +98,7 @@ content."""
 
 
 def decided_otherwise(content: str, state: str) -> str:
-    """Return the content of an answer after another choice: a review says what its state does, any other has none.
+    """Return the content of an answer after another choice: a review with the new verdict, otherwise empty.
 
     Args:
         content: of the answer that was given, as JSON text.
@@ -145,7 +145,7 @@ class Nation(StatefulAgent[PolicyState]):
         self._step: PolicyStep | None = None
 
     def answered(self, trigger: str, content: str) -> None:
-        """Take the answer to a question, without what a clock decided.
+        """Take the answer to a question, without the parts that depend on a clock.
 
         The time that an answer took, and how often it had to be asked for, stay in the oracle's log: the same answers
         give the same journal, however fast they come.

@@ -1,6 +1,6 @@
 """The change of the interest rate that the text of an action asks for.
 
-Only words about an interest rate count: `Cut the tax rate by 2%` asks nothing of it. A clause reaches from its verb to
+Only words about an interest rate count: `Cut the tax rate by 2%` does not count. A clause reaches from its verb to
 the next one, so in `Lower interest rates by 0.5% and raise spending by 3%` the rate falls by half a point. The time is
 proportional to the length of the text.
 """
@@ -117,7 +117,7 @@ class _Token(NamedTuple):
 def read_rate_change(action: str) -> RateChange | None:
     """Return the change of the interest rate that an action asks for; None if it is not about that rate.
 
-    What an action asks not to do counts only if it asks for nothing else: then the rate is held.
+    A change that an action rejects counts only if the action asks for nothing else: then the rate is held.
     """
     text = " ".join(action.replace("\n", " ; ").split())
     is_named = is_denied = False
@@ -159,7 +159,7 @@ def _is_rate(text: str, token: _Token) -> bool:
 def _verbs(sentence: Sequence[_Token]) -> list[int | None]:
     """Return for each place the place of the verb that belongs to a rate there: the last before it, or the first after.
 
-    It is the one after it where that is in the passive, as in `rates should be raised`.
+    If the verb after the rate is passive, it is that one, as in `rates should be raised`.
     """
     before: list[int | None] = []
     latest: int | None = None
@@ -177,7 +177,7 @@ def _verbs(sentence: Sequence[_Token]) -> list[int | None]:
 
 
 def _is_negated(text: str, sentence: Sequence[_Token], verb: int, rate: int) -> bool:
-    """Return whether the verb, or the rate alone as in `Raise taxes, not interest rates`, is asked not to be."""
+    """Return whether the verb is negated, or the rate alone, as in `Raise taxes, not interest rates`."""
     first = min(verb, rate)
     for token in sentence[max(0, first - 1) : max(verb, rate)]:
         if token.kind == "deny":

@@ -1,7 +1,7 @@
 """Files of quarterly figures, as statistical offices and spreadsheets write them.
 
 A number may have a decimal comma and thousands separators, a quarter may be a date, and the last quarters may lack
-figures. All numbers decide together how they are written, and a file that can be read in two ways is refused.
+figures. All numbers of a file together decide its notation, and a file that can be read in two ways is refused.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _decimal_point(cells: Sequence[_Cell], separator: str, source: str) -> str:
 
 
 def _has_decimals(cell: _Cell, decimals: re.Pattern[str], thousands: re.Pattern[str]) -> bool:
-    """Return whether a number has decimals for certain: thousands look otherwise, or are too much for its column."""
+    """Return whether a number has decimals for certain: as thousands it would look different, or be too large."""
     may_have_thousands = cell.column.most >= _LEAST_GROUPED and thousands.fullmatch(cell.text)
     return decimals.fullmatch(cell.text) is not None and not may_have_thousands
 

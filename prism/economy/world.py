@@ -53,7 +53,7 @@ class EconomyWorld(World):
     Args:
         config: the run's configuration.
         start: the indicators before the first quarter.
-        lags: what the first quarter looks back on; None for an economy that has been as `start` for a year.
+        lags: the past of the first quarter; None for an economy that was constant at `start` for a year.
     """
 
     def __init__(self, config: Config, start: GlobalState, lags: Lags | None = None) -> None:
@@ -220,7 +220,7 @@ class EconomyWorld(World):
                 self._adopt(intervention)
 
     def _adopt(self, intervention: InterventionConfig) -> None:
-        """Take over what lasts of an intervention beyond the indicators, which are in the columns."""
+        """Take over the lasting effects of an intervention, except the indicators, which are in the columns."""
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
         until, length = intervention.until_round, self.config.simulation.ticks_per_round

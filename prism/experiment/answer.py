@@ -1,4 +1,4 @@
-"""Answers in sentences: what was found, whether chance could have made it, and what a reader would misunderstand.
+"""Answers in sentences: the result, whether chance could have made it, and what a reader may misunderstand.
 
 Terminal, report, view and JSON show the sentences that are made here. A sentence has the means, their difference in
 words, and the p value. Whatever points the other way stands behind it: where the largest cascade is larger and most
@@ -20,13 +20,13 @@ from prism.experiment.hypothesis_tests import Comparison, SeveralCompared
 from prism.experiment.power import smallest_p
 
 FEW_SEEDS = 10
-"""Seeds below which they are said to be few."""
+"""The number of seeds below which an answer says that they are few."""
 NOTABLE = 0.01
-"""The difference of two shares of cascades from which on it is said."""
+"""The smallest difference of two shares of cascades that an answer states."""
 NOTABLE_SIZE = 0.05
-"""The relative difference of the largest cascades from which on it is said."""
+"""The smallest relative difference of the largest cascades that an answer states."""
 AGREED = 2 / 3
-"""The share of the seeds that must agree on what is said to point the other way."""
+"""The share of the seeds that must agree before an answer says that something points the other way."""
 GROUPS_SAID = 3
 
 Finding = Literal["yes", "no", "undecided", "described"]
@@ -39,8 +39,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         hypothesis: what was asked, with its test; empty for a description.
-        finding: `yes` for a hypothesis that is supported, `no` for one whose opposite is, `undecided` for the others;
-            `described` where nothing was asked.
+        finding: `yes` for a hypothesis that is supported, `no` for one whose opposite is supported, `undecided` for the
+            others; `described` without a hypothesis.
         text: the answer, in sentences.
     """
 
@@ -111,7 +111,7 @@ def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callab
 
 
 def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool = True) -> Answer:
-    """Return what a measure was in some conditions of which nothing was asked.
+    """Return the description of a measure in some conditions, without a hypothesis.
 
     Args:
         is_matched: whether the values of all sides are those of the same seeds in the same order.
@@ -135,7 +135,8 @@ def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool
 def crossings(words: MeasureWords, first: Side, second: Side) -> Iterator[str]:
     """Yield a sentence for each thing that points the other way than the means of a measure.
 
-    Most seeds, where a few make the mean; most cascades, or the largest; other measures of the same runs.
+    These are most seeds, if a few seeds make the mean; most cascades, or the largest; and other measures of the same
+    runs.
     """
     difference = fmean(first.values) - fmean(second.values)
     if difference == 0.0:
@@ -277,7 +278,7 @@ def _p(each: Comparison | SeveralCompared) -> str:
 
 
 def _untestable(each: Comparison | SeveralCompared, seeds: int, alpha: float) -> Iterator[str]:
-    """Yield a sentence where so few seeds could not have decided anything."""
+    """Yield a sentence if there are too few seeds for any decision."""
     groups = len(each.groups) if isinstance(each, SeveralCompared) else 2
     least = smallest_p(each.hypothesis, seeds, groups)
     if not each.supported and least > alpha:

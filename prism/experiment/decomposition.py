@@ -17,7 +17,7 @@ import numpy as np
 from prism.experiment.intervals import Array, spread, t_intervals
 
 SEEDS_LEAST = 5
-"""The fewest seeds with intervals: what is left of three or four says too little of a variance."""
+"""The fewest seeds with intervals: three or four values say too little about a variance."""
 NAMES = ("conditions", "seeds", "rest", "within_runs")
 
 
@@ -69,7 +69,7 @@ def decomposed(table: Array, within: Array | None = None) -> list[Share]:
 
 
 def noise_share(table: Array) -> float:
-    """Return the share of the variance between the means of conditions that chance makes, from 0 to 1."""
+    """Return the share of the variance between the means of conditions that is due to chance, from 0 to 1."""
     conditions, seeds = table.shape
     if conditions < 2 or seeds < 2 or spread(table.mean(axis=1)) == 0.0:
         return 0.0

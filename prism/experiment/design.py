@@ -43,7 +43,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Range(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A factor that takes any value between two.
+    """A factor that takes any value between two ends.
 
     Args:
         low, high: the ends, which belong to it.
@@ -102,7 +102,7 @@ OPTIONAL: Mapping[str, tuple[str, ...]] = {
 
 
 def check_design(design: Design) -> None:
-    """Refuse a design with keys of another kind, or with factors that cannot be.
+    """Refuse a design with keys of another kind, or with impossible factors.
 
     Raises:
         SettingError: the first thing that is wrong.
@@ -138,7 +138,7 @@ def refuse_too_many(count: int, key: str, what: str = "conditions") -> None:
     """Refuse a design with more conditions than an experiment may have.
 
     Raises:
-        SettingError: it has.
+        SettingError: it has more.
     """
     if count > CONDITIONS_MAX:
         problem = f"expected at most {CONDITIONS_MAX:,} conditions, got {count:,} {what}"

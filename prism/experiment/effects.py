@@ -30,7 +30,7 @@ Z = 1.96
 LEVERAGE_MAX = 1 - 1e-9
 """The leverage of a condition that no other one checks: the line goes through it, and HC3 divides 0 by 0."""
 NOISE_NOTED = 0.1
-"""The share of noise from which on it is said that more seeds are needed."""
+"""The share of noise from which on a note says that more seeds are needed."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Effects(msgspec.Struct, frozen=True, kw_only=True):
     """The effects on one measure, or why there are none.
 
     Args:
-        note: what to know of them, in words; empty if there is nothing.
+        note: a remark on them, in words; empty without one.
     """
 
     effects: list[Effect] = []
@@ -165,7 +165,7 @@ def _sobol(measure: str, design: Design, table: Array) -> list[Effect]:
     blocks = table.reshape(-1, factors + 2, table.shape[1])
 
     def indices(chosen: Array) -> Array:
-        scale = chosen.std() or 1.0  # the estimators take a small variance for none
+        scale = chosen.std() or 1.0  # the estimators treat a small variance as 0
         values = (chosen - chosen.mean()) / scale
         first, second = values[:, 0], values[:, -1]
         return np.array(
@@ -221,7 +221,7 @@ def _resampled(blocks: Array, indices: Callable[..., Array], *, with_places: boo
 
 
 def _indexed(measure: str, design: Design, kinds: Sequence[str], values: Array, errors: Array) -> list[Effect]:
-    """Return the indices as effects; what cannot be below 0 has no interval below it."""
+    """Return the indices as effects; an index that cannot be negative has no negative end."""
     least = {"total": 0.0, "mu_star": 0.0, "sigma": 0.0}
     return [
         Effect(

@@ -104,7 +104,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         source: the file, for errors.
-        question: what it is to answer.
+        question: the question that it answers.
         base: the configuration that all conditions start from, as the file names it.
         settings: `{dotted path: value}` for all conditions.
         design: as the file has it.
@@ -231,11 +231,11 @@ _CHOICES = {
     "kind": get_args(Kind),
     "scale": ("linear", "log"),
 }
-"""`{key: its values}` of those that have few."""
+"""`{key: its values}` of the keys with a few fixed values."""
 
 
 def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:
-    """Refuse what each key alone cannot tell."""
+    """Refuse contradictions between keys."""
     names = [condition.name for condition in conditions]
     if len(set(seeds)) < max(SEEDS_MIN, len(seeds)):
         raise SettingError(

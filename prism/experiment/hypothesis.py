@@ -103,8 +103,8 @@ def check_hypothesis(hypothesis: Hypothesis, design: Design, conditions: Sequenc
 def groups_of(hypothesis: Hypothesis, design: Design, conditions: Sequence[Condition]) -> Mapping[str, tuple[str, ...]]:
     """Return `{group: the names of its conditions}`: the two of a contrast, the several, or the levels of a factor.
 
-    A level of a factor is all conditions that have it, whose mean under a seed is one value: the other factors are
-    averaged over, and no seed counts twice. In a design of one factor at a time, the other factors are at their first
+    The group of a level is all conditions that have it. Their mean under a seed is one value: so the other factors are
+    averaged, and no seed counts twice. In a design of one factor at a time, the other factors are at their first
     levels.
     """
     if hypothesis.contrast is not None:
@@ -123,7 +123,7 @@ def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> d
 
 
 def conditions_for(factor: str, kind: str, conditions: Sequence[C]) -> list[C]:
-    """Return the conditions that tell of a factor: in a design of one at a time, the others are at first levels."""
+    """Return the conditions for a factor; in a one-at-a-time design, those with the others at first levels."""
     first = conditions[0].factors if kind == "one_at_a_time" else {}
     return [
         each

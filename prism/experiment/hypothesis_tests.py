@@ -13,8 +13,7 @@
 | holm | p values for several hypotheses together | | Holm (1979) |
 
 The p value of `wilcoxon` is exact up to 50 differences without ties, and up to 15 with ties by all signs; more are
-taken to the normal curve. A t test of differences that are all the same has nothing to measure chance by: it is not
-made.
+taken to the normal curve. A t test of equal differences is not made, because nothing measures chance.
 """
 
 from __future__ import annotations
@@ -294,12 +293,12 @@ def corrected(
 ) -> list[C]:
     """Return the comparisons with corrected p values: the planned ones among themselves, the others among all.
 
-    So what is added or removed after a look at the results changes nothing of what was planned before it.
+    So hypotheses that are added or removed after a look at the results do not change the planned ones.
 
     Args:
         hypotheses: all of the experiment, with those that could not be compared.
         planned: those that a plan had before the first result.
-        lost: those that were planned too, and that are no longer there or mean something else now.
+        lost: planned hypotheses that are no longer there, or whose meaning has changed.
     """
     first = [each for each in hypotheses if each in planned]
     of_planned = iter(holm([each for each in comparisons if each.hypothesis in first], alpha, len(first) + len(lost)))
@@ -420,7 +419,7 @@ def _mann_whitney(hypothesis: Hypothesis, first: Array, second: Array) -> _Teste
     """Return the test: exact for few seeds, with ties by trying all arrangements, else by the normal curve.
 
     Args:
-        first, second: rounded, so that equal values are equal numbers. If all are, there is no U.
+        first, second: rounded, so that equal values are equal numbers. If all values are equal, there is no U.
     """
     from scipy import stats  # noqa: PLC0415
 

@@ -60,7 +60,7 @@ def spread(values: Array) -> float:
 
 
 def without_rounding(differences: Array, *, of: Array) -> Array:
-    """Return differences in which those that differ by rounding alone are equal, and those that are 0 but for it are 0.
+    """Return differences without rounding errors: those that differ only by rounding become equal, or 0.
 
     Args:
         of: the values, whose size tells how large rounding is.
@@ -79,7 +79,7 @@ def batch_of(values: int) -> int:
 def t_interval(
     samples: tuple[Array, ...], statistic: Callable[..., Any], *, is_bounded: bool = False
 ) -> tuple[float | None, float | None]:
-    """Return the interval of a number; none where it does not move when values are left out.
+    """Return the interval of a number; no interval if leaving out values never changes the number.
 
     Args:
         samples: independent of each other, each of two values or more.

@@ -1,4 +1,4 @@
-"""The power of planned tests: what so many seeds can find, and what they can never find, by statsmodels.
+"""The power of planned tests: the effects that so many seeds can find, and those that they never find, by statsmodels.
 
 | test | power of |
 |---|---|
@@ -25,7 +25,7 @@ from prism.experiment.intervals import RESAMPLES
 
 POWER = 0.8
 EFFECT_LEAST, EFFECT_LARGE = 1e-6, 30.0
-"""The effects between which one is looked for."""
+"""The ends of the range in which an effect is searched."""
 RANK_EFFICIENCY = 3 / math.pi
 
 
@@ -71,7 +71,7 @@ def effect_found(hypothesis: Hypothesis, seeds: int, alpha: float, groups: int =
 
 
 def _solved(solver: Any, given: dict[str, Any], wanted: float) -> float | None:
-    """Return the effect size with the wanted power; None where even the largest has not, as for two seeds.
+    """Return the effect size with the wanted power; None if even the largest effect has less, as for two seeds.
 
     The solvers of statsmodels give up on some small samples, so only its power is used.
     """

@@ -60,7 +60,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
         reason: `narrow`, `most` seeds were run, or cells `failed`.
         seeds: that were run of each condition.
         looks: at the intervals.
-        widest: the condition, or the difference, whose interval is the widest beside what was wanted.
+        widest: the condition, or the difference, whose interval is the widest relative to the wanted width.
         half_width: half of the width of its interval; None if it has none.
         wanted: half of the width that was narrow enough.
     """
@@ -112,12 +112,14 @@ def stopped(
 ) -> Stopped | None:
     """Return the end if the rule stops here, or None to go on.
 
-    An interval that cannot be worked out, because all values are equal, is not narrow: other seeds may have others.
+    An interval that cannot be worked out, because all values are equal, is not narrow: other seeds may give other
+    values.
 
     Args:
         values: `{condition: its values}`, of a contrast's two conditions under the same seeds in the same order.
         seeds: that were run of each condition.
-        has_failed: whether a cell has no result. Then it stops: an interval of what is left would decide by chance.
+        has_failed: whether a cell has no result. Then it stops: an interval of the remaining values would decide by
+            chance.
     """
     looked = [(name, *_widths(rule, over, mean)) for name, over, mean in _intervals(rule, values)]
     name, half, wanted = max(looked, key=lambda each: _excess(each[1], each[2]))

@@ -51,7 +51,7 @@ _INFIX: Final = {
 
 
 def parse(text: str, fields: Mapping[str, Field], *, kind: ValueKind = "bool") -> Expression:
-    """Return the expression that a text is.
+    """Return the expression that a text means.
 
     Args:
         text: at most 2,000 characters, also as `str()` of the expression writes it.

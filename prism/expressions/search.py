@@ -5,8 +5,8 @@ with a number without one is false. A text is the place of its value among all t
 conditions name, and as many others as there are open fields to tell apart. `exp`, `log10` and `sqrt` are functions of
 which z3 knows the signs alone, so it can only prove that there are no values; those that it finds are tried.
 
-The numbers of z3 are real and those of a run are floats. So found values are tried, too: where a condition comes out
-otherwise with them, the search has decided nothing. Source: de Moura & Bjorner, "Z3: an efficient SMT solver" (2008).
+The numbers of z3 are real and those of a run are floats. So found values are tried, too: if a condition then has
+another result, the search has decided nothing. Source: de Moura & Bjorner, "Z3: an efficient SMT solver" (2008).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a search.
 
     Args:
-        values: `{field: value}` with which the conditions are as they were wanted; None if none were found.
-        is_decided: False if none were found, and it is not proved that there are none.
+        values: `{field: value}` with which the conditions have the wanted results; None if no values were found.
+        is_decided: False if no values were found, and it is not proved that there are none.
     """
 
     values: Mapping[str, Any] | None

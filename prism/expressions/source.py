@@ -217,7 +217,7 @@ _FUNCTIONS: Final = {
 
 
 def _number(node: Node, named: Naming) -> str:
-    """Return the source of what works out a number, always as a float."""
+    """Return the source that works out a number, always as a float."""
     match node:
         case Number(value):
             return repr(float(value))
@@ -260,13 +260,13 @@ def exponential(number: float) -> float:
 
 @kernel
 def logarithm(number: float) -> float:
-    """Return the logarithm to base 10; NaN of what is not above 0."""
+    """Return the logarithm to base 10; NaN of a number that is not above 0."""
     return math.log10(number) if number > 0.0 else nan
 
 
 @kernel
 def root(number: float) -> float:
-    """Return the square root; NaN of what is below 0."""
+    """Return the square root; NaN of a number below 0."""
     return math.sqrt(number) if number >= 0.0 else nan
 
 

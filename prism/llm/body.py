@@ -118,5 +118,5 @@ async def beginning_of(response: httpx.Response) -> str:
         async for piece in response.aiter_bytes():
             pieces.append(piece)  # noqa: PERF401 - what came before an error is kept
     except ValueError:
-        pass  # the status says what is wrong, whatever else is
+        pass  # the status already says what is wrong
     return b"".join(pieces).decode(errors="replace")

@@ -28,7 +28,7 @@ class OracleStatistics(msgspec.Struct, frozen=True, kw_only=True):
             failed calls count as far as the server said; those of cancelled calls are not known.
         cached_tokens: those of the prompt tokens that were in the server's cache.
         wasted_tokens: tokens of the calls whose answer was not used.
-        cost_usd, wasted_usd: the cost of all calls, and of those; None without `llm.prices`.
+        cost_usd, wasted_usd: the cost of all calls, and of the wasted ones; None without `llm.prices`.
     """
 
     calls: dict[Outcome, int]

@@ -208,7 +208,7 @@ def _parse(completion: Completion, response_model: type[T], component: str) -> T
     """Return the answer in the completion: its text, or the last JSON object in it that fits.
 
     Raises:
-        LLMFailureException: none does.
+        LLMFailureException: no text fits.
     """
     try:
         return read_answer(

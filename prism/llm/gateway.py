@@ -43,7 +43,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         address: its base address.
-        token: what it wants to be told by each request.
+        token: the secret that each request must carry.
         service: the servers that the cell's questions are for, by the name that the gateway has for them.
         cell: the name of the cell, the same whenever it is run.
         process: a text that no other process has.

@@ -217,7 +217,7 @@ _LIMITS = (
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
     ("ratelimit-remaining", "ratelimit-reset"),
 )
-"""Pairs of headers: what is left of a limit, and the time until it is full again."""
+"""Pairs of headers: the rest of a limit, and the time until it is full again."""
 
 LONGEST_S = 86_400.0
 """No pause is longer: a damaged header must not stop a run for years."""

@@ -83,7 +83,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lettered(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's answer to a lettered question: the tokens that it wrote, none if it gives no probabilities."""
+    """A server's answer to a lettered question: the tokens that it wrote; empty if it gives no probabilities."""
 
     tokens: tuple[Token, ...]
     model: str

@@ -247,7 +247,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
             return await self._sampled(agent, prompt, options, 1 if self._config.temperature == 0.0 else samples)
 
     async def _sampled(self, agent: Asker, prompt: str, options: Sequence[AgentState], samples: int) -> Judgement:
-        """Return the shares of the options among so many answers; at temperature 0, of the only one that there is."""
+        """Return the shares of the options among so many answers; at temperature 0, of the only answer."""
         counts = dict.fromkeys(options, 0)
         for number in range(samples):
             with self._call(agent, number=number) as call:

@@ -1,7 +1,7 @@
 """The replies of servers, read into one record whatever the protocol.
 
-Servers differ in details that their clients are expected to bear: a text in parts, counts that are null, a stream where
-none was asked for, an error with status 200. They are borne here, so that no adapter has to know them.
+Servers differ in details that their clients must accept: a text in parts, counts that are null, a stream where
+none was asked for, an error with status 200. This module accepts them, so that no adapter has to know them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import msgspec
 from prism.config.model import PricesConfig
 
 USEFUL = "ok"
-"""The outcome of the calls whose answer was used; what the others cost was wasted."""
+"""The outcome of the calls whose answer was used; the cost of the others was wasted."""
 
 _PER = 1_000_000
 """The tokens that a price is for."""

@@ -66,7 +66,7 @@ def key_of(request: _Request, identity: Identity) -> bytes:
         asked,
         request.sample,
     )
-    if identity.capabilities or identity.extra_body:  # otherwise a key is what it was before there were any
+    if identity.capabilities or identity.extra_body:  # if both are empty, the key is that of an older tape
         parts = (*parts, sorted(identity.capabilities.items()), identity.extra_body)
     return blake2b(msgspec.json.encode(parts), digest_size=16).digest()
 

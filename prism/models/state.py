@@ -83,5 +83,5 @@ class SimulationState(Checked, frozen=True, kw_only=True):
                 raise ValueError(f"agents: expected {nation.name!r} under its own name, got it under {name!r}")
 
     def updated(self, decision: StateUpdateDecision) -> SimulationState:
-        """Return the state with the interest rate of an engine's answer, and all else as it is."""
+        """Return the state with the interest rate of an engine's answer, and all else unchanged."""
         return replace(self, global_state=replace(self.global_state, interest_rate=decision.new_interest_rate))

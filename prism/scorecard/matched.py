@@ -193,7 +193,7 @@ def _spread(weights: Floats, low: NDArray[np.int64], high: NDArray[np.int64], co
     np.add.at(steps, low, share)
     np.add.at(steps, high, -share)
     found: Floats = np.maximum(np.cumsum(steps[:-1]), 0.0)
-    found[found < 1e-12 * found.max(initial=0.0)] = 0.0  # what rounding leaves where no weight is
+    found[found < 1e-12 * found.max(initial=0.0)] = 0.0  # rounding leaves tiny values at places without weight
     return found
 
 

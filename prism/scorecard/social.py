@@ -32,7 +32,7 @@ LARGE_PER: Final = 10_000
 LARGE_REAL: Final = 2.5
 """Cascades of so many posts and more, of 10,000 originals."""
 LARGE_TIMES: Final = 3.0
-"""The run's number may be so many times the real one, or the part of it that is as small."""
+"""The largest ratio of the run's number to the real one, and of the real one to the run's, that agrees."""
 ENGAGEMENT_MOST: Final = 0.05
 TOP_REAL, TOP_LIMIT = 0.8, 0.1
 SECONDS_AN_HOUR: Final = 3600.0
@@ -113,7 +113,7 @@ def social_facts(
 
 
 class _Cascades:
-    """The shapes of the cascades of runs, and a number for each author, who is another one in each run."""
+    """The shapes of the cascades of runs, and a number for each author; authors of different runs are different."""
 
     def __init__(self, feeds: Sequence[Feed]) -> None:
         self.shapes = [shape_of(tree) for feed in feeds for tree in feed.trees]
@@ -122,12 +122,12 @@ class _Cascades:
         self.authors = np.array([numbers[name] for name in names], dtype=np.int64)
 
     def share_interval(self, is_counted: Floats) -> tuple[float, float] | None:
-        """Return the 95% interval of the share of the cascades that are counted; None if it has none.
+        """Return the 95% interval of the share of the cascades that are counted; None without an interval.
 
         It is Student's t with the error of the jackknife over authors, on the scale of the logarithm of the odds. Its
         degrees of freedom are those of as many authors of equal weights. docs/realism.md has the coverage.
 
-        It has none if all cascades are counted, or none are, or if no author moves the share.
+        It has no interval if all cascades are counted, if none is counted, or if no author changes the share.
 
         Source: Student (1908), Tukey (1958); Haldane (1956) for the half that is added to both counts.
         """

@@ -26,7 +26,7 @@ BINS_MAX: Final = 1000
 _BINS: Final = re.compile(r"([1-9][0-9]*) bins?")
 
 NEAR: Final = 0.7
-"""The likeness from which another name is taken to be meant: below it there are names that mean something else."""
+"""The likeness from which on a similar name is suggested: less similar names mean something else."""
 
 NOTHING: Final = ""
 """The value of a field of the context, for a question without one."""
@@ -103,7 +103,7 @@ class Archetypes:
     Args:
         groupings: the fields of the key, and their groups.
         known: every field that questions have, and its reader.
-        stated: the fields that the oracle may judge by, and a logit of its judgements with it; by default all.
+        stated: the fields that the oracle may judge by, and that a logit of its judgements may use; by default all.
     """
 
     def __init__(

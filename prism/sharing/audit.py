@@ -60,7 +60,7 @@ class Audited(NamedTuple):
 
     @classmethod
     def of(cls, judged: Judged) -> Audited:
-        """Return the audit that a record is of."""
+        """Return the audit that a record describes."""
         return cls(judged.probabilities, judged.shared, judged.samples, judged.chance)
 
     @property
@@ -87,7 +87,7 @@ def divergences(audits: Sequence[Audited]) -> NDArray[np.float64]:
 
 
 def divergence_from(judged: Judged, said: Sequence[float]) -> float:
-    """Return the divergence of a judgement from what was said of its question, in bits, as `divergences` does."""
+    """Return the divergence of a judgement from other probabilities for its question, in bits: see `divergences`."""
     return float(divergences([Audited(judged.probabilities, said, judged.samples)])[0])
 
 
@@ -108,7 +108,7 @@ def mean_with_interval(
 ) -> Estimate:
     """Return the mean of a random sample with its interval.
 
-    Too few values have no interval, and equal ones have none without bounds.
+    Too few values have no interval; nor have equal values without bounds.
 
     Args:
         weights: of the values, where they were drawn with different probabilities: the inverse of each. The mean is
@@ -137,7 +137,7 @@ def mean_with_interval(
 
 
 def _of_equal(mean: float, weights: NDArray[np.float64], bounds: tuple[float, float]) -> Estimate:
-    """Return the interval of equal values: a few of those that were not drawn may be others, as far as the bounds.
+    """Return the interval of equal values: a few values that were not drawn may differ, up to the bounds.
 
     That none of the others was drawn has a probability of 5% if they are 3 of n, or, with unequal chances, 3 times
     the largest weight. Source: Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?" (1983).
@@ -156,7 +156,7 @@ def _inverse(target: float, skewness: float, count: int) -> float:
 
 
 def corrected_shares(shared: Sequence[float], audits: Sequence[Audited]) -> list[Estimate]:
-    """Return the share of each option that all would have had who were asked by themselves.
+    """Return the share that each option would have if all questions were asked by themselves.
 
     Args:
         shared: the mean of the shared distributions, over all that shared, audited ones included.

@@ -5,7 +5,7 @@
 Numbers are columns (large counts by their logarithm), in standard deviations from their mean; truth values are 1 or 0;
 each value of a text with few values is a column. The fields of the archetypes are those that are thought to matter, so
 their columns are also multiplied with each other: a model may judge by two of them together. Coefficients are rounded
-to six decimals, which is less than what they are known to.
+to six decimals; their uncertainty is larger than that.
 
 Source: McFadden, "Conditional logit analysis of qualitative choice behavior" (1974); fitted by Newton's method with
 a penalty of half the squared coefficients.
@@ -34,7 +34,7 @@ LARGE: Final = 20.0
 MULTIPLIED_MAX: Final = 12
 """The most columns that are multiplied with each other."""
 STEPS_MAX: Final = 100
-"""The most steps of a fit: a few are enough, because what is minimised has one minimum."""
+"""The most steps of a fit: a few are enough, because the loss has only one minimum."""
 _DIGITS: Final = 6
 _LEAST: Final = 1e-4
 """The weight of an option that no judgement has: its coefficients must be finite."""
@@ -50,9 +50,9 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         field: the field that it reads.
         kind: `number`, `log`, or `value`: 1 where the field has the value `value`, otherwise 0.
         coefficients: one for each option; only their differences mean something.
-        mean, scale: of a number: what is taken off it, and what it is divided by.
-        low, high: of a number: the ends of what the judgements had. One outside counts as the end: nothing is known of
-            what a model says there, and a straight line would soon be far off.
+        mean, scale: of a number: the value that is subtracted from it, and its divisor.
+        low, high: of a number: its range in the judgements. A value outside counts as the nearer end: nothing is known
+            about a model's judgements there, and a straight line would soon be far off.
     """
 
     field: str
@@ -98,7 +98,7 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     products: list[Product] = []
 
     def predictor(self, names: Sequence[str]) -> Predictor:
-        """Return what this logit says of questions whose fields are these.
+        """Return the predictor of this logit for questions with these fields.
 
         Raises:
             ValueError: a column has no such field, or not a coefficient for each option.
@@ -164,7 +164,7 @@ def fit_logit(records: Sequence[Judged], fields: Fields, options: Sequence[str])
 
 
 def _minimised(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients that shares of options are most likely with, less the penalty.
+    """Return the coefficients with the largest likelihood of the shares of options, less the penalty.
 
     Args:
         rows: judgements by columns, the last of which is 1; `shares`: judgements by options.
@@ -197,7 +197,7 @@ def _minimised(rows: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArra
 def _loss(
     rows: NDArray[np.float64], shares: NDArray[np.float64], penalty: NDArray[np.float64], found: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """Return what is minimised, and the probability of each option for each judgement."""
+    """Return the loss that is minimised, and the probability of each option for each judgement."""
     utilities = rows @ found.T
     utilities -= utilities.max(axis=1, keepdims=True)
     logarithms = utilities - np.log(np.exp(utilities).sum(axis=1, keepdims=True))

@@ -19,7 +19,7 @@ def fields_of(config: Config, domain: Domain) -> QuestionFields:
     """Return the fields of a domain's questions.
 
     Raises:
-        ConfigError: they have none.
+        ConfigError: they have no fields.
     """
     if isinstance(domain, HasFields):
         return domain.fields
@@ -93,7 +93,7 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
 
 
 def calls_a_judgement(config: Config) -> int:
-    """Return the calls that a judgement takes at most: whether a server has probabilities, only its answers say."""
+    """Return the most calls that a judgement takes: only a server's answers show whether it has probabilities."""
     oracle, llm = config.oracle, config.llm
     if oracle.backend == "choice" or oracle.sharing.distilled is not None:
         return 1

@@ -27,7 +27,7 @@ class ArchetypeError(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         archetype: its key, in words.
-        audits: its audits; `divergence`: of what it shares from what they got, in bits.
+        audits: its audits; `divergence`: of the shared judgement from those of the audits, in bits.
     """
 
     archetype: str
@@ -127,7 +127,7 @@ def _of_bits(audits: Sequence[Judged]) -> Estimate:
 
 
 def rounded(estimate: Estimate, floor: float | None = None) -> Estimate:
-    """Return an estimate with the digits that mean something, and none of it below the floor."""
+    """Return an estimate with the digits that mean something, and no part of it below the floor."""
 
     def cut(value: float | None) -> float | None:
         if value is None:

@@ -1,15 +1,15 @@
 """The table of archetypes: who is asked for all, who shares and who is audited.
 
 It sees every question once, in the order of questions, and every judgement. A judgement of tick t counts from tick
-t + k + 1 on, for k ticks of deliberation: by then the clock has waited for it. So what becomes of a question follows
-from the questions, the answers and the settings alone, in every schedule and after every resume.
+t + k + 1 on, for k ticks of deliberation: by then the clock has waited for it. So the role of a question follows from
+the questions, the answers and the settings alone, in every schedule and after every resume.
 
     first question of an archetype -> asked for all (owner)
     every other -> draws from what its archetype shares, once that is known
     a few of those, by a draw -> asked by themselves as well (audited)
 
-After a resume the questions of earlier ticks do not come again, but for those that still wait. So the table as it was
-is made from the judgements.
+After a resume the questions of earlier ticks do not come again, but for those that still wait. So the table is rebuilt
+from the judgements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Key = tuple[Value, ...]
 """The state, trigger and options of a question, and the group of each field."""
 
 KEPT: Final = 1000
-"""The most judgements of an archetype that it shares the mean of: the latest."""
+"""The most judgements in the mean that an archetype shares: the latest ones."""
 
 
 @unique
@@ -124,7 +124,7 @@ class SharingTable:
                 self._earlier.setdefault(judged.asked, []).append(judged)
 
     def recorded(self, name: Name) -> Judged | None:
-        """Return the judgement that an earlier process has for a question; None if it has none."""
+        """Return the judgement that an earlier process has for a question; None without a judgement."""
         return self._recorded.get(name)
 
     def place(self, agent: Any, question: Question[Any]) -> Place:
@@ -162,7 +162,7 @@ class SharingTable:
         return question.state, question.trigger, *question.options, *of_fields
 
     def _advance(self, tick: int) -> None:
-        """Go on to a tick: count the judgements whose deliberation has ended, and ask again for all as was done."""
+        """Go on to a tick: count the judgements whose deliberation has ended, and repeat earlier questions for all."""
         while self._tick < tick:
             self._tick += 1
             self._count(self._tick - self.rules.deliberation - 1)

@@ -1,7 +1,7 @@
 """The attributes of people that change or that kernels read: their columns, and how a chart changes them.
 
-What an attribute is set to is worked out in a kernel, from what the person sees when the row is taken, and holds from
-the next tick on. So all who act in a tick see the same values, whoever comes first.
+A kernel works out the new value of an attribute from what the person sees when the row is taken. The value holds from
+the next tick on, so all who act in a tick see the same values in any order.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ChangingAttributes:
         self._changing = tuple(name for name in self.fields if name in changed)
         """The attributes that change."""
         self.stayed: dict[str, Sequence[Value]] = {}
-        """`{attribute: everybody's values}` of those that people have changed before a fork, and no more."""
+        """`{attribute: everybody's values}` of attributes that people changed before a fork and no longer change."""
         rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
         self.rows = {row: number for number, row in enumerate(rows)}
         """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
@@ -123,7 +123,7 @@ class ChangingAttributes:
         return {name: self.value(author, name) for name in self.of_authors}
 
     def live(self, person: int, drawn: Attributes) -> Attributes:
-        """Return a person's attributes by name, as they are whenever they are read."""
+        """Return a person's attributes by name; each read gives the present value."""
         return LiveAttributes(drawn, self, person)
 
     @property
@@ -154,10 +154,10 @@ class ChangingAttributes:
             self._kernel(self._state.t, 0, _NOBODY, _NOBODY, self._given, self._following, _NOBODY)
 
     def work_out(self, tick: int, agents: Ints, numbers: Ints) -> Ints:
-        """Work out what people's attributes are from the next tick on, and return the people whose change.
+        """Work out people's attributes from the next tick on, and return the people whose attributes change.
 
         Args:
-            agents: the people whose rows are taken, before anything else comes of them.
+            agents: the people whose rows are taken, before any other effect of these.
             numbers: of each one's row among `rows`; NO_CHANGE for a row that changes nothing.
         """
         if not (numbers >= 0).any():
@@ -167,7 +167,7 @@ class ChangingAttributes:
         return changed[:count]
 
     def change(self, tick: int, changed: Ints) -> list[AttributeSet]:
-        """Let these people have what was worked out from the next tick on, and return a record of each that changes."""
+        """Give these people their new values from the next tick on, and return a record of each change."""
         if not len(changed):
             return []
         self._changed = np.concatenate((self._changed, changed))

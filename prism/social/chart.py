@@ -99,7 +99,7 @@ def _line_of_state(behaviour: Behaviour[Any], state: str) -> int:
 
 
 def _defined_states(behaviour: Behaviour[Any]) -> list[StateDefinition]:
-    """Return every state as its author wrote it; none of a chart that was made in Python."""
+    """Return every state as its author wrote it; no state of a chart that was made in Python."""
     return [] if behaviour.definition is None else [path[-1] for path in behaviour.definition.walk()]
 
 

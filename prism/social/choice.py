@@ -336,11 +336,11 @@ _OWN_ANSWERS: Final[Mapping[str, Any]] = MappingProxyType(
         for name in ("ask", "answer", "checked_answer", "key", "distribution", "source", "method")
     }
 )
-"""The methods that `answer_all` replaces. An oracle with another one of these answers each question by itself."""
+"""The methods that `answer_all` replaces. An oracle that overrides one of these answers each question by itself."""
 
 
 def _effects_of(behaviour: Behaviour[Any]) -> dict[str, Effect]:
-    """Return `{state: the effect that its delay ends with}`; of composing, which may end with several, a reply."""
+    """Return `{state: the effect that its delay ends with}`; for composing, which may end with several, a reply."""
     # A row for another trigger, such as a like at the sight of a post, says nothing about the state that it leaves.
     found = {
         state.value: Effect(effect)

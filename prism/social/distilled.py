@@ -29,8 +29,8 @@ class DistilledOracle(ChoiceOracle):
         distilled: the file's content; `name`: the file, for messages.
 
     Raises:
-        InputError: the logit has a field that questions do not have, or is none, or no question of this chart is as
-            the file has it, or it has a question twice.
+        InputError: the logit is invalid or has an unknown field, the file has no question of this chart, or it has a
+            question twice.
     """
 
     def __init__(self, config: Config, behaviour: Behaviour[Any], distilled: Distilled, name: str) -> None:

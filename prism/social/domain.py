@@ -108,7 +108,7 @@ class SocialDomain:
         return (*people.understood, *graph, *margins, *alike, *posts)
 
     def notes(self) -> list[str]:
-        """Return a line for each probability of people that a setting would raise above 1, where it stays."""
+        """Return a line for each probability of people that a setting would raise above 1; it stays at 1."""
         return [*self.world.capped()]
 
     def no_effect(self) -> list[NoEffect]:
@@ -116,7 +116,7 @@ class SocialDomain:
         return no_effect_before(self.config, self.behaviour, self.population)
 
     def one_by_one(self) -> list[str]:
-        """Return the rows of the chart with a function of somebody's own, which may change what no column has."""
+        """Return the rows of the chart with a user's function, which may change values that no column has."""
         known = {*ACTIONS.values()}
         lines = []
         for row in self.chart.transitions:

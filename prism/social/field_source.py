@@ -101,7 +101,7 @@ class FieldTables(NamedTuple):
     """The values of fields in one world.
 
     Args:
-        people: what people have for good.
+        people: the values of people that never change.
         words: the texts that are numbers in columns.
         topics: `{topic: its number}`, to which an expression may add.
         weights: of a post's relevance; patience: the setting of people.
@@ -125,8 +125,8 @@ class FieldSource(Naming):
         tables: where the fields' values are. Texts are numbers there.
         drawn: the source of the uniform random number that expressions read, and of the one that makes a normal one.
         own: `{field: its source}` of further fields.
-        given: the source of the number of the post in the file of posts; columns: of what people have for good; topics:
-            of the code of a post's topics.
+        given: the source of the number of the post in the file of posts; columns: of the values of people that never
+            change; topics: of the code of a post's topics.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class FieldSource(Naming):
 
     def holds(self, texts: Field, item: str) -> str:
         """Return the source of whether a text is among those of a field."""
-        if not item.isdecimal():  # not written out, but somebody's
+        if not item.isdecimal():  # not a constant text, but a field
             self._fails = True
             return "False"
         places = self._tables.topics
@@ -205,7 +205,7 @@ class FieldSource(Naming):
         return f"({read} != 0.0)" if field.kind == "bool" else read
 
     def _given_column(self, name: str) -> str:
-        """Return the source that stands for what people have for good."""
+        """Return the source of a value of people that never changes."""
         if name not in self._places:
             values = self._tables.people.column(name)
             if values is None or values.dtype == np.object_:

@@ -95,7 +95,7 @@ def correlation(one: Floats, other: Floats) -> float:
 
 
 def gini(counts: NDArray[np.int64]) -> float:
-    """Return Gini's coefficient of what people have, those with nothing included: 0, all alike, to 1 - 1 / people.
+    """Return Gini's coefficient of people's counts, zeros included: from 0, all alike, to 1 - 1 / people.
 
     Args:
         counts: what each person has; 0 or more.
@@ -148,7 +148,7 @@ class Moment:
     Args:
         followers: those of each person.
         reshares: how often the posts of each person were reshared so far.
-        column: returns the values of everybody for a field `agent.NAME`; None if somebody has none.
+        column: returns the values of everybody for a field `agent.NAME`; None if somebody has no value.
     """
 
     def __init__(self, followers: Lists, reshares: Ints, column: Callable[[str], NDArray[Any] | None]) -> None:

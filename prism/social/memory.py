@@ -57,7 +57,7 @@ class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     Args:
         tick: when it took place.
         what: `saw` for a post that was left without any action; otherwise the kind of the event.
-        other: the author of the post; of what another person did, that person.
+        other: the author of the post, or the other person who did it.
         post: the post that it is about; NO_POST for a tie.
         topics: of the post, in one text, and `text` its text: at most NAME_CHARS and TEXT_CHARS characters.
         said: the text of a reply, or the comment of a reshare, in the same way.
@@ -99,7 +99,7 @@ class Memory:
         places: the most lines in a prompt, and the length of each ring; above 0.
         network: the posts.
         tick_seconds: simulated seconds a tick.
-        asking: `{(state, trigger)}` that a question may come of.
+        asking: `{(state, trigger)}` that may lead to a question.
         people: who remembers, of shape (people,); None for all.
     """
 
@@ -136,7 +136,7 @@ class Memory:
         return InView(agents[has], posts, rows[has, CAME], likes)
 
     def add(self, tick: int, events: Sequence[Event], before: InView) -> None:
-        """Remember what a wave has brought.
+        """Remember the events of a wave.
 
         Args:
             events: what took place; `before`: the posts in view before it.
@@ -151,7 +151,7 @@ class Memory:
                 self._remember(self._own, agent, self._about(tick, SAW, post.author, post, likes=liked))
 
     def add_events(self, tick: int, events: Sequence[Event]) -> None:
-        """Remember what people did, each for the person and for whom it concerns."""
+        """Remember each event for the person who acted, and for the person whom it concerns."""
         posts = self._posts_of(events)
         for event in events:
             if isinstance(event, TieChanged):
@@ -188,7 +188,7 @@ class Memory:
             rings[person] = deque(maxlen=self._places)
         rings[person].append(what)
 
-    # What a prompt has of it
+    # Lines for prompts
 
     def view(self, person: int, tick: int, view: PostView) -> PersonalView:
         """Return a person's view of a post with what the person remembers at a tick."""
@@ -227,7 +227,7 @@ class Memory:
             yield from pack(name, [tuple(rings[person]) for person in people], max(1, PIECE // (16 * self._places)))
 
     def restore(self, columns: Columns) -> None:
-        """Take over what these columns hold; of more than there are places for, the latest. A fork may have none."""
+        """Take over these columns; with more entries than places, the latest. A fork may lack the columns."""
         for name, rings in (("memory.own", self._own), ("memory.of_others", self._of_others)):
             if name in columns.unread:
                 for person, items in columns.items(name, int, tuple[Remembered, ...]).items():

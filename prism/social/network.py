@@ -102,8 +102,8 @@ TOP_POSTS, TOP_OF = 2, 1000
 class Network:
     """The posts and timelines.
 
-    A post is pushed to followers when it is made. So to read a feed is to look at a bounded timeline, however many
-    people one follows. Posts and cascades older than the horizon are forgotten: memory is bounded in a long run.
+    A post is pushed to followers when it is made. So a reader looks at a bounded timeline, however many people they
+    follow. Posts and cascades older than the horizon are forgotten: memory is bounded in a long run.
 
     Args:
         population: the people and their ties.
@@ -142,11 +142,11 @@ class Network:
         self.taken = 0
         """The number of the first post that has not been taken in."""
         self.reshares_received: Ints | None = None
-        """The reshares so far of each person's posts; None if nobody asks."""
+        """The reshares so far of each person's posts; None if nothing reads them."""
         self.attributes_of: Callable[[int], dict[str, Value]] | None = None
         """Returns the attributes of an author that people read; None if they read none."""
         self.view_type = PostView
-        """The class of what people see of posts."""
+        """The class of people's views of posts."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -207,7 +207,7 @@ class Network:
         return self.living.made(np.array([self.living.end - 1]))[0]
 
     def like(self, agent: int, liked: int, tick: int) -> None:
-        """Carry out a like of a post, by its id. Nothing comes of it if the post has been forgotten."""
+        """Carry out a like of a post, by its id. Do nothing if the post has been forgotten."""
         self._act(agent, Effect.LIKE, liked, tick)
 
     def reply(self, author: int, answered: int, tick: int, text: str = "") -> None:
@@ -254,7 +254,7 @@ class Network:
 
         Raises:
             PostLimitError: the run has made `NUMBERS_MAX` posts.
-            ValueError: a person has made as many as one can make.
+            ValueError: a person has made as many posts as ids allow.
         """
         self.check_limits(tick)
         t, count = self.state.t, int(self.state.t.counts.posts[EVENTS])
@@ -394,7 +394,7 @@ class Network:
             *more,
         )
 
-    # What is counted and shown of the network
+    # Counts and displays of the network
 
     def measures(self) -> list[Measure]:
         """Return the number of posts by kind, and of likes."""
@@ -439,7 +439,7 @@ class Network:
         self.state.drop_originals()
         self.cascades.retire(horizon - self.feed.horizon_rounds * self.ticks_per_round)
 
-    # What a checkpoint has of it
+    # Checkpoints
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""

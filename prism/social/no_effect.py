@@ -1,4 +1,4 @@
-"""The parts of a configuration of people on a feed that have no effect, as far as they can be told before a run."""
+"""The parts of a configuration of people on a feed that have no effect, as far as they are known before a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any], population: Popu
     """Return what will have no effect in a run of people on a feed.
 
     Args:
-        population: the people; None if they are not made: then nothing is said of ties.
+        population: the people; None if they are not made: then ties are not checked.
     """
     delays = [
         NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message)
@@ -104,7 +104,7 @@ def _earliest(config: Config, behaviour: Behaviour[Any]) -> dict[Any, int]:
 
 
 def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
-    """Yield people's own attributes that nothing in the run reads; none where a function of the chart might."""
+    """Yield people's own attributes that nothing in the run reads; nothing if the chart has a function."""
     declared = config.population.attributes
     if not declared or config.oracle.sharing.by != "none" or _has_functions(behaviour):
         return
@@ -115,7 +115,7 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         *map(of_reader, behaviour.read_outside_guards),
         *map(of_reader, scored_by(config)),
         f"{_AGENT}{config.feed.across}",
-        *(change.field.name for change in behaviour.all_changes),  # what people change is what a study looks at
+        *(change.field.name for change in behaviour.all_changes),  # a study looks at the attributes that people change
         *(_AGENT + each.attribute for each in map(measure_name, config.population.measures) if each is not None),
         f"{_AGENT}{config.population.graph.homophily.by}",
     }
@@ -132,7 +132,7 @@ def _fields(guard: object) -> tuple[str, ...]:
 
 
 def _has_functions(behaviour: Behaviour[Any]) -> bool:
-    """Return whether a guard or an action of the chart is a function of somebody's own, which may read anything."""
+    """Return whether a guard or an action of the chart is a user's function, which may read anything."""
     known = {*ACTIONS.values()}
     return any(
         (row.guard is not None and expression_of(row.guard) is None)

@@ -49,7 +49,8 @@ class SocialAgent(StatefulAgent[AgentState]):
         timeout_threshold: ticks after which a scroller without posts rests, and a stuck person recovers; above 0.
         pending_action: the action of a composing person once the text is done: like, reply or reshare.
         seed: the run's seed.
-        told: the attributes that a model is told, each with the name that it is told; none: all, by their own names.
+        told: the attributes that a model is told, each with its name in prompts; without any, all of them by their own
+            names.
         intentions: the actions of a convinced person.
         weights: the weights of a post's relevance.
 
@@ -241,7 +242,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         self._written = msgspec.json.decode(content, type=Written)
 
     def with_answer(self, effect: str | None) -> str | Draft | None:
-        """Return the effect with the text that the model wrote; as it is where there is none."""
+        """Return the effect with the text that the model wrote; unchanged if there is no text."""
         written, self._written = self._written, NOTHING_WRITTEN
         return Draft(effect or "", written.text, written.reason) if written.text else effect
 

@@ -1,4 +1,4 @@
-"""The changes of attributes that a turn may make, worked out for one person: what an explanation shows of them."""
+"""The changes of attributes that a turn may make, worked out for one person, as an explanation shows them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ReadChange(msgspec.Struct, frozen=True, kw_only=True):
         name: the attribute.
         to: the expression of its new value; `when`: its condition, empty for none.
         values: `{field: value}` of the fields that these read; empty where they need a post in view, and none is.
-        holds: whether it is worked out: its condition holds, and what it reads is there.
-        found: what the expression comes to, before it is kept in its range; None if it has no value or does not hold.
+        holds: whether it is worked out: its condition holds, and the fields that it reads have values.
+        found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.
         before: the value that the attribute has.
     """
 

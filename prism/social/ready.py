@@ -28,7 +28,7 @@ _called: Final[list[bool]] = []
 
 
 def make_ready(person_ticks: int) -> None:
-    """Compile the kernels, or load them, if the runs of this process, with one of so many more, are over sooner so."""
+    """Compile or load the kernels, if that ends the runs of this process sooner, the next one included."""
     _so_far[0] += person_ticks
     if _called or not kernels.are_wanted(_so_far[0]):
         return

@@ -1,4 +1,4 @@
-"""The counts that say what a run's feeds and people really did, beside what was configured.
+"""Counts of what the feeds and people of a run really did, beside the configuration.
 
 Every count takes constant time: time in a state is kept as agents in it times the tick plus a correction, so nobody is
 looked at to know it. Stays are counted by their length, exactly below a thousand ticks and to three digits above, so
@@ -30,11 +30,11 @@ from prism.social.tables import (
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
-"""The difference between realised and configured out-of-network share at which a run says so."""
+"""The difference between realised and configured out-of-network share from which on a run warns."""
 
 
 class FeedCounts(msgspec.Struct, kw_only=True):
-    """Counts of what the feeds of a run were to have and of what they had.
+    """Counts of requested and of filled feed places.
 
     Args:
         feeds: feeds built, one a session.
@@ -118,7 +118,7 @@ class Realised:
         }
 
     def feed(self, fill: str) -> dict[str, Any]:
-        """Return what the feeds were to have beside what they had, as JSON values."""
+        """Return the requested places of the feeds beside the filled ones, as JSON values."""
         counts = self.feeds
         return {
             "fill": fill,

@@ -24,7 +24,7 @@ _OF_TERMS: Final[Mapping[str, str]] = {
     "exposure": "post.exposures",
     **{trait: f"agent.{trait}" for trait in TRAITS},
 }
-"""`{coefficient of the embedded choice: the field that it is the weight of}`."""
+"""`{coefficient of the embedded choice: the field that it weights}`."""
 
 _UNSEEN: Final = frozenset(
     {
@@ -67,7 +67,7 @@ def default_fields(config: Config, chart: Statechart[Any]) -> list[str]:
 
 
 def stated_fields(config: Config) -> list[str]:
-    """Return the fields that the oracle may judge by: of a model those that a prompt states."""
+    """Return the fields that the oracle may judge by: for a model, those that a prompt states."""
     if config.oracle.backend == "choice":
         return list(_terms(config))
     return [name for name in question_fields(config) if name not in _UNSEEN and not _is_untold(config, name)]

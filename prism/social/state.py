@@ -206,7 +206,7 @@ class SocialState:
         self._make_room_for_candidates(settings.depth)
 
     def _make_room_for_candidates(self, came: int) -> None:
-        """Make room for the candidates of a feed of somebody to whom so many posts came."""
+        """Make room for the candidates of a feed whose reader got so many posts."""
         room, pool = self.t.room, self.t.settings.pool
         candidates = came + pool + 2
         self.t = self.t._replace(
@@ -227,9 +227,9 @@ class SocialState:
         return Rings(getattr(self.t, name), self.t.people[:, end], self.t.people[:, count])
 
     def fill(self, name: str, rows: Rows) -> None:
-        """Set the latest numbers in a table, where nobody has any: more than its rows have room for, in some forks.
+        """Set the latest numbers in a table without any; some forks have more numbers than its rows have room for.
 
-        What is kept where cascades are shown more than once is dropped where they are not.
+        Numbers that only repeated showing needs are dropped if cascades are shown once.
         """
         if len(getattr(self.t, name)) < len(self.t.people):
             return

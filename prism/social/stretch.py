@@ -45,7 +45,7 @@ UPDATES_PLAIN: Final = 256
 
 
 Pending = Sequence[tuple[Questions[PostView], Chosen, Ints]]
-"""Questions with their answers and what comes of these, oldest first."""
+"""Questions with their answers and the outcomes of these, oldest first."""
 
 
 class Stretches:
@@ -92,7 +92,7 @@ class Stretches:
         words.learn(state.topics)
         people = len(world.people)
         of_turn = 2 * (HEADS.shape[1] + 2 * NUMBER_BYTES + forms.longest)
-        events = 2 * (1 + state.at_once)  # of a turn and a decision: what is done, and the feed that is built
+        events = 2 * (1 + state.at_once)  # of a turn and a decision: the act, and the feed that is built
         room = people * (of_turn + words.room + events * (EVENT_BYTES + words.words.longest))
         wave, log = self._rooms(people, room, len(forms.kinds), choosing.constants.shape[1], len(ticks))
         state.make_room(len(log.agents))

@@ -162,8 +162,8 @@ class Settings(NamedTuple):
     """The settings that kernels read; they change with an intervention only.
 
     Args:
-        score: `prism.kernels.pointer_to` the ranking; choice: to what people choose posts of a file by; pattern: to the
-            guards of the chart.
+        score: `prism.kernels.pointer_to` the ranking; choice: to the score by which people choose posts of a file;
+            pattern: to the guards of the chart.
         offered: the posts of the file that are drawn for somebody who publishes.
         across: the column of the attribute that makes groups, or -1; is_signed: 1 if its sign does.
         per_author, per_topic: the most posts of one author, and of one code of topics, on each side of a feed; 0: no
@@ -251,9 +251,9 @@ class ChartTables(NamedTuple):
 
     Args:
         triggers: how many there are.
-        fixed: what comes of a group in any case; GUARDED if that depends on guards.
+        fixed: the outcome of a group in any case; GUARDED if it depends on guards.
         starts: the place of a group's first pattern in `outcomes`; views: whether its guards read the post in view.
-        outcomes: what comes of each pattern of guards that hold; UNKNOWN if none has been so yet.
+        outcomes: the outcome of each pattern of guards that hold; UNKNOWN until it is looked up.
     """
 
     triggers: int
@@ -264,7 +264,7 @@ class ChartTables(NamedTuple):
 
 
 GUARDED: Final = -2
-"""Stands for what depends on guards."""
+"""Stands for an outcome that depends on guards."""
 UNKNOWN: Final = -3
 """Stands for the outcome of a pattern of guards that has not been looked up yet."""
 DRAWS: Final = 1 << 20
@@ -333,7 +333,7 @@ class Tables(NamedTuple):
     """The tables, for kernels.
 
     Args:
-        key: `prism.kernel_rng.keys_of` the seed; salt: what originals are mixed with for their parts.
+        key: `prism.kernel_rng.keys_of` the seed; salt: the number with which originals are mixed for their parts.
         feed: the numbers of the posts of each person's latest feed, first to last.
         timeline, seen: rings of the posts that came to each person, and of the cascades shown.
         exposed_posts, exposed, engaged: rings of the ids of posts shown, of their cascades, and of the cascades engaged
@@ -344,7 +344,7 @@ class Tables(NamedTuple):
         activity: of each person; rates: the mean of original posts in a session; participation; one row:
             of everybody.
         attributes: of people, those that change or that delays or others read, as `prism.social.changing` places them.
-        own: what people have for good and guards read, a row each.
+        own: the values of people that never change and that guards read, a row each.
         given, given_topics: the attributes and the code of the topics of each post of a file; the first row is of posts
             that are from no file.
         roles, delays: of each state; a delay is a law, two numbers, and the number of its trigger. dwell: the laws and

@@ -1,4 +1,4 @@
-"""The turns of people, many at once: a chart's guards as a kernel, and a number for each thing that a turn comes to."""
+"""The turns of people, many at once: a chart's guards as a kernel, and a number for each outcome of a turn."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SocialTurns(Turns):
             self._make_tables()
 
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
-        """Write down what the turns of a wave from a place on come to, as many as `numbers` is long."""
+        """Write the outcomes of the turns of a wave, from a place on, into `numbers` until it is full."""
         self.prepare()
         stop, places = start + len(numbers), np.zeros(len(numbers), dtype=np.int64)
         while True:
@@ -112,7 +112,7 @@ class SocialTurns(Turns):
         return Questions(wave.tick, agents, self.asked, codes, contexts, ends, decode_question, relevance, seen)
 
     def settled(self, decisions: Decisions[Any]) -> Ints:
-        """Return what the turns come to that bring these decisions."""
+        """Return the outcomes of the turns that bring these decisions."""
         questions = decisions.questions
         pairs = questions.codes * OPTIONS_MAX + decisions.chosen.options
         self._settled = grown(self._settled, OPTIONS_MAX * len(self.forms))
@@ -160,16 +160,17 @@ class SocialTurns(Turns):
         return self._stretches.run(ticks, delay, self._tables, known, choosing, answers, before, self.asked)
 
     def decided(self, asked: int, decision: Decision, agent: int) -> int:
-        """Return what a turn comes to whose question, by its number, has been decided.
+        """Return the outcome of a turn whose question, by its number, has been decided.
 
-        It is taken as it was selected then, unless the person has moved since, or there is more to the decision.
+        It is the row that was selected then; ALONE if the person has moved since, or the decision has a reason or
+        content.
         """
         if decision.reason or decision.content or decision.asked < self._world.people[agent, ENTERED]:
             return ALONE
         return self._taken(asked, decision.state, decision.source)
 
     def _taken(self, asked: int, option: str, source: str) -> int:
-        """Return what a turn comes to whose question, by its number, was decided by this option."""
+        """Return the outcome of a turn whose question, by its number, was decided by this option."""
         key = asked, option, source
         found = self._decided.get(key)
         if found is None:
@@ -183,7 +184,7 @@ class SocialTurns(Turns):
     # Tables
 
     def _make_tables(self) -> None:
-        """Look up what each trigger comes to in each state, and write the guards on which it depends as a kernel."""
+        """Look up the outcome of each trigger in each state, and write the guards that decide it as a kernel."""
         world, chart = self._world, self._chart
         triggers, states = world.triggers_known, world.states_known
         self._triggers, size = len(triggers), len(triggers) * len(states)
@@ -215,14 +216,14 @@ class SocialTurns(Turns):
         state.t = state.t._replace(own=fields.columns(), settings=state.t.settings._replace(pattern=pattern))
 
     def _outcome(self, place: int) -> int:
-        """Return what comes of the guards that hold so, by the place of their pattern in the table."""
+        """Return the outcome of a pattern of guards, by its place in the table."""
         start = max(start for start in self._rows if start <= place)
         rows = self._rows[start]
         holds = [bool(place - start >> guard & 1) for guard in range(len(rows.guarded))]
         return self._of_selected(self._chart.selected(rows, holds), rows)
 
     def _of_selected(self, found: Transition[Any] | Choice[Any] | None, rows: Rows[Any]) -> int:
-        """Return what comes of what `Statechart.selected` says, of these rows."""
+        """Return the outcome of what `Statechart.selected` returns for these rows."""
         if isinstance(found, Transition):
             return self._of_row(found, Source.RULE)
         if found is None:
@@ -240,7 +241,7 @@ class SocialTurns(Turns):
         return number
 
     def _of_row(self, row: Transition[Any], source: str) -> int:
-        """Return the number of the update that a row makes; ALONE if its action is none of the vocabulary."""
+        """Return the number of the update that a row makes; ALONE if its action is not in the vocabulary."""
         if row.target is None:
             return ALONE
         kind = Kind(row.trigger, row.source.value, row.target.value, source)

@@ -216,7 +216,7 @@ ASSUMPTIONS: Final = (
     "agent.low_threshold <= agent.engagement_threshold",
     "agent.engagement_threshold <= agent.high_threshold",
 )
-"""Expressions that hold for every person: the linter reports nothing that could only happen otherwise."""
+"""Expressions that hold for every person: the linter reports no fault that contradicts them."""
 
 
 def of_reader(field: str) -> str:

@@ -4,7 +4,7 @@
     feed_ready     or now and then `wants_to_post`: they write an original post before they look at the feed
     sees_post      the next post of the feed, for a person whose state has the role `browse`
     decides        or `ignores`, in the role `attend`: people look less closely the further down a post is
-    delays         the chart's: what comes of a state by itself, such as compose_done, action_done and timeout
+    delays         the chart's: triggers that end states by themselves, such as compose_done, action_done and timeout
     effects        the chart's: the post, like, reply or reshare takes place when its row is taken
     round_ends     in its last tick, for everyone who is not `offline`
 
@@ -144,7 +144,7 @@ class SocialWorld(World):
         self.actions = ["", *ACTIONS_ON_POSTS]
         """The actions that people may be about to take, by their number; further ones are of functions of a chart."""
         self.patience = config.statechart.default_timeout_ticks
-        """The setting of people, who keep it as they do the weights."""
+        """The timeout in ticks, which people keep, like the weights, when interventions change settings."""
         self.changing, self.memory = self._changing_attributes(), self._memory()
         if population.posts:
             self.network.state.give(population.posts, self.changing.tables.words)
@@ -154,7 +154,7 @@ class SocialWorld(World):
         self._participation = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
         self._begun: deque[Begun] = deque()
-        """Of the pieces of a wave that are not applied yet."""
+        """The state before each piece of a wave that is not applied yet."""
         self._latest: tuple[Any, int, Ints] = None, 0, np.zeros((0, KIND_COLUMNS), dtype=np.int64)
         """The kinds of the latest updates, how many there were, and their rows, which are mostly the same again."""
         self.realised = Realised(self.network.state, self._names, config.simulation.tick_seconds)
@@ -204,7 +204,7 @@ class SocialWorld(World):
         return Memory(places, self.network, self.config.simulation.tick_seconds, asking, people)
 
     def remember(self, places: int, people: Sequence[int], before: Memory | None = None) -> None:
-        """Let people remember from now on, for who looks at the run: no model and no checkpoint has it.
+        """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it.
 
         Args:
             places: as of `Memory`; people: the numbers of those who remember.
@@ -249,7 +249,7 @@ class SocialWorld(World):
         state.t = t._replace(
             settings=t.settings._replace(
                 patience=config.statechart.default_timeout_ticks,
-                window=min(max(wanted, 1), self.ticks_per_round - 1),  # the last tick is none of arrivals
+                window=min(max(wanted, 1), self.ticks_per_round - 1),  # nobody arrives in the last tick
                 may_post=int(self._may_post),
                 response=response.median_s / tick_s,
                 response_sigma=response.sigma,
@@ -275,7 +275,7 @@ class SocialWorld(World):
             return CONSTANT, float(getattr(self.config.statechart, name)), 0.0, trigger
         return ATTRIBUTE, self.changing.places[name], 0.0, trigger
 
-    # What others read of the people
+    # Views of the people for others
 
     @property
     def states(self) -> list[StrEnum]:
@@ -361,7 +361,7 @@ class SocialWorld(World):
         ]
 
     def _remembering(self, memory: Memory, tick: int, agent: int, name: str, view: PostView) -> PostView:
-        """Return a view with what its reader remembers, if a question may come of the trigger."""
+        """Return a view with what its reader remembers, if the trigger may lead to a question."""
         return memory.view(agent, tick, view) if (self.state(agent).value, name) in memory.asking else view
 
     def reactions(self, tick: int) -> Sequence[Trigger[PostView]]:  # noqa: ARG002  # nothing follows in the same tick
@@ -457,9 +457,9 @@ class SocialWorld(World):
                 self.people[agent, PENDING] = self._action(action)
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
-        """Return the texts of what people post now, and forget what they have written for nothing.
+        """Return the texts of the posts that people make now, and forget texts that will not be posted.
 
-        It is posted by the time they browse, look or leave, or it never will be.
+        A text is posted before its author browses, looks or leaves, or never.
         """
         target, _, effect, to_be = kinds[updates.codes][:, :4].T
         acts = effect.astype(np.bool_) & (self.people[updates.agents, SILENT] == 0)
@@ -497,13 +497,13 @@ class SocialWorld(World):
         self.network.change_ties(changed)
 
     def _adopt(self, intervention: InterventionConfig) -> None:
-        """Take over the settings of an intervention: all else that comes of it is in the columns."""
+        """Take over the settings of an intervention: all its other effects are in the columns."""
         if intervention.set is not None:
             self.config = with_settings(self.config, intervention.set)
             self.network.use(self.config.feed, self.config.population.relevance)
             self._tell_kernels()
 
-    # What a run shows of the world
+    # Displays of a run
 
     def totals(self) -> dict[str, Any]:
         """Return posts, engagements, cascades, and what feeds and people really did, so far."""
@@ -531,7 +531,7 @@ class SocialWorld(World):
         return moment.measured(self.config.population.measures)
 
     def measures(self) -> list[Measure]:
-        """Return the number of posts by kind, of likes, and of what people have changed, if their chart changes any."""
+        """Return the number of posts by kind, of likes, and of people's changes, if their chart makes changes."""
         changed = self._changed()
         attributes = changed.pop("attribute_changes", None)
         ties = [
@@ -551,7 +551,7 @@ class SocialWorld(World):
         return [*self.network.measures(), *ties, counter]
 
     def _changed(self) -> dict[str, int]:
-        """Return `{what: how often so far}` of what people change: the kinds that their chart has, or that of the past.
+        """Return `{kind of change: how often so far}`, of the kinds that their chart or that of the past has.
 
         A fork may have another chart than its past.
         """

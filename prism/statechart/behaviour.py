@@ -39,7 +39,7 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
         effects: `{effect: what happens in the world}`.
         delays: `{field: what it is}` of the fields that may be a delay.
         settable: `{attribute: its field}` of the agents' own attributes, which rows may set.
-        assumptions: expressions that hold for every agent: a finding that needs the contrary is none.
+        assumptions: expressions that hold for every agent: a finding that contradicts one is not reported.
         function: returns the function `module:name`.
     """
 
@@ -90,7 +90,7 @@ class Behaviour(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
         effects: `{trigger: {(state before, state after): effect}}` of the rows that have one.
         changes: the same of the attributes that rows set.
         definition: the chart as its author wrote it; None for one that was made in Python.
-        assumed: what holds for every agent, for the linter.
+        assumed: expressions that hold for every agent, for the linter.
     """
 
     chart: Statechart[S]

@@ -35,7 +35,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A state's or trigger's name: it is a label in metrics, a column in tables and a word in prompts."""
 FIELD: Final = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that no text has: drawings could not be read by other programs, and a model would see them."""
+"""Characters that no text may have: other programs could not read the drawings, and a model would see them."""
 STATES_MAX: Final = 200
 """The most states of a chart: every one is a time series in the metrics."""
 

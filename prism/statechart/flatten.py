@@ -34,7 +34,7 @@ Path = tuple[StateDefinition, ...]
 
 T = TypeVar("T", str, tuple[Change, ...])
 ByEnds = dict[str, dict[tuple[str, str], T]]
-"""`{trigger: {(state before, state after): what comes of the row}}`."""
+"""`{trigger: {(state before, state after): the effect or the changes of the row}}`."""
 
 
 def flatten(definition: ChartDefinition, vocabulary: Vocabulary) -> Behaviour[Any]:
@@ -233,7 +233,7 @@ class _Flattening:
             raise self._refused(place, str(error), line) from None
 
     def _note(self, noted: ByEnds[T], row: Transition[Any], what: T, place: tuple[str, bool, int]) -> None:
-        """Note what comes of a row, or that nothing does. A run knows a row by its trigger and its two states only.
+        """Note the effect or changes of a row, or none. A run knows a row by its trigger and its two states only.
 
         Args:
             place: the key, whether the row itself has it, and its line.
@@ -288,20 +288,20 @@ def _ends(leaf: StateDefinition, row: RowDefinition) -> bool:
 
 
 def _stated(noted: ByEnds[T]) -> ByEnds[T]:
-    """Return what comes of rows, without the rows of which nothing does."""
+    """Return the effects or changes of rows, without rows that have none."""
     stated = {trigger: {ends: what for ends, what in by_ends.items() if what} for trigger, by_ends in noted.items()}
     return {trigger: by_ends for trigger, by_ends in stated.items() if by_ends}
 
 
 def _told(what: str | tuple[Change, ...]) -> str:
-    """Return what comes of a row, in a word or as it is written."""
+    """Return the effect or the changes of a row, in a word or as written."""
     if not isinstance(what, str):
         what = ", ".join(f"{each.field.name}: {each.to}{f' when {each.when}' if each.when else ''}" for each in what)
     return what or "none"
 
 
 def _texts_of(node: Node) -> tuple[str, ...]:
-    """Return the texts that a node can be; of one that can be any text, an empty one."""
+    """Return the possible texts of a node; an empty one if any text is possible."""
     if isinstance(node, Text):
         return (node.value,)
     return (node.field.values or ("",)) if isinstance(node, Read) and node.field.kind == "text" else ()

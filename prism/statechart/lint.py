@@ -71,7 +71,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         trigger: the trigger that it is about; empty for a fault of the state.
         rows: the names of the rows that it is about.
         message: the fault in words.
-        witness: `{field: value}` for which it shows; None if it has no need of values.
+        witness: `{field: value}` for which it shows; None if the fault needs no values.
     """
 
     kind: FindingKind
@@ -99,8 +99,8 @@ def lint(
 
     Args:
         chart: the chart.
-        assume: what always holds between fields, such as `agent.low_threshold <= agent.high_threshold`: what could only
-            happen otherwise is no fault.
+        assume: what always holds between fields, such as `agent.low_threshold <= agent.high_threshold`: a fault that
+            contradicts it is not reported.
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
         changes: the attributes that rows set, as `Behaviour.changes` has them.
         effort: the limit on the work for each question, as of `find`.
@@ -168,7 +168,7 @@ class _Group(Generic[S]):
         return [each for each in self.rows[:place] if each.guard is not None and each.level == row.level]
 
     def inside(self, row: Transition[S]) -> list[Transition[S]]:
-        """Return the guarded rows of inner states, which a row of an outer state holds back for."""
+        """Return the guarded rows of inner states, which come before a row of an outer state."""
         return [each for each in self.guarded if each.level < row.level]
 
     def is_dead(self, row: Transition[S]) -> bool:
@@ -375,8 +375,8 @@ class _Linting(Generic[S]):
         if when and not is_met.is_decided:
             yield self._undecided(rows, f"the condition of {change.name} is ever true")
         if when and not (reads_view(when[0].fields) and not reads_view(change.to.fields)):
-            # A condition that reads a post is false where none is in view, so it says something beside a value that
-            # reads none.
+            # A condition that reads a post is false where none is in view, so it is not redundant beside a value that
+            # reads no post.
             is_missed = taken.search([], when)
             if is_missed.is_impossible:
                 message = f"the condition of {change.name} is always true, so it can go ({change.when})"
@@ -424,8 +424,8 @@ class _Case(NamedTuple):
 class _Taken(Generic[S]):
     """The values with which one of several rows is taken, for what the rows set.
 
-    Nothing is assumed where the oracle may choose the row: its guard may no longer hold when the answer comes. Nothing
-    either where its guard and the change both read random numbers, which are not the same.
+    Nothing is assumed where the oracle may choose the row: its guard may no longer hold when the answer comes. Nor is
+    anything assumed if its guard and the change both read random numbers, which differ.
 
     Args:
         rows: the rows that set the attribute, of which at least one can be enabled.
@@ -447,7 +447,7 @@ class _Taken(Generic[S]):
         return _Case((), ()) if is_random else case
 
     def _may_both_hold(self, row: Transition[S], other: Transition[S]) -> bool:
-        """Return whether the oracle may be asked because two rows hold, of which neither says what then is."""
+        """Return whether the oracle may be asked because two rows hold and neither settles the choice."""
         if row is other or row.guard is None or other.guard is None or _may_overlap(row, other):
             return False
         return not self._group.search([row, other]).is_impossible
@@ -490,7 +490,7 @@ def _may_overlap(first: Transition[Any], second: Transition[Any]) -> bool:
     """Return whether it is no fault if both rows are enabled.
 
     Both are meant for the oracle; or one of them never asks, so list order decides; or they do the same; or one is of
-    an outer state, and holds back.
+    an outer state, and comes after the other.
     """
     is_same = first.target == second.target and first.action is second.action
     is_meant = _is_marked(first) and _is_marked(second)

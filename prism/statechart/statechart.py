@@ -97,9 +97,9 @@ _Group = tuple[tuple[Transition[S], ...], Guard]
 class Rows(msgspec.Struct, Generic[S], frozen=True):
     """The rows of one state and trigger: groups of the guarded ones in order, then the else; and all targets.
 
-    `expressions` are the guards that are some, `reads` the fields that they read, and `only_read` says that all are.
-    `certain` is the row that is taken for every agent and context, and `at_once` its target if it has no action: most
-    lookups end there.
+    `expressions` are the guards that are expressions, `reads` the fields that they read, and `only_read` is True if all
+    guards are expressions. `certain` is the row that is taken for every agent and context, and `at_once` its target if
+    it has no action: most lookups end there.
     """
 
     source: S
@@ -146,7 +146,7 @@ class Statechart(Generic[S]):
         return [] if rows is None else list(rows.targets)
 
     def question_options(self, state: S, trigger: str) -> tuple[S, ...]:
-        """Return the options that the rows meant for the oracle offer in `state`, the first one first; none if none do.
+        """Return the options that the rows meant for the oracle offer in `state`, in order; empty without such rows.
 
         Those rows are marked `oracle=True`, or have no target. A question that arises only because the guards of other
         rows overlap has options of its own each time, which no chart knows beforehand.
@@ -496,7 +496,7 @@ def _act(row: Transition[S], agent: Movable[S], context: Any, marked: Any) -> No
 
 
 def _judged(result: object) -> object:
-    """Return a guard's result: a text as it is, because it may be a marker, and anything else as True or False."""
+    """Return a guard's result: a text unchanged, because it may be a marker, and anything else as True or False."""
     if is_work_left(result):
         raise StatechartError(f"the guard returned work for later, which nobody does; got {shown(result)}")
     return result if isinstance(result, str) else bool(result)
@@ -518,7 +518,7 @@ def _outcome(row: Transition[S], guard: Guard, agent: Movable[S], context: Any) 
 
 
 def _told(error: Exception) -> str:
-    """Return an error in one line, even if it cannot tell about itself."""
+    """Return an error in one line, even if it cannot make its own text."""
     try:
         text = " ".join(str(error).split())
     except Exception:  # noqa: BLE001  # an error of a guard is counted, whatever else is wrong with it

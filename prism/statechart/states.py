@@ -45,8 +45,8 @@ PASSIVITY: Final[tuple[AgentState, ...]] = (
     AgentState.ENGAGING_REPLY,
     AgentState.COMPOSING,
 )
-"""The states from the least to the most consequential. Scrolling comes first: without an answer, to do nothing is
-safe."""
+"""The states from the least to the most consequential. Scrolling comes first: without an answer, doing nothing
+is safe."""
 
 
 def most_passive(options: Iterable[S]) -> S:

@@ -156,14 +156,14 @@ class StateTransition(msgspec.Struct, Generic[S], frozen=True):
 
 
 def _check(record: str, *facts: tuple[bool, str, object]) -> None:
-    """Raise an error for the first fact that does not hold: whether it does, the words for it, and the value."""
+    """Raise an error for the first fact that does not hold. A fact is: whether it holds, its words, and the value."""
     for holds, what, value in facts:
         if not holds:
             raise StatechartError(f"a {record}'s {what}, got {shown(value)}")
 
 
 def _worded(state: object) -> str:
-    """Return a state's text; of what is no state, but was given for one, what an error shows of it."""
+    """Return the state's text. For any other value, return how errors display it."""
     return str.__str__(state) if isinstance(state, str) else shown(state)
 
 
@@ -172,7 +172,7 @@ def _is_worded(text: object) -> bool:
 
 
 def _function_problem(function: object) -> str | None:
-    """Return the words for what a guard or an action must be, if it is not that."""
+    """Return what a guard or an action must be, in words, if the given one is not that."""
     if function is None:
         return None
     if not callable(function):
@@ -184,11 +184,11 @@ def is_deferred(function: Callable[..., object]) -> bool:
     """Return whether a call of the function gives a coroutine or a generator: also by its class, and within a partial.
 
     A guard or an action of this kind would seem to work: the object that it returns is true, and its code never runs.
-    A plain function that returns a coroutine cannot be told by its looks; `is_work_left` tells its result.
+    A plain function that returns a coroutine cannot be recognised here; `is_work_left` recognises its result.
     """
     while isinstance(function, partial):
         function = function.func
-    # Of an object its class's `__call__` is run; of a class that would be the one of its metaclass, which is plain.
+    # Calling an object runs the `__call__` of its class. For a class that is the one of its metaclass, which is plain.
     forms = function, None if isinstance(function, type) else getattr_static(type(function), "__call__", None)
     return any(test(form) for form in forms for test in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction))
 

@@ -40,7 +40,7 @@ def one_line(text: str, most: int) -> str:
 
 
 def writing_form(writers: Sequence[StrEnum]) -> str:
-    """Return what a prompt says of the form of an answer with a text.
+    """Return the part of a prompt about the form of an answer with a text.
 
     Args:
         writers: the options to which a text belongs.
@@ -74,7 +74,7 @@ def parse_written(response_text: str, options: Sequence[S], writers: Sequence[S]
     """Return the option that a response names, and what is written in it. A text of another option is left out.
 
     Raises:
-        OracleResponseError: the response names no option. One without a text, or with another value for it, has none.
+        OracleResponseError: the response names no option. A response whose text is missing or no text has an empty one.
     """
     state = parse_oracle_response(response_text, options)
     said = json.loads(response_text)

@@ -47,7 +47,7 @@ class EmbeddedAnswers:
         self._answers = [(item, _answer_of(questionnaire, item, fields, readers)) for item in questionnaire.items]
 
     def of(self, person: Any) -> dict[tuple[str, int], Answered]:
-        """Return `{(question, repeat): the answer}` of a `SocialAgent`. An answer that it does not give is None."""
+        """Return `{(question, repeat): the answer}` of a `SocialAgent`. A missing answer is None."""
         found: dict[tuple[str, int], Answered] = {}
         for item, answer in self._answers:
             for repeat in self._repeats:
@@ -112,7 +112,7 @@ def _by_truth(item: Item, value: bool) -> Answered:  # the value that was worked
 
 
 def _by_text(item: Item, value: str) -> Answered:
-    """Return a text, on one line and cut; None for one that is none of the options."""
+    """Return a text, on one line and cut; None for a text that is not an option."""
     if item.options:
         return value if value in item.options else None
     return one_line(value, TEXT_CHARS) or None

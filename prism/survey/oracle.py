@@ -24,7 +24,7 @@ from prism.survey.questionnaire import Item
 KEY = "answer"
 """The key under which a model answers."""
 PLACEHOLDER = "<answer>"
-"""The answer in the form that a prompt shows: who repeats it has not answered."""
+"""The example answer in a prompt: a model that repeats it has not answered."""
 LISTED_MAX = 20
 """The most points of a scale of which a model is asked for probabilities."""
 
@@ -59,20 +59,20 @@ class Interview(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> Any:
-        """A member of the answers' enumeration, which says which they are."""
+        """A member of the enumeration of the answers, from which an oracle knows all of them."""
         return next(iter(self.item.states))
 
 
 class SurveyOracle(ModelOracle[Any]):
     """An oracle that asks a model for the answers of people: for probabilities, else for a choice; or for a text.
 
-    What is drawn depends on the run's seed, the person, the question and the repeat, and not on the moment: who is in
-    the same situation twice, and gets the same probabilities, answers the same.
+    What is drawn depends on the run's seed, the person, the question and the repeat, and not on the moment: a person
+    who is in the same situation twice, with the same probabilities, gives the same answer.
 
     Args:
         model: the model; config: its settings.
         seed: the run's seed.
-        attempts: how often an answer is asked for that cannot be read.
+        attempts: the most calls for a readable answer.
     """
 
     def __init__(self, model: LanguageModel, config: LLMConfig, seed: int, attempts: int = 1) -> None:
@@ -184,7 +184,7 @@ Respond with JSON only:
 
 
 def _form(item: Item) -> str:
-    """Return what a prompt says of the answers to choose from."""
+    """Return the part of a prompt about the answers to choose from."""
     if item.scale is not None:
         low, high = [f"{end} ({label})" for end, label in zip(item.scale, item.labels, strict=True)] or item.scale
         return f"The answer is a whole number from {low} to {high}."
@@ -205,7 +205,7 @@ def _text(said: str) -> str:
     """Return the text of an answer in JSON, on one line and cut.
 
     Raises:
-        OracleResponseError: there is none.
+        OracleResponseError: there is no text.
     """
     try:
         found = json.loads(said)
@@ -240,7 +240,7 @@ class Respondent(msgspec.Struct, frozen=True, kw_only=True):
     answers: dict[tuple[str, int], int | str | None] = {}
 
     def situation(self) -> str:
-        """Return what a prompt says of the person, texts as quoted data."""
+        """Return the part of a prompt about the person, with texts as quoted data."""
         interests = [quoted(interest) for interest in self.interests]
         person = person_lines(quoted(self.name), interests, quoted(self.personality), self.facts)
         return f"{person}{memory_lines(self.memory)}".removesuffix("\n")

@@ -1,4 +1,4 @@
-"""The outcome of a questionnaire: counts of answers, how often a second asking repeats the first, what has changed."""
+"""The outcome of a questionnaire: counts of answers, the share of repeated answers, and changes between moments."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         options: the answers to choose from, for a choice.
         scale: the lowest and the highest whole number that can be answered, for a scale.
         labels: what the two ends of a scale mean.
-        open: whether it is answered in words of one's own, on one line.
+        open: whether people answer in their own words, on one line.
         answer: the expression that answers without a model; None for a question that only a model can answer.
     """
 

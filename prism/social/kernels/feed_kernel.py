@@ -90,13 +90,14 @@ def has_seen(t: Any, person: Any, cascade: Any) -> Any:
 
 @kernel
 def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
-    """Return whether a post of a seen cascade is shown: another followed person's, of one without an engagement.
+    """Return whether a post of a seen cascade is shown again.
 
-    What was shown before exposures were kept, as in the past of a fork, is no exposure: it is not shown again.
+    It is, if the person follows its author, has seen no post of the cascade by this author, and has not engaged with
+    the cascade. Posts that were shown before exposures were kept, as in the past of a fork, are not shown again.
     """
     if t.settings.exposure == ONCE:
         return False
-    # 1. It was shown, but no post of it by this author.
+    # 1. The cascade was shown, but only by posts of other authors.
     was_shown, width, end = False, t.exposed.shape[1], t.people[person, EXPOSED_END]
     for back in range(t.people[person, EXPOSED_COUNT]):
         at = (end - 1 - back) % width
@@ -125,7 +126,7 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
     settings, row = t.settings, t.posts[post]
     if not settings.response:
         return True
-    # The draws name the original and the author, never the tick: what has reached somebody stays so at a later look.
+    # The draws depend on the original and the author, never on the tick, so later looks at a post agree with this one.
     of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[ORIGIN])
     of_person = unit(t.key, person, row[AUTHOR], _RESPONSE, row[ORIGIN])
     log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))  # the quantile of 0 is -inf
@@ -150,8 +151,8 @@ def followers_of(t: Any, post: Any) -> Any:
 def comes_first(t: Any, one: Any, other: Any) -> Any:
     """Return whether a candidate comes before another one: by score, then tick, then a hash, then the id.
 
-    The hash depends on the original and on who made the post, never on what else they have made, so that pairs of runs
-    stay matched.
+    The hash depends on the original and on who made the post, never on their other posts, so that pairs of runs stay
+    matched.
     """
     room = t.room
     if room.scores[one] != room.scores[other]:
@@ -177,7 +178,7 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
 
 @kernel
 def is_muted(t: Any, person: Any, post: Any) -> Any:
-    """Return whether a person has muted who made the post in a row, or the original at its root."""
+    """Return whether a person has muted the author of the post in a row, or of the original at its root."""
     ties, root = t.ties, root_author(t, post)
     return has_muted(ties, person, t.posts[post, AUTHOR]) or has_muted(ties, person, root)
 
@@ -192,7 +193,7 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
     first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
     for _ in range(t.people[person, CAME_COUNT]):
-        # 1. Leave out what cannot be shown; the cheap questions first, since they are asked of every post that came.
+        # 1. Leave out posts that cannot be shown. Cheap checks come first, because they run for every post that came.
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
@@ -285,7 +286,7 @@ def best_of(t: Any, start: Any, stop: Any) -> Any:
 
 @kernel
 def is_within_caps(t: Any, at: Any, start: Any, stop: Any) -> Any:
-    """Return whether a candidate's author and topics are not yet as often among those from `start` to before `stop`."""
+    """Return whether a candidate's author and topics are below their caps among those from `start` to before `stop`."""
     settings, base = t.settings, t.counts.posts[BASE]
     if not (settings.per_author or settings.per_topic):
         return True
@@ -321,7 +322,7 @@ def keep_within_caps(t: Any, count: Any) -> Any:
 
 @kernel
 def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
-    """Return whether a candidate may be shown from out of network: of nobody followed, and of a cascade that is new."""
+    """Return whether a candidate may be shown from out of network: its author is not followed, its cascade is new."""
     post = t.room.numbers[at] - t.counts.posts[BASE]
     cascade, author = t.room.cascades[at], t.posts[post, AUTHOR]
     if author == person or has_seen(t, person, cascade) or not has_reached(t, person, post, tick):
@@ -338,7 +339,7 @@ def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
 def add_others(t: Any, person: Any, own: Any, most: Any, tick: Any) -> Any:
     """Add the best sampled originals of other people after the own side, best first; return how many there are.
 
-    Whether a post may be shown is asked of the best ones only, until there are as many as can be shown.
+    Only the best posts are checked, until there are as many as can be shown.
 
     Args:
         own: the candidates of the own side; most: the most that can be shown.
@@ -375,7 +376,7 @@ def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
     """Put the best of both sides into a person's feed, in the order of their scores.
 
     Args:
-        inside, outside: how many of each side there are to be, none more than there are.
+        inside, outside: the posts to take from each side, at most as many as it has.
         own: the candidates of the own side; those of the other one follow, best first.
     """
     # A merge of two lists. The other side is sorted already; the own side is sorted only as far as it is taken.
@@ -410,7 +411,7 @@ def remember_shown(t: Any, person: Any, shown: Any) -> None:
 
 @kernel
 def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
-    """Return the places of a feed for posts from out of network, with which these have their share of it on average.
+    """Return the places of a feed for posts from out of network, which get their configured share on average.
 
     Args:
         own: the candidates of the own side: the other side's share is of what they leave room for.
@@ -419,7 +420,7 @@ def places_outside(t: Any, person: Any, own: Any, tick: Any) -> Any:
     # A short own side shortens the other one, too, in proportion: most / (total - most) is what the settings ask for.
     if most < total:
         most = min(most, own * most / (total - most))
-    # The part behind the point becomes a place with that probability, drawn once a round.
+    # The fraction becomes one more place with that probability, drawn once a round.
     return np.int64(math.floor(most + unit(t.key, person, tick - tick % t.settings.ticks_per_round, _SHARE, 0)))
 
 

@@ -172,7 +172,7 @@ def row_of(t: Any, cascade: Any) -> Any:
 
 @kernel
 def root_author(t: Any, post: Any) -> Any:
-    """Return who made the original at the root of the post in a row."""
+    """Return the author of the original at the root of the post in a row."""
     return t.posts[post, ORIGIN] & _AUTHOR_MASK
 
 
@@ -250,7 +250,7 @@ def exposures_of(t: Any, person: Any, post: Any) -> Any:
 def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     """Return a person's taste for the cascade of the post in a row; at least what an intervention gave it.
 
-    In simple contagion each exposure is a chance of its own, so each after the first has a draw of its own.
+    In simple contagion each exposure is a separate chance, so each one after the first has a separate draw.
     """
     chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
     # The draw u is below 1, so a smaller power makes u^power larger: more appeals to those who participate more.
@@ -338,7 +338,7 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
 
 @kernel
 def bits_for(known: Any, part_size: Any) -> Any:
-    """Return how many bits tell the part of an original, with so many of them."""
+    """Return the number of bits that tell the part of an original, with so many originals."""
     left, bits = -(-known // part_size) - 1, 0
     while left > 0:
         left >>= 1
@@ -571,7 +571,7 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
 
 @kernel
 def publish_all(t: Any, author: Any, tick: Any) -> None:
-    """Publish an original, and further ones at once so that their mean is the person's rate where that is above 1."""
+    """Publish an original, and more at once if the person's rate is above 1, which is then the mean number."""
     rate = t.rates[author if len(t.rates) > 1 else 0]
     count = 1
     if rate > 1.0:  # below that, the rate was the probability that this session has an original at all
@@ -612,9 +612,9 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
 
 @kernel
 def credited(t: Any, person: Any, post: Any) -> Any:
-    """Return the row of the post that a person's reshare of the post in a row becomes a child of.
+    """Return the row of the parent of a person's reshare of the post in a row.
 
-    Of what is forgotten, none can be.
+    A forgotten post cannot be the parent.
     """
     first, base, cascade = t.counts.posts[FIRST], t.counts.posts[BASE], t.posts[post, CASCADE]
     if t.settings.credit == TO_ROOT:
@@ -690,7 +690,7 @@ def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
 
 @kernel
 def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
-    """Carry out an effect, about the post with a number; nothing comes of it if that is forgotten."""
+    """Carry out an effect on the post with a number; do nothing if the post is forgotten."""
     t = address_of(tables)
     if effect == PUBLISH:
         publish_all(t, person, tick)
@@ -703,7 +703,7 @@ def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
 
 @kernel
 def change_lists(tables: Any, people: Any, others: Any, effects: Any) -> None:
-    """Change ties, one after the other. The lists have room, and no tie is already as it is to be.
+    """Change ties, one after the other. The lists have room, and no tie has the wanted state already.
 
     Args:
         effects: FOLLOW, UNFOLLOW or MUTE.

@@ -1,4 +1,4 @@
-"""Some ticks in one call: who is due, what their turns come to, the embedded choice, and what they do next.
+"""Some ticks in one call: the people who are due, the outcomes of their turns, and the embedded choice.
 
 It does what the engine does tick by tick, through the same kernels. At a wave in which somebody must take the turn
 alone, or whose outcome is not in the tables yet, it stops: the engine takes that wave.
@@ -24,24 +24,24 @@ Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 OPTIONS_MAX: Final = 64
-"""More options than a question may have whose agent does not ask it alone."""
+"""A question with as many options or more is asked by its agent alone."""
 SETTLED: Final = 2
-"""Is added to what comes of an option that is known."""
+"""Is added to the outcome of an option that is known."""
 
 DONE, LENGTH, ASKED, NEXT, CONTEXTS, UPDATES, TAKEN, WAVE = range(8)
-"""The places of what a call has come to: the ticks, the bytes, the questions, those whose answers have taken effect,
+"""The places of the results of a call: the ticks, the bytes, the questions, those whose answers have taken effect,
 the bytes of what they are about, the updates, the posts that were taken into account, and the number of people in the
 wave that is left to the engine, or -1."""
 PROGRESS = 8
 
 
 class TurnTables(NamedTuple):
-    """Tables of the turns of a chart, by the numbers of what they come to.
+    """Tables of the turns of a chart, by the numbers of their outcomes.
 
     Args:
         asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as of `write_answers`.
         kinds: the rows of `prism.social.kernels.turn_kernel.apply`.
-        settled: what comes of each question and option, and SETTLED; 0 if it is not known.
+        settled: the outcome of each question and option plus SETTLED; 0 if it is not known.
         with_view: whether a trigger carries the post in view, by its number.
         relevance: the weights of a post's relevance.
     """
@@ -95,14 +95,14 @@ class Wave(NamedTuple):
 
 
 class StretchBuffers(NamedTuple):
-    """Room for what some ticks come to.
+    """Room for the results of some ticks.
 
     Args:
         progress: by the places above.
         out: the frames' bytes; ends: the place after each tick's; messages: how many messages each has.
         counts: updates by their number; turns: how many people were due.
-        agents, codes, ticks, relevance, options, probabilities, moves: of the questions, with what comes of each: first
-            those that were asked before.
+        agents, codes, ticks, relevance, options, probabilities, moves: of the questions, with the outcome of each:
+            first those that were asked before.
         contexts: what the new ones are about; context_ends: the place after each one's.
         wrote: what a kernel has written last.
     """
@@ -159,7 +159,7 @@ def part(count: Any, known: Any, wave: Any, log: Any) -> Any:
 
 @kernel
 def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: Any, wave: Any, log: Any) -> Any:
-    """Write down and answer the questions that come next in the log; return whether all that comes of them is known."""
+    """Write down and answer the questions that come next in the log; return whether all their outcomes are known."""
     first = log.progress[ASKED]
     agents, codes = log.agents[first : first + asked], log.codes[first : first + asked]
     wholes, shares, seen, draws = wave.wholes[:asked], wave.shares[:asked], wave.seen[:asked], wave.draws[:asked]
@@ -185,7 +185,7 @@ def answer(t: Any, tick: Any, asked: Any, known: Any, choosing: Any, wording: An
         wave.room,
         log.options[first : first + asked],
     )
-    # 3. What comes of each choice. If one is not in the table yet, nothing is committed: the log's ASKED still stands
+    # 3. The outcome of each choice. If one is not in the table yet, nothing is committed: the log's ASKED still stands
     #    before these questions, and the engine takes the whole wave.
     for at in range(first, first + asked):
         move = 0 if log.options[at] < 0 else known.settled[log.codes[at] * OPTIONS_MAX + log.options[at]]
@@ -239,7 +239,7 @@ def take_wave(t: Any, tick: Any, count: Any, known: Any, choosing: Any, wording:
     asked, moved = part(count, known, wave, log)
     if asked and not answer(t, tick, asked, known, choosing, wording, wave, log):
         return False
-    # 2. All answers in the order of agents, questions among them, and then what comes of the updates.
+    # 2. All answers in the order of agents, questions among them, and then the effects of the updates.
     write(tick, wave.due[:count], wave.numbers[:count], asked, known, wave, log)
     first = log.progress[ASKED]
     for at in range(first, first + asked):
@@ -295,7 +295,7 @@ def run_ticks(
     bytes_max = min(len(log.out) - room, len(log.contexts) - room)
     progress[WAVE] = -1
     while tick < until and progress[UPDATES] < limit:
-        # 1. Is there room for a tick in which everybody asks? Within a tick nobody looks.
+        # 1. Is there room for a tick in which everybody asks? Room is not checked within a tick.
         if progress[ASKED] + people > most or max(progress[LENGTH], progress[CONTEXTS]) > bytes_max:
             break
         # 2. The wave of triggers. If it is left to the engine, `due` and `codes` stay in the room for it.

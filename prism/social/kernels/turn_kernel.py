@@ -1,7 +1,7 @@
-"""A wave of the world: who is due, what their turns come to, and what they do next.
+"""A wave of the world: the people who are due, the outcomes of their turns, and their next triggers.
 
-All of it goes through people one at a time, in the order of their numbers: who comes first sees less, because a person
-sees the posts and counts that those before them in the wave have left, and none of those after them.
+People are handled one at a time, in the order of their numbers. A person sees the posts and counts of those before them
+in the wave, and nothing of those after them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     for person in range(len(people)):
         row = people[person]
         if is_last:
-            # The round's end replaces any trigger that is planned. Who deliberates keeps the one of a later tick.
+            # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later
+            # tick.
             if row[DUE] == tick or not (row[WAITS] or row[BARRED]):
                 row[DUE] = NEVER
             if row[WAITS] or row[BARRED] or roles[row[STATE]] == OFFLINE:
@@ -137,7 +138,7 @@ def intended(t: Any, person: Any, tick: Any) -> Any:
 
 @kernel
 def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers: Any, places: Any) -> None:
-    """Write down what the turns of people come to.
+    """Write the outcomes of people's turns.
 
     Args:
         codes: the number of each one's trigger; chart: `ChartTables`.
@@ -146,17 +147,17 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     t = address_of(tables)
     for at in range(len(agents)):
         person = agents[at]
-        # 1. What is the same for everybody in this state.
+        # 1. Outcomes that are the same for everybody in this state.
         group = t.people[person, STATE] * chart.triggers + codes[at]
         number = chart.fixed[group]
-        # 2. What depends on guards: bit g of the pattern is guard g. Guards that read the post in view cannot be read
-        #    if that is forgotten: then the turn is taken alone.
+        # 2. Outcomes that depend on guards: bit g of the pattern is guard g. Guards that read the post in view cannot
+        #    be read if that is forgotten: then the turn is taken alone.
         if number == GUARDED:
             number = ALONE
             if not chart.views[group] or has_view(t, person):
                 places[at] = chart.starts[group] + np.int64(called(t.settings.pattern, t, person, group, tick))
                 number = chart.outcomes[places[at]]
-        # 3. What depends on the person's intention: the updates of the actions stand one after the other.
+        # 3. Outcomes that depend on the person's intention: the updates of the actions stand one after the other.
         if number >= DRAWS:
             number += intended(t, person, tick) - DRAWS
         numbers[at] = number
@@ -187,7 +188,7 @@ def drawn_ticks(t: Any, person: Any, tick: Any, law: Any) -> Any:
 
 @kernel
 def wait(t: Any, person: Any, state: Any, tick: Any) -> None:
-    """Plan what comes of a state by itself; of a state without a delay, a timeout."""
+    """Plan the trigger with which a state ends by itself; for a state without a delay, a timeout."""
     # A delay is (law, first number, second number, trigger), all as floats: the table has one type.
     delay = t.delays[state]
     law = np.int64(delay[0])
@@ -216,12 +217,12 @@ def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
 
 @kernel
 def attend(t: Any, person: Any, tick: Any) -> None:
-    """Plan what comes of a look at a post.
+    """Plan the trigger that follows a look at a post.
 
     The probability of a close look is `attention` to the power of the post's place in the feed (position bias).
     Source: the examination hypothesis of click models, Craswell et al. (2008).
     """
-    # The look takes its time in either case; only what comes of it differs.
+    # The look takes the same time in either case; only its trigger differs.
     until = tick + drawn_ticks(t, person, tick, LOOK)
     chance = math.pow(t.settings.attention, place_in_feed(t, person) * 1.0)
     plan(t, person, until, DECIDES if drawn_about(t, person, tick, _ATTENTION) < chance else IGNORES)
@@ -277,7 +278,7 @@ def stay(t: Any, person: Any, bars: Any, tick: Any) -> None:
 
 @kernel
 def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
-    """Commit the turns of people, ascending: move each, carry out the effect, build the feed, plan what comes next.
+    """Commit the turns of people, ascending: move each, carry out the effect, build the feed, plan the next trigger.
 
     Args:
         codes: the number of each one's update among the kinds; kinds: a row each.

@@ -185,7 +185,7 @@ def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: An
     """Write views one after the other.
 
     Args:
-        wholes: what `prism.social.kernels.post_kernel.see` says; bits: those that its shares have in memory.
+        wholes: as `prism.social.kernels.post_kernel.see` gives them; bits: those of its shares in memory.
         words: `TextTables`.
         ends: gets the place after each view.
     """
@@ -215,7 +215,7 @@ def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: An
 
 @kernel
 def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
-    """Write down the relevance of posts: what `prism.social.person.relevance_of` says of the same views."""
+    """Write down the relevance of posts, as `prism.social.person.relevance_of` does for the same views."""
     for place in range(len(wholes)):
         whole, share = wholes[place], shares[place]
         total = weights[OF_TOPIC_MATCH] * share[TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[FOLLOWED]

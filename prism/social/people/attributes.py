@@ -22,7 +22,7 @@ Attributes = Mapping[str, Value]
 """A person's attributes by name, in the order of the configuration."""
 
 NO_ATTRIBUTES: Final[dict[str, Value]] = {}
-"""The attributes of people who have none; shared, because a mapping of their own takes 64 bytes each."""
+"""The attributes of people without attributes; shared, because a mapping for each takes 64 bytes."""
 
 LISTED_MAX: Final = 6
 """The most texts that a description of values lists."""

@@ -20,9 +20,9 @@ from prism.social.ties.graph import FollowGraph
 STEPS_MAX: Final = 200
 """The most steps of swaps; usual shares need fewer than ten."""
 CANDIDATES_MIN: Final = 1000
-"""So many ties are tried in a step, or four for each that is missing if that is more, or all that there are."""
+"""The ties that are tried in a step; four for each missing tie if that is more, and at most all ties."""
 STALLS_MAX: Final = 5
-"""So many steps without a swap, one after the other, are the end: no ties are left that could change."""
+"""The swaps end after so many steps in a row without one: no ties are left that could change."""
 
 
 class Homophily(NamedTuple):
@@ -134,7 +134,7 @@ class _Ties:
 
     def _pairs(self, gap: int, step: int) -> tuple[Ints, Ints]:
         """Return pairs of ties that may swap: the places of the one and of the other."""
-        # 1. Ties of the kind of which there are too many, some of them, in a random order.
+        # 1. Some of the ties of the kind that is too common, in a random order.
         kept = np.flatnonzero(self._same == (gap < 0))
         marks = uniforms(self._seed, kept, step, Draw.HOMOPHILY)
         some = np.flatnonzero(marks * len(kept) < max(CANDIDATES_MIN, 4 * abs(gap)))

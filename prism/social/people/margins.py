@@ -252,12 +252,13 @@ class Margins:
             before = joint
             for table, target in zip(self.tables, self._targets, strict=True):
                 others = self._axes_but(table)
-                now = joint.sum(axis=others)  # what the table says of now: an axis for each of its attributes
+                now = joint.sum(axis=others)  # the present shares of the table: an axis for each of its attributes
                 factors = np.divide(target, now, out=np.zeros_like(now), where=now > 0.0)
                 joint = joint * np.expand_dims(factors, others)
             if float(np.abs(joint - before).max()) < CHANGE_MIN:
                 break
-        # 3. Tables that contradict each other never come to rest: what is left over tells the user which one.
+        # 3. Tables that contradict each other never converge: the remaining difference tells the user which one is
+        # wrong.
         self._refuse_misfit(joint)
         return np.asarray(joint / joint.sum())
 

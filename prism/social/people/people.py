@@ -31,7 +31,7 @@ class People:
         self._personas = personas
         self._columns: dict[str, NDArray[Any] | None] = {}
         self.changing: Callable[[str], NDArray[Any] | None] | None = None
-        """Returns a field of everybody as it is now, if it changes; None if none does."""
+        """Returns the present values of a field of everybody, if it changes; None if no field changes."""
 
     @property
     def activity(self) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ class People:
         return None
 
     def traits(self, people: Ints) -> tuple[Sequence[Traits], Sequence[int] | Ints]:
-        """Return different traits, and the place of each of these people's among them."""
+        """Return the distinct traits, and the place of each of these people's traits among them."""
         if isinstance(self._personas, SyntheticPeople):
             return _SYNTHETIC, self._personas.personality[people]
         columns = [self.numbers(name)[people].tolist() for name in TRAITS]

@@ -1,7 +1,7 @@
 """Lists of people that change: those whom each person follows, their followers, and those whom they have muted.
 
 A list has room behind it. One that is full moves to the end of the values, with room for as many again, so that lists
-grow at a constant cost a tie, and what they leave behind is never more than they have.
+grow at a constant cost a tie, and the space that they leave is never more than the space that they use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PeopleLists:
         self._end = len(self.lists.values)
 
     def make_room(self, owners: Ints) -> None:
-        """Give these people's lists room for one more, for each time that somebody is among them."""
+        """Give these people's lists room for one more, for each time that a person is named."""
         # 1. Whose list has no room for so many more.
         owners, more = np.unique(owners, return_counts=True)
         is_full = self.lists.ends[owners] + more > self._limits[owners]

@@ -109,7 +109,7 @@ class Persona(Checked, frozen=True, kw_only=True):
     attributes: Attributes = msgspec.field(default_factory=lambda: NO_ATTRIBUTES)
 
     def __hash__(self) -> int:
-        """Return the hash of what differs most among people: a mapping has none."""
+        """Return the hash of the fields that differ most among people: a mapping has no hash."""
         return hash((self.name, self.interests, self.personality, self.engagement_threshold, self.activity))
 
     def __post_init__(self) -> None:
@@ -216,7 +216,7 @@ _WIDEST: Final = 40.0
 def activity_scale(mean: float, sigma: float, least: float) -> float:
     """Return the c for which c exp(sigma z - sigma^2 / 2), kept from `least` to 1, has this mean.
 
-    It has three digits, so that it is the same on every machine; the mean is met as exactly.
+    It has three digits, so that it is the same on every machine; the mean is as exact.
 
     Args:
         mean: above 0, and at most 1, which everybody has then; least: at most the mean.

@@ -83,7 +83,7 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ignore_step(_: str) -> None:
-    """Hear what is done next, and do nothing with it."""
+    """Ignore the next step."""
 
 
 def build_population(  # noqa: PLR0913  # each kind of input once
@@ -109,7 +109,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
         on_step: called with the next step, in words.
 
     Raises:
-        ConfigError: the graph parameters do not fit the size, or something is asked for from a file that is not given.
+        ConfigError: the graph parameters do not fit the size, or a setting needs a file that is not given.
     """
     if isinstance(config.activity.hours, tuple):
         hours = config.activity.hours

@@ -253,7 +253,7 @@ class _Ties:
     Args:
         table: the file.
         config: the people, whose `follow_lists` may say what the lists hold.
-        ids: the id of each person; None if the file has none that tell people apart.
+        ids: the id of each person; None if the file has no ids that tell people apart.
     """
 
     def __init__(self, table: ProfileTable, config: PopulationConfig, ids: Sequence[str] | None) -> None:

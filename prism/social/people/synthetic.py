@@ -196,7 +196,7 @@ class SyntheticPeople(Sequence[Persona]):
         return made
 
     def attribute(self, name: str) -> Sequence[Value | None]:
-        """Return the value that each person has of an attribute; None if they have none."""
+        """Return the value that each person has of an attribute; None if people do not have it."""
         if name not in self._config.attributes:
             return [None] * self._size
         if self._margins is not None:

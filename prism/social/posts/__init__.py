@@ -1,1 +1,1 @@
-"""Posts: what is written, what becomes of it, and posts of a file."""
+"""Posts: their texts, their cascades, and the posts of a file."""

@@ -37,7 +37,7 @@ CASCADES_A_PIECE = 8192
 MOST = 2.0
 """The rows, for each living cascade, above which forgotten ones are dropped."""
 ENOUGH = 1.5
-"""The rows to which they are dropped, if that leaves an index to numbers in a row, without a search."""
+"""The rows, for each living cascade, that may remain after a drop: most of them are then found without a search."""
 
 
 class Cascade(msgspec.Struct, kw_only=True, frozen=True, gc=False):
@@ -69,9 +69,9 @@ class CascadeSize(msgspec.Struct, frozen=True):
 class Cascades:
     """The cascades that still receive engagements, in a table, and the largest one so far.
 
-    They are numbered from 0 in the order in which they begin. Most live for as long as each other, and a few for very
-    long. So the table has two parts: first the few, whose numbers are in `early`, then every number from CASCADE_FIRST
-    on, living or forgotten, whose row is the number less SHIFT.
+    They are numbered from 0 in the order in which they begin. Most live equally long, and a few very long. So the table
+    has two parts: first the few, whose numbers are in `early`, then every number from CASCADE_FIRST on, living or
+    forgotten, whose row is the number less SHIFT.
 
     Args:
         state: the tables.

@@ -1,4 +1,4 @@
-"""The posts that are not forgotten, by the number in which they were made: a table that is read here."""
+"""The posts that are not forgotten, numbered in the order in which they were made: a reader of their table."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def post_id(author: int, number: int) -> int:
 def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False) -> int:
     """Return the name of an original for draws about it: `tick << 33 | number << 29 | author`, from 1 to 2**63 - 1.
 
-    It does not depend on what else the author has done. So a person's draws about an original are the same in two runs
+    It does not depend on the author's other acts. So a person's draws about an original are the same in two runs
     that differ in their settings, although its id may be another one.
 
     Args:

@@ -45,7 +45,7 @@ def check_posts_format(source: str) -> None:
 
 
 def parse_posts(data: bytes, source: str, config: PopulationConfig) -> tuple[GivenPost, ...]:
-    """Return the posts of a file, in its order: JSON, or a table with the columns `text` and, if it likes, `topics`.
+    """Return the posts of a file, in its order: JSON, or a table with the column `text` and optionally `topics`.
 
     Raises:
         InputError: the file cannot be read in full; the message names the line, or the post, counted from 1.
@@ -94,7 +94,7 @@ def _refusal(row: Row, source: str, key: str, problem: str) -> InputError:
 
 
 def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collection[str]) -> tuple[str, ...]:
-    """Return a line that says what a file of posts has, and one about topics of it that nobody is interested in.
+    """Return a line about the content of a file of posts, and a line about its topics that interest nobody.
 
     Args:
         interests: the topics that people may be interested in.

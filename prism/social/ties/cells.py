@@ -22,7 +22,7 @@ SCIENTIFIC: Final = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)?[eE]\+?[0-9]+")
 DIGITS_KEPT: Final = 15
 """The digits of a number that a spreadsheet keeps."""
 DIGITS_LOST: Final = 4
-"""The least number of digits behind those, over all long ids of a column, whose being zeros shows that digits are lost.
+"""The fewest digits behind those, over all long ids of a column: if all of them are zeros, digits are lost.
 
 By chance all of them are zeros in 1 of 10,000 columns."""
 

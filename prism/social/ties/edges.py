@@ -77,7 +77,7 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
     Args:
         data: the file's contents, not compressed.
         source: the file's name, for messages.
-        config: how to read it, as far as that is told.
+        config: the user's settings of how to read it, if any.
 
     Raises:
         InputError: the text is not UTF-8, the table can be read in no way or in more than one, an id is missing or has

@@ -43,7 +43,7 @@ class Rings:
             yield Rows(block, lengths, self.rows[owners, places].astype(np.int64))
 
     def fill(self, rows: Rows) -> None:
-        """Set the numbers of everybody, who have none yet. There is room for them."""
+        """Set the first numbers of everybody. There is room for them."""
         ends = np.cumsum(rows.lengths)
         step = max(1, BLOCK // self.rows.shape[1])
         for start in range(0, len(rows.keys), step):
