@@ -283,6 +283,26 @@ ALONE: Final = -1
 
 
 @runtime_checkable
+class HasFutures(Protocol):
+    """A domain that can begin again with the same agents, whatever is drawn afterwards."""
+
+    def anew(self, draws: int) -> Domain:
+        """Return this domain at its beginning. The agents are the same: they are not made again.
+
+        Args:
+            draws: the seed of all that is drawn while it runs; the run's own seed for what happened in the run.
+        """
+
+
+@runtime_checkable
+class HasTies(Protocol):
+    """A domain whose agents have ties that an intervention can end."""
+
+    def ties(self) -> tuple[Ints, Ints]:
+        """Return the ties as they are now: the followers, and whom each of them follows."""
+
+
+@runtime_checkable
 class Prepares(Protocol):
     """A domain that has something to do before its first tick, which may take half a minute."""
 

@@ -99,6 +99,9 @@ class Draw(IntEnum):
     AUDIT = 1010
     SURVEY = 1011
     SURVEY_NORMAL = 1012
+    CAUSE_SAMPLE = 1013
+    OTHER_DRAWS = 1014
+    CAUSE_ORDER = 1015
 
 
 def uniform(seed: int, agent: int, tick: int, draw: int, index: int = 0) -> float:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actors.core.frames import Damage
+from actors.core.messages import LATE, Decided, QuestionName, name_of_question
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.oracle_log import (
     ANSWERS,
@@ -17,9 +18,12 @@ from actors.persistence.oracle_log import (
     LoggedAnswer,
     LogRecord,
     RecordedAnswers,
+    question_hash,
     read_answers,
     read_records,
 )
+from actors.record.messages import those_of, ticks_of
+from prism.agents import Question, Source, Update
 from prism.sharing.records import Judged
 
 R = TypeVar("R")
@@ -49,6 +53,52 @@ def answers_by_question(path: Path) -> RecordedAnswers:
     """Return the answers of a run's log, to be taken by their questions."""
     disk = RealDisk(path)
     return RecordedAnswers(disk, FIRST_ANSWER, disk.size(ANSWERS) if ANSWERS in disk.names() else 0)
+
+
+class KeptAnswers:
+    """The answers of a run's log by their questions, to be had as often as wanted. Reading it blocks.
+
+    An answer that came too late is the fallback that it became.
+
+    Args:
+        path: the run's directory.
+        ticks: those of the journal that are read.
+    """
+
+    def __init__(self, path: Path, ticks: int) -> None:
+        self._of: dict[QuestionName, tuple[bytes, Decided]] = {}
+        """`{question: the hash of its bytes, and its answer}`."""
+        logged: dict[QuestionName, list[LoggedAnswer]] = {}
+        for answer in answers_in(path):
+            logged.setdefault((answer.agent, answer.asked, answer.trigger), []).append(answer)
+        asked: dict[tuple[int, str], Question[Any]] = {}
+        for messages in ticks_of(path, until=ticks) if logged else ():
+            for each in those_of(messages, Question, Update):
+                if isinstance(each, Question):
+                    asked[each.agent, each.trigger] = each
+                    name, same = name_of_question(each), question_hash(each)
+                    found = [answer for answer in logged.get(name, ()) if answer.question in {b"", same}]
+                    if found:
+                        self._of[name] = same, found[0]
+                elif isinstance(each, Update) and each.source == Source.TIMEOUT and each.reason == LATE:
+                    self._note_late(asked[each.agent, each.trigger])
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def named(self, name: QuestionName) -> Decided | None:
+        """Return the answer to the question of this name; None if there is none."""
+        return self._of.get(name, (b"", None))[1]
+
+    def of(self, question: Question[Any]) -> Decided | None:
+        """Return the answer to a question that is the same in every byte; None if there is none."""
+        same, decided = self._of.get(name_of_question(question), (b"", None))
+        return decided if same == question_hash(question) else None
+
+    def _note_late(self, question: Question[Any]) -> None:
+        name, option = name_of_question(question), question.options[0]
+        late = Decided(question.tick, question.agent, question.trigger, option, Source.TIMEOUT, LATE)
+        self._of[name] = question_hash(question), late
 
 
 def _up_to_damage(path: Path, read: Callable[[Disk], Iterator[tuple[R, int] | Damage]]) -> Iterator[tuple[R, int]]:

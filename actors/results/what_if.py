@@ -167,7 +167,7 @@ class _Otherwise(NamedTuple):
     """
 
     simulation: Simulation
-    oracle: _Substitute
+    oracle: Substitute
     recorded: int
 
 
@@ -181,9 +181,8 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
     name = (number, asked.turn.tick, asked.turn.trigger)
     replaced = None
     if asked.is_logged:
-        content = asked.content if answer == asked.was else decided_otherwise(asked.content, answer)
-        source = asked.source if asked.source in (Source.LLM, Source.ORACLE) else str(Source.LLM)
-        replaced = Decided(asked.turn.tick, number, asked.turn.trigger, answer, source, content=content)
+        was = Decided(asked.turn.tick, number, asked.turn.trigger, asked.was, asked.source, content=asked.content)
+        replaced = answer_as(name, answer, was)
     async with AsyncExitStack() as stack:
         oracle = await _substitute(run, asked.decided_in, stack, ask=ask)
         oracle.replaces = {name: answer} if replaced is None else {}
@@ -194,6 +193,17 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
             causes = changed_code(run.manifest, run.now)
             raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
         return _Otherwise(simulation, oracle, record.recorded)
+
+
+def answer_as(name: QuestionName, option: str, was: Decided) -> Decided:
+    """Return another answer to a question, with the content that it would have; its source is an oracle in any case.
+
+    Args:
+        was: the answer that was given.
+    """
+    content = was.content if option == was.state else decided_otherwise(was.content, option)
+    source = was.source if was.source in (Source.LLM, Source.ORACLE) else str(Source.LLM)
+    return Decided(name[1], name[0], name[2], option, source, content=content)
 
 
 def _questions(run: OpenRun, first: int, until: int) -> dict[QuestionName, bytes]:
@@ -261,11 +271,11 @@ class _Departing(Replay):
             self._on_tick(tick, frame)
 
 
-async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask: bool) -> _Substitute:
+async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask: bool) -> Substitute:
     """Return the oracle of the other future."""
     domain = build_domain(run.config).domain
     if run.config.oracle.backend == "choice":
-        return _Substitute(departs, domain.oracle(), None, None)
+        return Substitute(departs, domain.oracle(), None, None)
     requests = stack.enter_context(requests_of(run))
     taped = domain.oracle(requests.model) if requests.has_tapes else None
     asked = None
@@ -273,10 +283,10 @@ async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask:
         untaped = msgspec.structs.replace(run.config.oracle, tape="off")
         config = msgspec.structs.replace(run.config, oracle=untaped)
         asked = (await stack.enter_async_context(open_oracle(config, domain, None))).oracle
-    return _Substitute(departs, domain.oracle(), taped, asked)
+    return Substitute(departs, domain.oracle(), taped, asked)
 
 
-class _Substitute(Oracle[Any]):
+class Substitute(Oracle[Any]):
     """An oracle for questions that were never asked: the tape, then the model if it may be asked, or a computed one.
 
     Args:

@@ -218,7 +218,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
         else:
             restore(simulation, start)
         on_begin(simulation)
-        await _run(simulation, on_round)
+        await run_to_end(simulation, on_round)
     return simulation
 
 
@@ -237,7 +237,7 @@ def at_once(config: Config) -> Config:
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation="compiled"))
 
 
-async def _run(simulation: Simulation, on_round: Callable[[Simulation], None]) -> None:
+async def run_to_end(simulation: Simulation, on_round: Callable[[Simulation], None]) -> None:
     """Run a simulation to its end; raise the error of PRISM that ends it without the group around it."""
     ticks_per_round = simulation.config.simulation.ticks_per_round
 

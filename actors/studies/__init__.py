@@ -1,1 +1,1 @@
-"""Work on many runs: experiments, calibrations, and the gateway that their oracles share."""
+"""Work on many runs: experiments, calibrations, causes, and the gateway that their oracles share."""

@@ -51,6 +51,7 @@ class EconomyDomain:
         self.understood = understood
         self.chart = chart
         self.world = EconomyWorld(config, start, lags)
+        self._beginning = start, lags
         self._clock = clock_of(config)
         depth = config.statechart.max_history_depth
         self._history_depth = HISTORY_DEPTH if depth is None else depth
@@ -59,6 +60,17 @@ class EconomyDomain:
     def size(self) -> int:
         """The number of nations."""
         return len(self.config.economy.nations)
+
+    def anew(self, draws: int) -> EconomyDomain:
+        """Return these nations before the first quarter.
+
+        Args:
+            draws: the seed of the shocks.
+        """
+        start, lags = self._beginning
+        fresh = type(self)(self.config, start, self.chart, lags, self.understood)
+        fresh.world.draws = draws
+        return fresh
 
     def agent(self, agent_id: int) -> Nation:
         """Return the nation as its last applied update left it. Its history starts empty."""

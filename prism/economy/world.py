@@ -58,6 +58,8 @@ class EconomyWorld(World):
 
     def __init__(self, config: Config, start: GlobalState, lags: Lags | None = None) -> None:
         self.config = config
+        self.draws = config.simulation.seed
+        """The seed of the shocks."""
         self.names = config.economy.nations
         nations = {
             name: NationState(name=name, economic_strength=strength)
@@ -255,7 +257,7 @@ class EconomyWorld(World):
     def _end_turn(self, tick: int) -> None:
         """End the turn: the other indicators respond to the rate that the nations have set."""
         economy, now = self.config.economy, self.state.global_state
-        shocks = draw_shocks(economy.macro, self.config.simulation.seed, tick)
+        shocks = draw_shocks(economy.macro, self.draws, tick)
         rate = rate_with_shock(now.interest_rate, shocks.rate, economy.taylor.rate_floor)
         self.path.add(rate)
         after, self.lags = step(replace(now, interest_rate=rate), self.lags, economy.macro, shocks)

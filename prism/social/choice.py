@@ -85,7 +85,6 @@ class ChoiceOracle(Oracle[AgentState]):
 
     def __init__(self, coefficients: ChoiceConfig, seed: int, behaviour: Behaviour[Any] = SOCIAL_BEHAVIOUR) -> None:
         self._coefficients = coefficients
-        self._seed = seed
         self._traits = tuple((name, getattr(coefficients, name)) for name in TRAITS if getattr(coefficients, name))
         self._attributes = tuple(coefficients.attributes.items())
         self._effects = _effects_of(behaviour)
@@ -96,14 +95,6 @@ class ChoiceOracle(Oracle[AgentState]):
         }
         self._constants |= dict.fromkeys((Effect.REPLY, Effect.POST), coefficients.compose)
         self._weights = np.array([getattr(coefficients, name) for name in WEIGHTS])
-        self._key = keys_of(seed)
-        self._kinds: dict[tuple[str, ...], _Options] = {}
-        """`{(state, trigger, *options): the options}`."""
-        self._numbers: dict[QuestionKind, int] = {}
-        self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
-        """The options of each kind of question, by its number."""
-        self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
-        """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
         self.people: People | None = None
         """The people in columns; without them, each question is answered by itself."""
         self._of_traits: tuple[People, Floats] | None = None
@@ -111,6 +102,18 @@ class ChoiceOracle(Oracle[AgentState]):
         self._own_of: tuple[People, Floats | None] | None = None
         """People, and the part of V of the traits and own attributes of each, if none of these changes."""
         self._answers_as_own = all(getattr(type(self), name) is own for name, own in _OWN_ANSWERS.items())
+        self.begin(seed)
+
+    def begin(self, seed: int) -> None:
+        """Begin in a world, and draw from this seed. What is kept of questions in another one is forgotten."""
+        self._seed, self._key = seed, keys_of(seed)
+        self._kinds: dict[tuple[str, ...], _Options] = {}
+        """`{(state, trigger, *options): the options}`."""
+        self._numbers: dict[QuestionKind, int] = {}
+        self._table = _Table(np.zeros((0, 1)), np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64))
+        """The options of each kind of question, by its number."""
+        self._of_codes: tuple[Mapping[int, QuestionKind], int, Ints] = {}, 0, np.zeros(0, dtype=np.int64)
+        """The kinds of the latest questions in columns, how many they were, and the number of each in the table."""
         self._known: dict[tuple[int, int, str], Sequence[float]] = {}
         """`{(agent, tick, trigger): the distribution of a question that was answered}`, until it is taken."""
 

@@ -6,10 +6,12 @@ from copy import copy
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 from msgspec.structs import force_setattr, replace
 
 from prism.agents.turn import Question
 from prism.clock import SimulatedClock
+from prism.columns import Ints
 from prism.config import Config
 from prism.config.interventions import check_agents, check_posts
 from prism.divergence import Reference
@@ -21,6 +23,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
 from prism.social.people.intentions import Intentions
+from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
 from prism.social.person import Draft, SocialAgent, relevance_of
@@ -79,6 +82,7 @@ class SocialDomain:
         self.chart: Statechart[Any] = self.behaviour.chart
         self.world = SocialWorld(config, population, self.behaviour)
         self.context_type: Any = self.world.network.view_type
+        self._draws = config.simulation.seed
         self._is_ready = False
         self._reader: ChangeReader | None = None
         self._person_type = _person_type(self.behaviour.states)
@@ -125,6 +129,25 @@ class SocialDomain:
             if row.action is not None and not {*steps_of(row.action)} <= known:
                 lines.append(f"{row.name}: its action is a function")
         return lines
+
+    def anew(self, draws: int) -> SocialDomain:
+        """Return these people on the same feed at the beginning.
+
+        Args:
+            draws: the seed of all that is drawn while it runs.
+        """
+        embedded = copy(self._embedded)
+        embedded.begin(draws)
+        fresh = SocialDomain(self.config, self.population, self.behaviour, embedded)
+        fresh._draws = draws
+        fresh.world.network.state.draw_from(draws)
+        return fresh
+
+    def ties(self) -> tuple[Ints, Ints]:
+        """Return the ties as they are now: the followers, and whom each of them follows."""
+        followees = self.world.network.state.t.ties.followees
+        rows = rows_of(followees, np.flatnonzero(followees.ends > followees.starts))
+        return np.repeat(rows.keys, rows.lengths), rows.values
 
     def prepare(self, agent_ticks: int) -> None:
         """Compile the kernels, or load them, if a run of so many agents times ticks is over sooner with them."""
@@ -203,7 +226,7 @@ class SocialDomain:
             else self.population.personas[agent_id],
             timeout_threshold=self.config.statechart.default_timeout_ticks,
             pending_action=self.world.pending(agent_id),
-            seed=self.config.simulation.seed,
+            seed=self._draws,
             told=self._told,
             intentions=self._intentions,
             weights=self.config.population.relevance,

@@ -19,6 +19,7 @@ from prism.config.interventions import PublishConfig
 from prism.config.model import RelevanceConfig
 from prism.errors import PostLimitError
 from prism.events import Events
+from prism.kernel_rng import keys_of
 from prism.measure import Measure
 from prism.social.effects import ON_TIES, Effect
 from prism.social.kernels import post_kernel, view_kernel
@@ -126,6 +127,7 @@ class Network:
         self.population = population
         self.feed = feed
         self.seed = seed
+        self._key = keys_of(seed)
         self.ticks_per_round = ticks_per_round
         self.state = SocialState(population, feed, seed, ticks_per_round, relevance, quality_sigma)
         self.cascades = Cascades(self.state)
@@ -359,7 +361,8 @@ class Network:
         words = self.words
         words.learn(self.state.topics)
         out, ends = np.empty(len(wholes) * words.room, dtype=np.uint8), np.empty(len(wholes), dtype=np.int64)
-        view_kernel.write_views(self.state.t.key, tick, wholes, shares.view(np.uint64), words.tables, out, ends)
+        # Texts of posts stay as they are, whatever else is drawn from another seed.
+        view_kernel.write_views(self._key, tick, wholes, shares.view(np.uint64), words.tables, out, ends)
         return out, ends
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:

@@ -152,6 +152,10 @@ class SocialState:
         fields = FieldTables(self._people, Words(), self.places, self._relevance, 1)
         return ranking_kernel(ranking(algorithm, PopulationConfig()), fields)
 
+    def draw_from(self, seed: int) -> None:
+        """Draw from another seed from now on."""
+        self.t = self.t._replace(key=keys_of(seed), salt=mixing_key(seed, Draw.FEED_PART))
+
     def use(self, feed: FeedConfig, relevance: RelevanceConfig) -> None:
         """Use settings of the feed, and of the curves of popularity and appeal, from now on."""
         was, outside = self.t.settings, round(feed.size * feed.out_of_network)

@@ -1,0 +1,290 @@
+"""The candidates for a cause: all that can be undone in a run, each with a weight that the journal gives it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actors.core.errors import RunDirectoryError
+from actors.core.messages import Decided, QuestionName
+from actors.record.answers import KeptAnswers
+from actors.record.messages import those_of, ticks_of
+from actors.results.agent_path import name_of
+from actors.results.retrace import OpenRun
+from actors.results.what_if import answer_as
+from actors.runs.interventions import what as what_it_did
+from actors.studies.causes.course import LIKE, Course
+from actors.studies.causes.futures import Change
+from prism.agents import DECIDED, Question, Source, Update
+from prism.config import InterventionConfig
+from prism.config.interventions import KINDS_OF, planned
+from prism.domain import HasTies
+from prism.events import PostEvent
+
+INTERVENTIONS, PEOPLE, DECISIONS, TIES = "interventions", "people", "decisions", "ties"
+KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES)
+"""The kinds of candidates, in the order in which they are shown."""
+EQUAL: Final = 1.0
+"""The weights that candidates have in any case, over those by the journal: one half of the chances, in sum.
+
+Source: Hesterberg (1995), weighted average importance sampling and defensive mixture distributions.
+"""
+
+
+class Candidate(NamedTuple):
+    """A thing that can be undone.
+
+    Args:
+        tick: the tick from which the other future departs.
+        agent, whom, place, was, would_be: as of `prism.causes.record.Cause`.
+        trigger: of a decision's question.
+    """
+
+    kind: str
+    tick: int
+    agent: int | None = None
+    whom: int | None = None
+    place: int | None = None
+    trigger: str = ""
+    was: str = ""
+    would_be: str = ""
+
+
+class Candidates(NamedTuple):
+    """The candidates of one kind, and the weight of each, by which some are chosen if there are too many."""
+
+    kind: str
+    each: Sequence[Candidate]
+    weights: NDArray[np.float64]
+
+
+def kinds_of(run: OpenRun) -> tuple[str, ...]:
+    """Return the kinds that the domain of a run can undo."""
+    can = KINDS_OF.get(run.domain_name, ())
+    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can and isinstance(run.domain, HasTies)}
+    return tuple(kind for kind in KINDS if needs.get(kind, True))
+
+
+def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str]) -> list[Candidates]:
+    """Return the candidates of a run. It reads the journal, and blocks.
+
+    Args:
+        course: of the measure; a cascade's candidates are weighed by what they did in it.
+        since: the tick from which people fall silent, ties end and decisions are undone.
+        by: the kinds that are wanted.
+
+    Raises:
+        RunDirectoryError: the domain of the run cannot undo one of these kinds.
+    """
+    for kind in by:
+        if kind not in kinds_of(run):
+            can = ", ".join(kinds_of(run))
+            raise RunDirectoryError(f"{run.path}: a run of {run.domain_name} has no {kind} to undo; expected {can}")
+    found = _Journal(run, course, since, with_decisions=DECISIONS in by)
+    made: dict[str, Callable[[], Candidates]] = {
+        INTERVENTIONS: partial(_interventions, run),
+        PEOPLE: found.people,
+        DECISIONS: found.decisions,
+        TIES: found.ties,
+    }
+    return [made[kind]() for kind in KINDS if kind in by]
+
+
+def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
+    """Return the change that undoes a candidate.
+
+    Args:
+        known: the recorded answers of the run.
+    """
+    if candidate.kind == INTERVENTIONS:
+        return Change(undone=run.config.interventions[candidate.place or 0])
+    agent = candidate.agent or 0
+    if candidate.kind == PEOPLE:
+        return Change(added=InterventionConfig(tick=candidate.tick, silence=(agent,)))
+    if candidate.kind == TIES:
+        return Change(added=InterventionConfig(tick=candidate.tick, unfollow=((agent, candidate.whom or 0),)))
+    name: QuestionName = agent, candidate.tick, candidate.trigger
+    return Change(asked=name, option=candidate.would_be, decided=_otherwise(run, name, candidate, known.named(name)))
+
+
+def _otherwise(run: OpenRun, name: QuestionName, candidate: Candidate, kept: Decided | None) -> Decided | None:
+    """Return the other answer; None if only the embedded oracle can work out all of it.
+
+    Args:
+        kept: the recorded answer, if there is one. The answers of an oracle that judges are options alone.
+    """
+    if kept is not None:
+        return answer_as(name, candidate.would_be, kept)
+    if run.domain.oracle().judges:
+        return Decided(candidate.tick, name[0], candidate.trigger, candidate.would_be, str(Source.ORACLE))
+    return None
+
+
+def words_of(run: OpenRun, candidate: Candidate) -> str:
+    """Return a candidate in words."""
+    if candidate.kind == INTERVENTIONS:
+        each = run.config.interventions[candidate.place or 0]
+        return f"{each.kind} {what_it_did(each)}"
+    who = _called(run, candidate.agent or 0)
+    if candidate.kind == PEOPLE:
+        return who
+    if candidate.kind == TIES:
+        return f"{who} follows {_called(run, candidate.whom or 0)}"
+    return f"{who}: {candidate.was}, not {candidate.would_be}"
+
+
+def _called(run: OpenRun, agent: int) -> str:
+    name = name_of(run.domain, agent)
+    return f"{name} ({agent})" if name else f"agent {agent}"
+
+
+def _interventions(run: OpenRun) -> Candidates:
+    """Return the interventions that the run has carried out. All weigh the same."""
+    places = {id(each): place for place, each in enumerate(run.config.interventions)}
+    done = planned(run.config.interventions, run.config.simulation.ticks_per_round)
+    each = [Candidate(INTERVENTIONS, tick, place=places[id(one)]) for tick, one in done if tick < run.length]
+    return Candidates(INTERVENTIONS, each, np.ones(len(each)))
+
+
+class _Taken(NamedTuple):
+    """A decision that the journal has: its question, the tick in which it took effect, and the option taken."""
+
+    question: Question[Any]
+    tick: int
+    option: str
+
+
+class _Journal:
+    """The journal of a run as candidates need it.
+
+    Args:
+        since: the tick from which it counts.
+        with_decisions: whether decisions are read, of which there may be very many.
+    """
+
+    def __init__(self, run: OpenRun, course: Course, since: int, *, with_decisions: bool) -> None:
+        self._run, self._since = run, since
+        self._events: list[PostEvent] = []
+        self._taken: list[_Taken] = []
+        kinds = (PostEvent, Question, Update) if with_decisions else (PostEvent,)
+        asked: dict[tuple[int, str], Question[Any]] = {}
+        for tick, messages in enumerate(ticks_of(run.path, until=run.length)):
+            for each in those_of(messages, *kinds):
+                if isinstance(each, PostEvent):
+                    self._events.append(each)
+                elif isinstance(each, Question):
+                    asked[each.agent, each.trigger] = each
+                elif each.source in DECIDED and (each.agent, each.trigger) in asked:
+                    self._take(_Taken(asked.pop((each.agent, each.trigger)), tick, str(each.to_state)))
+        self._below = self._caused(_tree(self._events, course))
+
+    def _take(self, taken: _Taken) -> None:
+        """Keep a decision that can be undone: it had another option."""
+        options = taken.question.options
+        if taken.question.tick >= self._since and taken.option in options and len(options) > 1:
+            self._taken.append(taken)
+
+    def _caused(self, tree: set[int] | None) -> list[int]:
+        """Return how much followed from each event: itself, and all posts and likes below its post.
+
+        Args:
+            tree: the posts of the cascade that counts; None if all do.
+        """
+        below: dict[int, int] = {}
+        parents = {event.post: event.parent for event in self._events if event.kind != LIKE}
+        for event in self._events:
+            post: int | None = event.post if event.kind == LIKE else event.parent
+            while post is not None:
+                below[post] = below.get(post, 0) + 1
+                post = parents.get(post)
+        counts = (event.post in tree if tree is not None else True for event in self._events)
+        return [
+            (1 + (0 if event.kind == LIKE else below.get(event.post, 0))) * (is_counted and event.tick >= self._since)
+            for event, is_counted in zip(self._events, counts, strict=True)
+        ]
+
+    def people(self) -> Candidates:
+        """Return everybody, weighed by what followed from all that they did, and by their followers."""
+        run, weights = self._run, np.zeros(self._run.domain.size)
+        for event, caused in zip(self._events, self._below, strict=True):
+            weights[event.agent] += caused
+        each = [Candidate(PEOPLE, self._since, agent=agent) for agent in range(run.domain.size)]
+        return Candidates(PEOPLE, each, _weighed(weights, 1.0 + _followers(run)))
+
+    def decisions(self) -> Candidates:
+        """Return the decisions of questions, weighed by what followed from what the agent did next.
+
+        A decision for the first option, from which nothing follows, weighs as much as others do on average: another one
+        might have had as much effect.
+        """
+        first_after: dict[int, list[tuple[int, int]]] = {}
+        for event, caused in zip(self._events, self._below, strict=True):
+            first_after.setdefault(event.agent, []).append((event.tick, caused))
+        found, weights = [], []
+        for taken in self._taken:
+            question, options = taken.question, taken.question.options
+            other = options[0] if taken.option != options[0] else options[1]
+            agent, trigger = question.agent, question.trigger
+            found.append(Candidate(DECISIONS, question.tick, agent, trigger=trigger, was=taken.option, would_be=other))
+            after = (caused for tick, caused in first_after.get(agent, ()) if tick >= taken.tick)
+            weights.append(next(after, 0) if taken.option != options[0] else math.nan)
+        known = np.array(weights, dtype=np.float64)
+        usual = float(np.nanmean(known)) if np.isfinite(known).any() else 1.0
+        return Candidates(DECISIONS, found, _weighed(np.nan_to_num(known, nan=usual), np.ones(len(found))))
+
+    def ties(self) -> Candidates:
+        """Return the ties at the start, weighed by what followed from what one did about the other's posts."""
+        domain: Any = self._run.domain
+        tails, heads = domain.ties()
+        authors = {event.post: event.agent for event in self._events if event.kind != LIKE}
+        along: dict[tuple[int, int], int] = {}
+        for event, caused in zip(self._events, self._below, strict=True):
+            about = event.post if event.kind == LIKE else event.parent
+            if about is not None:
+                pair = event.agent, authors.get(about, -1)
+                along[pair] = along.get(pair, 0) + caused
+        pairs = [*zip(tails.tolist(), heads.tolist(), strict=True)]
+        each = [Candidate(TIES, self._since, agent=one, whom=other) for one, other in pairs]
+        weights = np.array([along.get(pair, 0) for pair in pairs], dtype=np.float64)
+        return Candidates(TIES, each, _weighed(weights, 1.0 + _followers(self._run)[tails]))
+
+
+def _tree(events: Iterable[PostEvent], course: Course) -> set[int] | None:
+    """Return the posts of the cascade whose size is the measure; None for another measure."""
+    if course.root is None:
+        return None
+    tree: set[int] = set()
+    for event in _from(events, course.root):
+        if event.kind != LIKE and (not tree or event.parent in tree):
+            tree.add(event.post)
+    return tree
+
+
+def _from(events: Iterable[PostEvent], root: tuple[int, int, str, int]) -> Iterator[PostEvent]:
+    """Yield the root of a cascade, and all events after it."""
+    place, has_begun = 0, False
+    for event in events:
+        if not has_begun and (event.tick, event.agent, event.kind) == root[:3]:
+            has_begun = place == root[3]
+            place += 1
+        if has_begun:
+            yield event
+
+
+def _followers(run: OpenRun) -> NDArray[np.float64]:
+    """Return how many followers each agent has at the start; none where agents have no ties."""
+    if not isinstance(run.domain, HasTies):
+        return np.zeros(run.domain.size)
+    return np.bincount(run.domain.ties()[1], minlength=run.domain.size).astype(np.float64)
+
+
+def _weighed(weights: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of which none is 0: a share of their sum is spread by `least`."""
+    if not len(weights):
+        return weights
+    return np.asarray(weights + (EQUAL * weights.sum() or 1.0) * least / least.sum())

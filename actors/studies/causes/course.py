@@ -1,0 +1,133 @@
+"""The course of a future as far as its measure needs it, and the number that it comes to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.core.frames import HEAD
+from actors.record.messages import encoded_in, those_of, ticks_of
+from actors.record.rounds import RoundsTable
+from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHORT, RunNumbers
+from actors.results.retrace import OpenRun
+from actors.runs.rounds_csv import round_of
+from actors.runs.summary import summarise
+from actors.runtime.simulation import Simulation
+from actors.studies.experiments.known_measures import known_measures
+from prism.events import PostEvent
+
+CASCADE = "cascade:"
+LIKE = "like"
+FROM_JOURNAL = tuple(f"{CASCADES}{shape}." for shape in ("depth", "breadth", "virality"))
+"""The beginnings of measures that are worked out of a journal, which other futures do not have."""
+
+
+class Root(NamedTuple):
+    """The post that a cascade grows from, by who made it when: ids differ between futures.
+
+    Args:
+        place: of the post among those of its kind that the person made in the tick.
+    """
+
+    tick: int
+    agent: int
+    kind: str
+    place: int
+
+
+class Course:
+    """The course of a future so far.
+
+    Args:
+        of: the measure; root: that of the cascade whose size it is, if it is one.
+    """
+
+    def __init__(self, of: str, root: Root | None = None) -> None:
+        self.root = root
+        self._of = of
+        self._rounds: RoundsTable = {}
+        self._tree: set[int] = set()
+
+    @property
+    def latest_start(self) -> float:
+        """The latest tick from which the measure can be had without the ticks before it."""
+        if self._of.startswith(ROUNDS_PREFIX):
+            return 0
+        return math.inf if self.root is None else self.root.tick
+
+    def copy(self) -> Course:
+        """Return a course that goes on from here by itself."""
+        other = Course(self._of, self.root)
+        other._rounds = {name: [*values] for name, values in self._rounds.items()}
+        other._tree = {*self._tree}
+        return other
+
+    def add_round(self, simulation: Simulation) -> None:
+        """Add the round that has just ended."""
+        if self._of.startswith(ROUNDS_PREFIX):
+            for name, value in round_of(simulation).items():
+                self._rounds.setdefault(name, []).append(value)
+
+    def add_tick(self, tick: int, frame: bytes) -> None:
+        """Add a tick by its frame."""
+        if self.root is None or tick < self.root.tick or (tick > self.root.tick and not self._tree):
+            return
+        place = 0
+        for event in those_of(encoded_in(frame[HEAD.size :]), PostEvent):
+            if (event.tick, event.agent, event.kind) == self.root[:3]:
+                if place == self.root.place:
+                    self._tree.add(event.post)
+                place += 1
+            if event.kind != LIKE and event.parent in self._tree:
+                self._tree.add(event.post)
+
+    def value(self, simulation: Simulation) -> float:
+        """Return the measure at the end.
+
+        Raises:
+            RunDirectoryError: the future has no such number.
+        """
+        if self.root is not None:
+            return float(len(self._tree))
+        fields: dict[str, Any] = simulation.domain.world.totals()
+        if not self._of.startswith(ROUNDS_PREFIX) and SHORT.get(self._of, self._of).split(".")[0] not in fields:
+            fields |= msgspec.to_builtins(summarise(simulation, 0.0))
+        return RunNumbers(fields, lambda: self._rounds, None).value(self._of)
+
+
+def course_of(run: OpenRun, of: str) -> Course:
+    """Return the course of a run before its first tick. It may read the whole journal, and blocks.
+
+    Args:
+        of: a measure as experiments name it, or `cascade:POST`.
+
+    Raises:
+        RunDirectoryError: there is no such measure or post, or it cannot be had of a future without a journal.
+    """
+    if of.startswith(CASCADE):
+        return Course(of, _root(run, of.removeprefix(CASCADE)))
+    if of.startswith((BY, *FROM_JOURNAL)):
+        raise RunDirectoryError(f"{run.path}: {of} is worked out of a journal, and other futures are run without one")
+    known = known_measures(run.config)
+    if known is not None and (problem := known.problem(of, (f"{CASCADE}POST",))):
+        raise RunDirectoryError(f"{run.path}: {problem}")
+    return Course(of)
+
+
+def _root(run: OpenRun, post: str) -> Root:
+    """Return the post with this id, by who made it when.
+
+    Raises:
+        RunDirectoryError: the run has no such post.
+    """
+    for messages in ticks_of(run.path, until=run.length) if post.isdecimal() else ():
+        made = [event for event in those_of(messages, PostEvent) if event.kind != LIKE]
+        for event in made:
+            if event.post == int(post):
+                same = [each for each in made if (each.agent, each.kind) == (event.agent, event.kind)]
+                return Root(event.tick, event.agent, event.kind, same.index(event))
+    problem = f"there is no post {post} in the ticks 0 to {run.length - 1:,}; expected {CASCADE}POST with a post's id"
+    raise RunDirectoryError(f"{run.path}: {problem}")

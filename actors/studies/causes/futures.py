@@ -1,0 +1,297 @@
+"""Other futures of a recorded run: forked in memory from the run done again, each with one thing changed.
+
+Every draw is keyed by its purpose, so a future differs from the run only where something was changed, and by what
+follows from that. Up to a fork each tick is compared with the journal; nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anyio import to_thread
+from msgspec.structs import replace
+
+from actors.core.errors import DivergedError
+from actors.core.messages import Decided, QuestionName, name_of_question
+from actors.core.ports import Record
+from actors.core.state import RunState
+from actors.factory.domains import build_domain
+from actors.record.answers import KeptAnswers
+from actors.results.retrace import OpenRun, recovered_run
+from actors.results.what_if import Substitute
+from actors.runs.compatibility import changed_code
+from actors.runs.directory import RunDirectory
+from actors.runs.replay import AbsentOracle, Part, Replay, at_once, parts_of, run_to_end
+from actors.runtime.simulation import Simulation
+from actors.studies.causes.course import Course, course_of
+from prism.agents import Question
+from prism.columns import Column, Columns
+from prism.config import Config, InterventionConfig
+from prism.domain import Domain, HasFutures
+from prism.statechart import Oracle
+
+
+class Change(NamedTuple):
+    """A change with which a future begins.
+
+    Args:
+        added: an intervention that is carried out besides, before the others of its tick.
+        undone: an intervention of the run that is not carried out.
+        asked: a question that is answered by `option`.
+        decided: that answer as a whole; None if the embedded oracle is to work out the rest of it.
+    """
+
+    added: InterventionConfig | None = None
+    undone: InterventionConfig | None = None
+    asked: QuestionName | None = None
+    option: str = ""
+    decided: Decided | None = None
+
+
+class Snapshot(NamedTuple):
+    """The run between two ticks.
+
+    Args:
+        state, columns: the actors and the world; None before tick 0.
+        course: what its measure needs of the ticks so far.
+    """
+
+    tick: int
+    state: RunState | None
+    columns: Sequence[Column]
+    course: Course
+
+
+class Outcome(NamedTuple):
+    """The outcome of a future.
+
+    Args:
+        value: its measure.
+        kept: its questions with a recorded answer; computed: those that the embedded oracle has answered instead.
+    """
+
+    value: float
+    kept: int
+    computed: int
+
+
+class Futures:
+    """A recorded run, and its other futures.
+
+    Args:
+        path: its directory.
+        of: the measure.
+
+    Raises:
+        RunDirectoryError: it is no run, has no whole tick, or there is no such measure.
+        JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
+    """
+
+    def __init__(self, path: Path, of: str) -> None:
+        self.run = OpenRun(path)
+        self.course = course_of(self.run, of)
+        """The course of the run before its first tick."""
+        self._parts = parts_of(RunDirectory(path), self.run.config, self.run.length)
+        self._bases = [self.run.domain if each.config is self.run.config else None for each in self._parts]
+        self.known = KeptAnswers(path, self.run.length)
+        """The recorded answers; none for a run whose oracle computes its answers."""
+
+    @property
+    def may_draw_anew(self) -> bool:
+        """True if its futures can be run under other draws, with the same agents and the same past."""
+        return isinstance(self.run.domain, HasFutures)
+
+    async def recorded(self) -> float:
+        """Return the measure of the run itself, each of whose ticks is compared with the journal.
+
+        Raises:
+            DivergedError: a tick has another result.
+        """
+        course = self.course.copy()
+        start, record = await self.start(0, course)
+        return course.value(await self._again(start, self.run.length, record, course))
+
+    async def start(self, before: int, course: Course) -> tuple[Snapshot, Replay]:
+        """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
+
+        What other code has made is done again from the start.
+
+        Args:
+            course: is told of these ticks.
+        """
+        latest = 0 if changed_code(self.run.manifest, self.run.now) else int(min(before, course.latest_start))
+        recovered = await to_thread.run_sync(recovered_run, self.run.path, latest)
+
+        async def add(tick: int, frame: bytes) -> None:
+            course.add_tick(tick, frame)
+
+        found, record = recovered.checkpoint, Replay(recovered.recorded, add)
+        if found is None:
+            return Snapshot(0, None, (), course.copy()), record
+        return Snapshot(found.position.tick, found.state, found.columns, course.copy()), record
+
+    async def walk(self, ticks: Sequence[int]) -> AsyncIterator[Snapshot]:
+        """Do the run again from the nearest checkpoint, and yield it before each of these ticks, which ascend.
+
+        Raises:
+            DivergedError: a tick has another result than the journal.
+        """
+        course = self.course.copy()
+        now, record = await self.start(ticks[0] if ticks else 0, course)
+        for tick in ticks:
+            if tick > now.tick:
+                simulation = await self._again(now, tick, record, course)
+                state, columns = await simulation.checkpoint()
+                now = Snapshot(tick, state, columns, course.copy())
+            yield now
+
+    async def future(self, at: Snapshot, change: Change, draws: int | None = None, drawn_at: int = 0) -> Outcome:
+        """Run a future to the last tick of the run.
+
+        Args:
+            draws: the seed of what is drawn from tick `drawn_at` on; None for the run's own draws.
+        """
+        course = at.course.copy()
+        record = _Departed(self.run.length, self.known, change, course)
+        simulation: Simulation | None = None
+        for place, part in enumerate(self._parts):
+            turns = [] if draws is None else [each for each in (drawn_at,) if at.tick < each < part.until]
+            for until in (*turns, part.until):
+                if until <= at.tick:
+                    continue
+                seed = self._seed if draws is None or at.tick < drawn_at else draws
+                part_of = part._replace(until=until, config=changed(part.config, change))
+                simulation = await self._advance(at, part_of, self._domain(place, seed), record, change)
+                if until < self.run.length:
+                    state, columns = await simulation.checkpoint()
+                    at = Snapshot(until, state, columns, course)
+        if simulation is None:
+            raise ValueError(f"tick {at.tick} is not before the end of the run")
+        return Outcome(course.value(simulation), record.kept, record.computed)
+
+    @property
+    def _seed(self) -> int:
+        return self.run.config.simulation.seed
+
+    async def _again(self, now: Snapshot, until: int, record: Replay, course: Course) -> Simulation:
+        """Do recorded ticks again, and return the simulation after them."""
+        simulation: Simulation | None = None
+        for place, part in enumerate(self._parts):
+            if now.tick >= min(until, part.until):
+                continue
+            if simulation is not None:
+                state, columns = await simulation.checkpoint()
+                now = Snapshot(simulation.tick, state, columns, course)
+            domain, config = self._domain(place, self._seed), at_once(part.config)
+            is_choice, is_realtime = config.oracle.backend == "choice", config.oracle.mode == "realtime"
+            oracle = None if is_choice else AbsentOracle(may_be_late=is_realtime)
+            simulation = _begun(Simulation(config, domain, oracle, record), now, min(until, part.until))
+            try:
+                await run_to_end(simulation, course.add_round)
+            except DivergedError as error:
+                causes = changed_code(self.run.manifest, self.run.now)
+                raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+            now = now._replace(tick=part.until)
+        if simulation is None:
+            raise ValueError(f"tick {until} is not after tick {now.tick}")
+        return simulation
+
+    async def _advance(self, at: Snapshot, part: Part, domain: Domain, record: _Departed, change: Change) -> Simulation:
+        """Run a future up to the end of a part, and return the simulation."""
+        oracle = domain.oracle()
+        if change.asked is not None and change.decided is None:
+            oracle = _substitute(oracle, change.asked, change.option)
+        simulation = _begun(Simulation(part.config, domain, oracle, record), at, part.until)
+        await run_to_end(simulation, record.course.add_round)
+        return simulation
+
+    def _domain(self, place: int, draws: int) -> Domain:
+        """Return the domain of a part at its beginning."""
+        config, base = self._parts[place].config, self._bases[place]
+        if base is None:
+            base = self._bases[place] = build_domain(config).domain
+        return base.anew(draws) if isinstance(base, HasFutures) else build_domain(config).domain
+
+
+class _Departed(Record):
+    """The record of a future: nothing is kept, and questions that are the same as in the run keep their answers.
+
+    Args:
+        ticks: those of the run, so that none of them waits for a clock.
+        known: the recorded answers.
+        change: its decision is given in place of the recorded one.
+        course: is told of each tick.
+    """
+
+    def __init__(self, ticks: int, known: KeptAnswers, change: Change, course: Course) -> None:
+        self.course = course
+        self.kept = self.computed = 0
+        self._ticks, self._known = ticks, known
+        self._asked, self._decided = change.asked, change.decided
+
+    def is_recorded(self, tick: int) -> bool:
+        """Return True: no tick waits for `run.tick_s`, and none is told of."""
+        return tick < self._ticks
+
+    def recorded_ticks(self) -> int:
+        """Return the ticks of the run."""
+        return self._ticks
+
+    def late_agents(self, tick: int) -> frozenset[int]:  # noqa: ARG002  # every answer is waited for
+        """Return nobody."""
+        return frozenset()
+
+    def recorded_answer(self, question: Question[Any]) -> Decided | None:
+        """Return the recorded answer to a question that is the same in every byte, and another one to that changed."""
+        name = name_of_question(question)
+        if name == self._asked:
+            self._asked = None
+            return self._decided
+        found = self._known.of(question)
+        self.kept += found is not None
+        self.computed += found is None
+        return found
+
+    def has_answers(self) -> bool:
+        """Return whether questions must be asked one by one: without recorded answers, only up to the one changed."""
+        return len(self._known) > 0 or self._asked is not None
+
+    async def keep(self, *records: bytes) -> None:
+        """Discard the answers."""
+
+    async def commit(self, tick: int, frame: bytes) -> None:
+        """Add the tick to the course."""
+        self.course.add_tick(tick, frame)
+
+
+def changed(config: Config, change: Change) -> Config:
+    """Return the configuration of a future: without limits of time and money, and with its change."""
+    interventions = [*config.interventions]
+    if change.undone in interventions:
+        interventions.remove(change.undone)
+    if change.added is not None:
+        interventions.insert(0, change.added)
+    free = dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share", "rate_per_s"))
+    return replace(
+        at_once(config),
+        interventions=tuple(interventions),
+        oracle=replace(config.oracle.unshared, mode="pace", **free),
+        run=replace(at_once(config).run, record_feeds=False),
+    )
+
+
+def _begun(simulation: Simulation, at: Snapshot, until: int) -> Simulation:
+    """Return a simulation that goes on from a snapshot, and ends before a tick."""
+    simulation.ticks = until
+    if at.state is not None:
+        simulation.restore(at.state, Columns(at.columns))
+    return simulation
+
+
+def _substitute(oracle: Oracle[Any], name: QuestionName, option: str) -> Substitute:
+    """Return an oracle that answers one question otherwise, with the content that such an answer has."""
+    other = Substitute(0, oracle, None, None)
+    other.replaces = {name: option}
+    return other

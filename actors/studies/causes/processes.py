@@ -1,0 +1,108 @@
+"""Processes that run futures of one run: each has opened the run by itself, and gets every n-th future."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+
+from actors.core.errors import ActorError
+from actors.factory.known_code import known_code
+from actors.logs.output import output
+from actors.logs.setup import logging_to
+from actors.studies.causes.futures import Futures, Outcome
+from actors.studies.causes.undone import Undone, outcomes_of
+from actors.studies.experiments.processes import forkserver
+
+LOOK_EVERY_S = 0.02
+ENDING_S = 5.0
+"""The time that a process gets to end."""
+
+OnOutcome = Callable[[Outcome], None]
+
+
+class Processes(AbstractContextManager["Processes"]):
+    """Processes of this machine. They end with the block.
+
+    Args:
+        path: the run's directory.
+        of: the measure.
+        number: of processes.
+    """
+
+    def __init__(self, path: Path, of: str, number: int) -> None:
+        context = forkserver()
+        self._pipes: list[Connection] = []
+        self._processes = []
+        for _ in range(number):
+            here, there = context.Pipe()
+            process = context.Process(target=_serve, args=(there, path, of, known_code.trusts), daemon=True)
+            process.start()
+            there.close()
+            self._pipes.append(here)
+            self._processes.append(process)
+
+    async def outcomes_of(self, wanted: Sequence[Undone], on_outcome: OnOutcome = lambda _: None) -> list[Outcome]:
+        """Run futures, and return their outcomes in the given order.
+
+        Raises:
+            ActorError: a process has ended, or a future has failed in it.
+        """
+        order = sorted(range(len(wanted)), key=lambda place: wanted[place].tick)
+        number = len(self._pipes)
+        shares = [order[start::number] for start in range(number)]
+        for pipe, share in zip(self._pipes, shares, strict=True):
+            pipe.send([wanted[place] for place in share])
+        found: dict[int, Outcome] = {}
+        waiting = {place: share for place, share in enumerate(shares) if share}
+        while waiting:
+            for at in [*waiting]:
+                while at in waiting and self._pipes[at].poll():
+                    self._take(at, waiting, found, on_outcome)
+            await anyio.sleep(LOOK_EVERY_S)
+        return [found[place] for place in range(len(wanted))]
+
+    def _take(self, at: int, waiting: dict[int, list[int]], found: dict[int, Outcome], on_outcome: OnOutcome) -> None:
+        """Take what a process has sent: an outcome, all of them in the order of its share, or why it failed."""
+        try:
+            said = self._pipes[at].recv()
+        except (EOFError, OSError):
+            said = "it was ended from outside"
+        if isinstance(said, str):
+            raise ActorError(f"a process that runs futures failed: {said}")
+        if isinstance(said, Outcome):
+            on_outcome(said)
+        else:
+            found |= zip(waiting.pop(at), said, strict=True)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for pipe, process in zip(self._pipes, self._processes, strict=True):
+            pipe.close()
+            process.terminate()
+        for process in self._processes:
+            process.join(ENDING_S)
+
+
+def _serve(pipe: Connection, path: Path, of: str, trusts: bool) -> None:  # processes pass arguments by their place
+    """Run the futures that arrive, until nobody sends any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
+    known_code.trusts = trusts
+    output.level = logging.ERROR  # the first process has said what there is to say when it did the run again
+    with suppress(EOFError, OSError), logging_to(None):
+        try:
+            futures: Futures | None = None
+            while True:
+                wanted = pipe.recv()
+                if wanted:
+                    futures = futures or Futures(path, of)
+                    pipe.send(anyio.run(outcomes_of, futures, wanted, pipe.send))
+        except (EOFError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001  # the first process tells of it
+            pipe.send(f"{type(error).__name__}: {error}")

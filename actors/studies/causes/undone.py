@@ -1,0 +1,63 @@
+"""Futures of a run that are to be looked at, each with one thing undone, and their run one after the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from actors.studies.causes.candidates import Candidate, change_of
+from actors.studies.causes.futures import Change, Futures, Outcome
+from prism.config import InterventionConfig
+from prism.rng import WORLD, Draw, integer
+
+SEEDS = 1 << 31
+"""The seeds of other draws are below this."""
+
+
+class Undone(NamedTuple):
+    """A future that is to be run.
+
+    Args:
+        tick: where it forks off the run.
+        candidate: what is undone; None for nothing.
+        draw: the number of other draws; None for those of the run.
+        drawn_at: the tick from which these are used.
+        silent: people who are silent besides.
+    """
+
+    tick: int
+    candidate: Candidate | None
+    draw: int | None = None
+    drawn_at: int = 0
+    silent: tuple[int, ...] = ()
+
+
+async def outcomes_of(
+    futures: Futures, wanted: Sequence[Undone], on_outcome: Callable[[Outcome], None] = lambda _: None
+) -> list[Outcome]:
+    """Run futures, in the order in which they fork off the run, and return their outcomes in the given order."""
+    found: dict[int, Outcome] = {}
+    by_tick: defaultdict[int, list[int]] = defaultdict(list)
+    for place, each in enumerate(wanted):
+        by_tick[each.tick].append(place)
+    async for at in futures.walk(sorted(by_tick)):
+        for place in by_tick[at.tick]:
+            each = wanted[place]
+            found[place] = await futures.future(at, _change(futures, each), _seed(futures, each.draw), each.drawn_at)
+            on_outcome(found[place])
+    return [found[place] for place in range(len(wanted))]
+
+
+def _change(futures: Futures, each: Undone) -> Change:
+    """Return the change with which a future begins."""
+    if each.silent:
+        return Change(added=InterventionConfig(tick=each.tick, silence=each.silent))
+    return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)
+
+
+def _seed(futures: Futures, draw: int | None) -> int | None:
+    """Return the seed of other draws by their number; None for those of the run."""
+    if draw is None:
+        return None
+    return integer(SEEDS, futures.run.config.simulation.seed, WORLD, draw, Draw.OTHER_DRAWS)

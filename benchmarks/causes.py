@@ -1,0 +1,60 @@
+"""Futures a second: a run is recorded, and its people fall silent one after the other.
+
+    python -m benchmarks.causes [--people 1000 20000] [--rounds 20] [--futures 60] [--jobs 1 2]
+
+A run of `configs/default.yaml` with so many people. A future goes from tick 0 to the end, so it is a whole run without
+a journal. The time is that of the clock, and includes that of doing the run again, once for each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+import anyio
+
+from actors.results.api import run_async
+from actors.studies.causes.search import causes
+from prism.config.load import load_config
+
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "default.yaml"
+
+
+async def measured(directory: Path, people: int, rounds: int, futures: int, jobs: list[int]) -> None:
+    """Record a run, and print how long it took and how many futures there are a second with so many processes."""
+    text = CONFIG.read_text()
+    overrides = [f"population.size={people}", f"simulation.rounds={rounds}", "run.activation=compiled"]
+    config = load_config(text, overrides=overrides)
+    await run_async(config)  # which compiles the kernels
+    begun = perf_counter()
+    run = directory / f"run-{people}"
+    await run_async(config, out=run)
+    print(f"{people:,} people, {rounds} rounds: recorded in {perf_counter() - begun:.2f} s")
+    told = []
+    for number in jobs:
+        begun = perf_counter()
+        found = await causes(run, "reshares", by=("people",), budget=futures, draws=0, jobs=number)
+        lasted_s = perf_counter() - begun
+        told.append(found)
+        rate = found.futures / lasted_s
+        print(f"  {number} processes: {found.futures} futures in {lasted_s:.1f} s, {rate:.2f} a second")
+    print(f"  the same answer: {all(each == told[0] for each in told)}")
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, nargs="+", default=[1000, 20_000])
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--futures", type=int, default=60)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        for people in options.people:
+            anyio.run(measured, Path(directory), people, options.rounds, options.futures, options.jobs)
+
+
+if __name__ == "__main__":
+    main()

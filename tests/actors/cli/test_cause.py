@@ -1,0 +1,153 @@
+"""`prism cause`: its lines, its JSON, its progress, and what it says to options that cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.cli import cause as command
+from actors.cli.cause_view import causes_view
+from actors.display.console import SafeConsole
+from actors.studies.causes.record import Cause, Causes, Tried
+from prism.experiment.intervals import Interval
+from tests.command import Prism
+from tests.hostile_texts import TEXTS, harms_a_terminal
+from tests.paths import ROOT
+
+SHOWN = Causes(
+    run="runs/one",
+    of="likes",
+    value=66,
+    ticks=96,
+    since=0,
+    tried=(
+        Tried(kind="interventions", candidates=0, tried=0, with_effect=0, total=0.0),
+        Tried(kind="people", candidates=40, tried=40, with_effect=30, total=81.5),
+        Tried(kind="decisions", candidates=400, tried=60, with_effect=20, total=-12.25, low=-30.5, high=6.0),
+        Tried(kind="ties", candidates=300, tried=0, with_effect=0),
+    ),
+    causes=(
+        Cause(
+            kind="people",
+            what="Ada Novak (17)",
+            tick=0,
+            agent=17,
+            chance=1.0,
+            value=54,
+            effect=12,
+            other_draws=Interval(mean=9.25, low=5.125, high=13.375, sd=4.0, count=10),
+        ),
+        Cause(
+            kind="decisions",
+            what="Bo Sato (3): scrolling, not engaging_like",
+            tick=31,
+            agent=3,
+            was="scrolling",
+            would_be="engaging_like",
+            chance=0.125,
+            value=68.5,
+            effect=-2.5,
+        ),
+    ),
+    futures=120,
+    kept=1234,
+    computed=56,
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def printed(found: Causes, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what is printed on a terminal of 80 columns."""
+    SafeConsole(width=80).print(causes_view(found))
+    return capsys.readouterr().out
+
+
+def test_what_was_tried_is_said_in_words_and_the_largest_effects_are_a_table(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = printed(SHOWN, capsys)
+    assert "likes: 66 in the run, after 96 ticks" in out
+    assert "interventions: the run has none" in out
+    assert "people: all 40 tried, 30 with an effect; in sum +81.5\n" in out
+    assert "decisions: 60 of 400 tried, 20 with an effect; in sum about -12.2 [-30.5, +6]\n" in out
+    assert "ties: none of 300 tried" in out
+    assert "1,234 kept their recorded answers" in out
+    assert "Ada Novak (17)" in out
+    assert "+9.25 [+5.12, +13.4]" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_nothing_with_an_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "nothing that was undone changes it" in printed(msgspec.structs.replace(SHOWN, causes=()), capsys)
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in TEXTS.items()])
+def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = msgspec.structs.replace(SHOWN.causes[0], what=text)
+    assert not harms_a_terminal(printed(msgspec.structs.replace(SHOWN, causes=(hostile,)), capsys))
+
+
+@pytest.mark.long
+def test_a_search_is_shown_and_written(embedded: Path, prism: Prism, tmp_path: Path) -> None:
+    file = tmp_path / "causes.json"
+    few = ("--budget", "6", "--draws", "1", "--top", "2", "--by", "people,decisions", "--json", str(file))
+    shown = prism("cause", str(embedded), "--of", "likes", *few)
+    assert shown.code == 0, shown.err
+    assert "people: 3 of 60 tried" in shown.out
+    found = json.loads(file.read_text())
+    assert (found["of"], [each["kind"] for each in found["tried"]]) == ("likes", ["people", "decisions"])
+    assert found["value"] == json.loads((embedded / "summary.json").read_text())["likes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (
+            ("--of", "likes", "--by", "people,posts"),
+            "expected some of interventions,people,decisions,ties, got 'posts'",
+        ),
+        (("--of", "likez"), "did you mean likes"),
+        (("--of", "likes", "--since", "48"), "there is no tick 48; the run has the ticks 0 to 47"),
+        (("--of", "cascade:12"), "there is no post 12"),
+        ((), "Missing option '--of'"),
+    ],
+)
+def test_what_cannot_be_is_one_line(embedded: Path, prism: Prism, arguments: tuple[str, ...], problem: str) -> None:
+    ended = prism("cause", str(embedded), *arguments)
+    assert ended.code == 2
+    assert problem in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    ended = prism("cause", str(embedded), "--of", "likes")
+    assert (ended.code, "prism-sim[experiments]" in ended.err) == (2, True)
+
+
+@pytest.mark.long
+@pytest.mark.process
+def test_another_process_with_another_order_of_hashes_prints_the_same(embedded: Path) -> None:
+    few = ("--budget", "8", "--draws", "1", "--top", "2", "--json", "-")
+    told = [
+        subprocess.run(
+            [sys.executable, "-m", "actors.cli", "cause", str(embedded), "--of", "likes", *few],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert told[0] == told[1]
+    assert json.loads(told[0])["causes"]

@@ -1,0 +1,198 @@
+"""Other futures of a run: with nothing changed it is the run, with a decision changed it is what `what_if` tells."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from actors.core.errors import RunDirectoryError
+from actors.persistence.journal import JOURNAL
+from actors.results.what_if import what_if
+from actors.studies.causes.candidates import Candidate, candidates_of
+from actors.studies.causes.futures import Change, Futures, Outcome
+from actors.studies.causes.search import causes
+from actors.studies.causes.undone import Undone, outcomes_of
+from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
+from tests.command import prism_alone
+
+pytestmark = pytest.mark.long
+
+MakeRun = Callable[[Path], Path]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def forked(place: Path) -> Path:
+    """Return a run that was forked off another one within a round, with another feed."""
+    parent, child = make_run(place, SMALL), place / "child"
+    settings = ("--at", "17", "--set", "feed.algorithm=chronological")
+    ended = prism_alone("fork", str(parent), *settings, "-q", "--out", str(child))
+    assert ended.code == 0, ended.err
+    return child
+
+
+def torn(place: Path) -> Path:
+    """Return a run whose journal lacks its end, and whose later checkpoints are gone."""
+    run = make_run(place, SMALL)
+    for checkpoint in run.glob("checkpoint-*"):
+        checkpoint.unlink()
+    journal = (run / JOURNAL).read_bytes()
+    (run / JOURNAL).write_bytes(journal[: 3 * len(journal) // 4])
+    return run
+
+
+def small(place: Path) -> Path:
+    return make_run(place, SMALL)
+
+
+def shared(place: Path) -> Path:
+    """Return a run whose people draw from judgements that they share."""
+    return make_run(place, {**SMALL, "oracle": {"sharing": {"by": "archetype", "audit": 0.1}}})
+
+
+def undelayed(place: Path) -> Path:
+    """Return a run whose people decide in the tick in which they ask."""
+    return make_run(place, {**SMALL, "population": {**SMALL["population"], "deliberation_minutes": 0.0}})
+
+
+def economy(place: Path) -> Path:
+    return make_run(place, {**ECONOMY, "interventions": [{"round": 2, "shock": {"inflation": 2.0}}]})  # type: ignore[dict-item]
+
+
+async def unchanged(run: Path, of: str, every: int) -> tuple[float, list[float]]:
+    """Return a measure of a run, and of its futures from some ticks on in which nothing is changed."""
+    futures = Futures(run, of)
+    ticks = range(0, futures.run.length, every)
+    values = [(await futures.future(at, Change())).value async for at in futures.walk(ticks)]
+    return await futures.recorded(), values
+
+
+@pytest.mark.parametrize(
+    ("make", "of", "every"),
+    [
+        (small, "likes", 5),
+        (undelayed, "engagement", 7),
+        (shared, "largest_cascade", 11),
+        (forked, "rounds.mean.posts", 8),
+        (torn, "transitions", 6),
+        (economy, "rounds.inflation", 1),
+    ],
+)
+def test_a_future_with_nothing_changed_is_the_run(tmp_path: Path, make: MakeRun, of: str, every: int) -> None:
+    value, values = anyio.run(unchanged, make(tmp_path), of, every)
+    assert values == [value] * len(values)
+    assert len(values) > 3
+
+
+async def start(run: Path, of: str, tick: int) -> int:
+    """Return the tick from which a run is done again for the futures that fork off it at a tick."""
+    futures = Futures(run, of)
+    return (await futures.start(tick, futures.course.copy()))[0].tick
+
+
+def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_of_its_rounds(tmp_path: Path) -> None:
+    run = small(tmp_path)
+    kept = [int(file.stem.removeprefix("checkpoint-")) for file in run.glob("checkpoint-*")]
+    nearest = max(tick for tick in kept if tick <= 33)  # a checkpoint that is not written in time is left out
+    assert nearest > 0
+    assert [anyio.run(start, run, "likes", tick) for tick in (0, 33)] == [0, nearest]
+    assert anyio.run(start, run, "rounds.mean.likes", 33) == 0
+
+
+@pytest.mark.network
+def test_a_future_of_a_run_with_a_model_with_nothing_changed_is_the_run(live: Path) -> None:
+    value, values = anyio.run(unchanged, live, "likes", 9)
+    assert values == [value] * len(values)
+
+
+async def decided_otherwise(run: Path, of: str, number: int) -> list[tuple[Candidate, Outcome]]:
+    """Return some decisions of a run, and the futures in which each is another one."""
+    futures = Futures(run, of)
+    (found,) = candidates_of(futures.run, futures.course, 0, ("decisions",))
+    some = found.each[:: max(1, len(found.each) // number)][:number]
+    outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in some])
+    return [*zip(some, outcomes, strict=True)]
+
+
+def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
+    """Return a total at the end of a run if an agent had decided otherwise, as `what_if` tells it."""
+    found = anyio.run(partial(what_if, run, each.agent or 0, each.tick, each.would_be, 10_000))
+    return next((counted.would_be for counted in found.totals if counted.name == total), otherwise)
+
+
+@pytest.mark.parametrize("make", [small, undelayed])
+def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path, make: MakeRun) -> None:
+    run = make(tmp_path)
+    value = anyio.run(Futures(run, "likes").recorded)
+    for each, outcome in anyio.run(decided_otherwise, run, "likes", 5):
+        assert outcome.value == would_be(run, each, "likes", value), each
+
+
+def test_another_decision_of_a_nation_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:
+    run = economy(tmp_path)
+    value = anyio.run(Futures(run, "rounds.inflation").recorded)
+    for each, outcome in anyio.run(decided_otherwise, run, "rounds.inflation", 4):
+        assert outcome.value == would_be(run, each, "inflation", value), each
+
+
+@pytest.mark.network
+def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counted(live: Path) -> None:
+    before = content(live)
+    value = anyio.run(Futures(live, "likes").recorded)
+    for each, outcome in anyio.run(decided_otherwise, live, "likes", 3):
+        assert outcome.value == would_be(live, each, "likes", value), each
+    found = anyio.run(partial(causes, live, "likes", by=("decisions", "people"), budget=8, draws=2, top=2))
+    assert found.kept > 0
+    assert found.computed > 0
+    assert content(live) == before
+
+
+@pytest.mark.parametrize(
+    ("of", "by", "problem"),
+    [
+        ("likez", (), "did you mean likes"),
+        ("cascade:7", (), "there is no post 7"),
+        ("cascade:largest", (), "expected cascade:POST"),
+        ("cascades.depth.mean", (), "worked out of a journal"),
+        ("by.party.left.likes", (), "worked out of a journal"),
+    ],
+)
+def test_a_measure_that_a_future_cannot_have_is_one_line(
+    embedded: Path, of: str, by: Sequence[str], problem: str
+) -> None:
+    with pytest.raises(RunDirectoryError, match=problem):
+        anyio.run(partial(causes, embedded, of, by=by))
+
+
+def test_a_kind_that_the_domain_cannot_undo_names_the_others(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="has no ties to undo; expected interventions, people, decisions"):
+        anyio.run(partial(causes, economy(tmp_path), "rounds.inflation", by=("ties",)))
+
+
+def test_a_tick_after_the_end_is_refused(embedded: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="there is no tick 48; the run has the ticks 0 to 47"):
+        anyio.run(partial(causes, embedded, "likes", since=48))
+
+
+def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(tmp_path: Path) -> None:
+    run = shutil.copytree(small(tmp_path), tmp_path / "copy")
+    before = content(run)
+    first, second = (anyio.run(partial(causes, run, "likes", budget=24, draws=2, top=3)) for _ in range(2))
+    assert first == second
+    assert first.causes
+    assert content(run) == before
+
+
+@pytest.mark.process
+@pytest.mark.network
+def test_two_processes_give_the_same_answer_as_one(embedded: Path) -> None:
+    one, two = (anyio.run(partial(causes, embedded, "likes", budget=9, draws=2, top=2, jobs=jobs)) for jobs in (1, 2))
+    assert one == two

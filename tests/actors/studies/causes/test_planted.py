@@ -1,0 +1,154 @@
+"""The planted cause is named first, each effect is what a run from the start without it gives, and intervals hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+
+from actors.studies.causes.candidates import candidates_of
+from actors.studies.causes.futures import Futures
+from actors.studies.causes.plan import sample, total
+from actors.studies.causes.record import Cause, Causes
+from actors.studies.causes.search import causes
+from actors.studies.causes.undone import Undone, outcomes_of
+from tests.actors.studies.causes.worlds import (
+    BRIDGE,
+    HUB,
+    Settings,
+    bridge,
+    influencer,
+    intervened,
+    measured,
+    run_of,
+    without_intervention,
+    without_person,
+    without_tie,
+)
+from tests.tiers import Size
+
+pytestmark = pytest.mark.long
+
+SEEDS, SEEDS_FEW = 100, 3
+NAMED = 0.95
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def found(run: Path, of: str = "reshares", **settings: Any) -> Causes:
+    return anyio.run(partial(causes, run, of, **{"draws": 0, "top": 1000, **settings}))
+
+
+def without(settings: Settings, cause: Cause) -> Settings:
+    """Return the settings of a world from whose start a cause is absent."""
+    if cause.kind == "people":
+        return without_person(settings, cause.agent or 0)
+    if cause.kind == "ties":
+        return without_tie(settings, cause.agent or 0, cause.whom or 0)
+    return without_intervention(settings, cause.place or 0)
+
+
+def named(cause: Cause) -> tuple[str, int | None]:
+    return cause.kind, cause.place if cause.kind == "interventions" else cause.agent
+
+
+@pytest.mark.parametrize(
+    ("make", "by", "planted"),
+    [
+        (bridge, ("people",), ("people", BRIDGE)),
+        (bridge, ("ties",), ("ties", BRIDGE)),
+        (influencer, ("people",), ("people", HUB)),
+        (intervened, ("interventions",), ("interventions", 3)),
+    ],
+    ids=["bridge", "tie of the bridge", "influencer", "intervention"],
+)
+def test_the_planted_cause_is_named_first(
+    tmp_path: Path, size: Size, make: Callable[[Path], Settings], by: tuple[str, ...], planted: tuple[str, int]
+) -> None:
+    settings, seeds = make(tmp_path), range(size(SEEDS, everyday=SEEDS_FEW))
+    first = [found(run_of(tmp_path, settings, f"of-{seed}", seed), by=by).causes[:1] for seed in seeds]
+    right = sum(named(cause) == planted for each in first for cause in each)
+    assert right >= NAMED * len(seeds)
+
+
+def test_each_effect_is_exactly_what_a_run_from_the_start_without_the_thing_gives(tmp_path: Path, size: Size) -> None:
+    settings = influencer(tmp_path) | {"interventions": [{"round": 2, "publish": {"author": HUB, "text": "news"}}]}
+    run = run_of(tmp_path, settings, "run")
+    value = measured(run, "reshares")
+    told = found(run)
+    assert told.value == value
+    assert all(each.tried == each.candidates for each in told.tried)
+    for number, cause in enumerate(told.causes[: size(1000, everyday=8)]):
+        other = measured(run_of(tmp_path, without(settings, cause), f"without-{number}"), "reshares")
+        assert (cause.value, cause.effect) == (other, value - other), cause.what
+
+
+def test_what_is_not_among_the_causes_has_no_effect(tmp_path: Path) -> None:
+    settings = bridge(tmp_path)
+    run = run_of(tmp_path, settings, "run")
+    told = found(run, by=("people",))
+    silent = {cause.agent for cause in told.causes}
+    other = next(person for person in range(18) if person not in silent)
+    assert measured(run_of(tmp_path, without_person(settings, other), "without"), "reshares") == told.value
+
+
+@pytest.mark.slow
+def test_the_intervals_under_other_draws_hold_the_mean_effect(tmp_path: Path, size: Size) -> None:
+    settings = influencer(tmp_path)
+    differences = []
+    for seed in range(1000, 1000 + size(150, everyday=40)):
+        whole, part = (
+            run_of(tmp_path, each, f"{name}-{seed}", seed)
+            for name, each in (
+                ("whole", settings),
+                ("part", without_person(settings, HUB)),
+            )
+        )
+        differences.append(measured(whole, "reshares") - measured(part, "reshares"))
+    truth = float(np.mean(differences))
+    held = []
+    for seed in range(size(SEEDS, everyday=10)):
+        told = found(run_of(tmp_path, settings, f"of-{seed}", seed), by=("people",), draws=8, top=1)
+        interval = told.causes[0].other_draws
+        assert interval is not None
+        assert interval.low is not None
+        assert interval.high is not None
+        held.append(interval.low <= truth <= interval.high)
+    assert (
+        np.mean(held) >= size(93, everyday=80) / 100
+    )  # 95 in 100, less what 100 cases and a measured truth may be off
+
+
+async def effects_of_all(run: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the effect of every candidate of a kind, and its weight."""
+    futures = Futures(run, "reshares")
+    (everything,) = candidates_of(futures.run, futures.course, 0, (kind,))
+    outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in everything.each])
+    value = await futures.recorded()
+    return np.array([value - each.value for each in outcomes]), everything.weights
+
+
+def test_the_intervals_of_samples_hold_the_sum_of_all_effects(tmp_path: Path, size: Size) -> None:
+    runs, samples = size(10, everyday=1), 100
+    held, estimates = [], []
+    for seed, kind in product(range(runs), ("people", "ties")):
+        run = run_of(tmp_path, influencer(tmp_path), f"{kind}-{seed}", seed)
+        effects, weights = anyio.run(effects_of_all, run, kind)
+        for number in range(samples):
+            drawn = sample(weights, len(weights) // 2, number, 0)
+            found = total(effects[drawn.chosen], drawn.chances)
+            estimates.append(found.total - effects.sum())
+            if found.low is not None and found.high is not None:
+                held.append(found.low <= effects.sum() <= found.high)
+    assert len(held) >= 0.9 * len(estimates)
+    assert np.mean(held) >= size(94, everyday=90) / 100  # 95, less the error of 20 sums
+    assert np.mean(estimates) == pytest.approx(0.0, abs=4 * float(np.std(estimates)) / len(estimates) ** 0.5)
