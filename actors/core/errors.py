@@ -39,7 +39,7 @@ E = TypeVar("E", bound=BaseException)
 
 
 RESUME, REPEAT = "continue with `prism resume`", "run the same command again"
-"""The remedy of a run once its disk is repaired, and that of a run that another command makes again."""
+"""The remedies after the disk is repaired: resume the run, or repeat the command that made it."""
 
 CODE_FILES_TOLD = 4
 """The most files of code that one error names."""
@@ -316,7 +316,7 @@ class WatchError(ActorError):
 
 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Error numbers that blame the disk and not the request: no space, a quota used up, a size limit, a fault."""
+"""Error numbers of a failing disk, not of a wrong request: no space, a quota used up, a size limit, a fault."""
 
 
 def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | DiskFailedError:
