@@ -38,7 +38,7 @@ class ProgressView:
 
 
 async def show_in_notebook(read: Callable[[], Progress]) -> None:
-    """Show progress below the cell that is being run until cancelled. What it shows last stays there."""
+    """Show progress below the running cell until cancelled. The last display stays there."""
     from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
 
     pace = Pace(read)
