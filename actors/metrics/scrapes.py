@@ -43,10 +43,10 @@ class Scrapes:
             self._changed.notify_all()
 
     def patience_s(self, longest_s: float) -> float:
-        """Return the seconds within which two more scrapes are to be expected, at most `longest_s`.
+        """Return the seconds within which two more scrapes should come, at most `longest_s`.
 
-        0 if nobody has scraped, or if the scraper has missed two scrapes, so that none is expected. After one scrape
-        the interval is not known, and `longest_s` counts.
+        The result is 0 if nobody has scraped, or if the scraper has missed two scrapes and so seems gone. After a
+        single scrape the interval is not known, and the result is `longest_s`.
         """
         if self._latest is None:
             return 0.0
