@@ -26,7 +26,7 @@ class OpenQuestions:
     Args:
         codec: the domain's messages.
         oracle: the oracle's mailbox.
-        reference: returns what the embedded choice says to a question.
+        reference: returns the embedded choice's answer to a question.
         answer_now: returns the answers to questions; None if they must be put into the mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
     """
@@ -82,7 +82,7 @@ class OpenQuestions:
         return None if self._asked else [*self._chosen.values()]
 
     def settle(self, stretch: Stretch, tick: int, deliberation: int) -> None:
-        """Take over what has come of questions in the ticks before one."""
+        """Take over the outcomes of questions in the ticks before this one."""
         for due in [due for due in self._chosen if due < tick]:
             del self._chosen[due]
         self._chosen |= {each[0].tick + deliberation: each for each in stretch.pending}
