@@ -90,7 +90,7 @@ def _provider(config: Config, run_id: str) -> Iterator[Any]:
         yield provider
     finally:
         # In a thread, so that the wait has a limit: the time for which the exporter tries again differs between
-            # versions.
+        # versions.
         sending = Thread(target=provider.shutdown, name="last-spans", daemon=True)
         sending.start()
         sending.join(LAST_SPANS_S)

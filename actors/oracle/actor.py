@@ -256,7 +256,7 @@ class OracleActor:
         now = anyio.current_time()
         arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
         # They count as open before the domain or the oracle sees any of them: a crash at one question must not lose the
-            # others.
+        # others.
         self._delivery.open.update({waiting.name: waiting for waiting in arrived})
         if self._computes:
             await self._compute_all(self._unrecorded(arrived))

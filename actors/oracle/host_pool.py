@@ -281,8 +281,8 @@ class HostPool:
         """Return the host for the next call; None if all have been tried, or those left are away.
 
         If no host may be asked and none has been tried, return the host that may be asked soonest: the caller has a
-            reason to ask, such as a probe. While every host that is up has reached its limit of calls, wait, for at
-            most half of the call's time: a small limit must not cost an answer.
+        reason to ask, such as a probe. While every host that is up has reached its limit of calls, wait, for at
+        most half of the call's time: a small limit must not cost an answer.
         """
         patience_s = (anyio.current_effective_deadline() - anyio.current_time()) / 2
         while True:

@@ -36,7 +36,7 @@ class AgainstSummary(msgspec.Struct, frozen=True, kw_only=True):
     """An oracle beside choices that people made.
 
     Args:
-        oracle: the oracle in words; file: of the choices.
+        oracle: the oracle in words; file: the file of the choices.
         outcomes: `{answered, or the reason why there is no answer: choices}`; only the first ones are scored.
     """
 

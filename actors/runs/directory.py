@@ -154,7 +154,7 @@ class RunDirectory:
             self.write_manifest(self.with_seals(manifest, [TAPE]))
 
     def seal_end(self) -> None:
-        """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
+        """Note in the manifest the end of the run: the seals of its files, and the names of its checkpoints."""
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
         manifest = msgspec.structs.replace(read_manifest(self.path), checkpoints=checkpoints)
         self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))

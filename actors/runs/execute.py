@@ -189,7 +189,7 @@ def tell_end(summary: Summary, phases: PhaseWatch) -> None:
 
 @contextmanager
 def telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
-    """Tell that the run has ended where the block raises; log it only if the run had begun, else no file changes."""
+    """If the block raises, tell that the run has ended. Log it only if the run had begun: else no file may change."""
     try:
         yield
     except BaseException as error:

@@ -163,7 +163,7 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
 
 
 def _twin(directory: Path, name: str, digest: str) -> Path | None:
-    """Return the file of this name in a run beside this one, or in what holds them all; None if there is none."""
+    """Return the file of this name in a run beside this one, or in the directory of all runs; None without one."""
     above = directory.resolve().parent
     for other in islice(_around(above), BESIDE_MAX):
         if (found := other / name).is_file() and sha256_of(found) == digest:

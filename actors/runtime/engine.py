@@ -130,7 +130,7 @@ class EngineActor:
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
-        """The mailbox of the oracle's answers. The engine never waits for them and for those of agents at once."""
+        """The mailbox of the oracle's answers. The engine never waits for the oracle and agents at the same time."""
         self.digest = RunningDigest()
         self.counters = counters
         self.tick = 0
@@ -169,10 +169,10 @@ class EngineActor:
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run until `ticks` ticks are committed, or to the end of the tick, or of the ticks run together, at a `stop`.
+        """Run until `ticks` ticks are committed. After a `stop`, end with the tick or ticks that are under way.
 
         Recorded ticks are run again without any pace, and before any stop: until then the record is ahead of the state
-            in memory, so the run cannot stop in a valid state.
+        in memory, so the run cannot stop in a valid state.
 
         Args:
             on_tick: called for each tick with the number of ticks committed; for ticks run together, after the last.

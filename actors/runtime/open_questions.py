@@ -59,8 +59,7 @@ class OpenQuestions:
         self._chosen: dict[int, Answered] = {}
         """`{tick: the questions in columns whose answers take effect in it}`: all those of one wave."""
         self._unsent: deque[tuple[Question[Any], bytes]] = deque()
-        """Questions that have not been asked, each as its agent encoded it: those of this wave, or that the oracle's
-        mailbox has no room for."""
+        """Encoded questions that were not sent yet: of this wave, or without room in the oracle's mailbox."""
 
     def open(self, question: Question[Any], due: int) -> None:
         """Add a question whose agent deliberates until the tick `due`."""
@@ -168,7 +167,7 @@ class OpenQuestions:
         return triggers
 
     def _close(self, agent: int) -> tuple[Question[Any], Decision]:
-        """Remove an agent's question, and return it with its decision; late, and the first option, if there is none."""
+        """Remove an agent's question, and return it with its decision; without an answer, the late first option."""
         question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
         if decided is None:
             self.late += 1

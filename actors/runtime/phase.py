@@ -16,8 +16,7 @@ EVERY_S = 0.25
 DISK_S = 2.0
 """A write that takes longer than this means that the run waits for the disk."""
 ORACLE_S = 10.0
-"""The wait of one tick for an answer from which the run waits for the oracle, although its server is not known to be
-away."""
+"""A tick that waits longer for an answer means that the run waits for the oracle, even if no outage is known."""
 STALL_S = 30.0
 """The time without a tick, beyond `run.tick_s`, after which the run has stalled."""
 
