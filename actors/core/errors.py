@@ -13,7 +13,7 @@ PrismError
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
-    +-- UntrustedCodeError     code of somebody's own that nobody has asked to run  (exit 2)
+    +-- UntrustedCodeError     a user's own code that its user has not allowed      (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- AddressError           an address that cannot be listened on                (exit 2)
     +-- PlaceError             a place that cannot run the cells of an experiment   (exit 2)
@@ -83,7 +83,7 @@ class PlaceError(ActorError):
 
 
 class UntrustedCodeError(ActorError):
-    """Code of somebody's own would be run, and this user has not asked for it.
+    """A user's own code would be run, and this user has not allowed it.
 
     Args:
         files: `{file: SHA-256}`.

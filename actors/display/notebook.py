@@ -1,4 +1,4 @@
-"""The progress of a run below the cell of a notebook, drawn anew in its place."""
+"""The progress of a run below the cell of a notebook, drawn again and again in its place."""
 
 from __future__ import annotations
 

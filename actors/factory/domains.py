@@ -154,7 +154,7 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
     Raises:
         ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
         InputError: an input file cannot be used.
-        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
+        UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
     built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
     check_sharing(config, lambda: fields_of(config, built.domain))
@@ -219,7 +219,7 @@ def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
     Raises:
         ConfigError: the domain or the chart cannot be used.
         InputError: an input file cannot be used.
-        UntrustedCodeError: the domain is code of somebody's own that its user has not asked for.
+        UntrustedCodeError: the domain is the user's own code, which its user has not allowed.
     """
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour

@@ -54,7 +54,7 @@ class Scrapes:
         return 0.0 if self._clock() - self._latest > expected_s else min(longest_s, expected_s)
 
     def wait_for(self, longest_s: float) -> None:
-        """Wait for two more scrapes, no longer than they should take, and than `longest_s`. A signal ends the wait."""
+        """Wait for two more scrapes, only as long as they should take, at most `longest_s`. A signal ends the wait."""
         wanted, patience_s = self._count + WANTED, self.patience_s(longest_s)
         if patience_s:
             with _on_signal(self._give_up), self._changed:

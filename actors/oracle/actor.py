@@ -132,7 +132,7 @@ class OracleActor:
 
     @property
     def outage(self) -> tuple[str, float] | None:
-        """The reason why the server is away, and the seconds for which questions have been held; None if it is not."""
+        """The reason why the server is away, and the seconds for which questions were held; None if it is there."""
         if not self.admission.is_holding:
             return None
         return self.admission.outages.reason, self.admission.outage_s(anyio.current_time()) or 0.0

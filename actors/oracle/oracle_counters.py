@@ -209,7 +209,7 @@ class OracleCounters:
         self.retries_written = Counter(state.retries)
 
     def add_logged(self, effort: Effort) -> None:
-        """Add what the log has after the checkpoint, all at once: an answer that is used again is not counted again.
+        """Add the calls and retries in the log after the checkpoint, all at once; reused answers add none again.
 
         So the counts are right as soon as a resumed run begins, even for answers that it will not ask for again.
         """

@@ -139,7 +139,7 @@ class Sharing:
 
     @property
     def bits(self) -> float:
-        """The mean divergence of audits so far from what was shared, each as many questions as it stands for."""
+        """The mean divergence of audits so far from shared judgements, weighted by the questions each stands for."""
         return self._bits / self._weight if self._weight else 0.0
 
     def _add(self, judged: Judged) -> None:

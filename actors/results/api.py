@@ -145,7 +145,7 @@ def resume(
 
     Raises:
         ConfigError: the run's configuration cannot be run any more.
-        UntrustedCodeError: it names code of somebody's own that you have not run here before.
+        UntrustedCodeError: it names a user's own code that you have not run here before.
         RunDirectoryError: it is no run, or may not go on.
         RunningLoopError: an event loop is running here already.
         OracleUnavailableError: there is no oracle to ask.

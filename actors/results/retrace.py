@@ -61,7 +61,7 @@ class OpenRun(Recorded):
         ResumeRefusedError: settings or input files are not those of the run.
         JournalError: its journal cannot be read.
         ConfigError: its configuration cannot be used.
-        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
+        UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
 
     def __init__(self, path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> None:
@@ -297,7 +297,7 @@ async def retrace(
     """Do the ticks up to `until` again, from the nearest checkpoint before the trace, and return the simulation.
 
     Args:
-        run: the run, whose domain is used up by this: another trace needs the run opened anew.
+        run: the run; its domain cannot be used again: another trace needs the run opened again.
         until: the ticks that are done in the end; more than `trace.first`, and at most those of the run.
         on_begin: called with the simulation of each part before it runs.
         on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.

@@ -174,7 +174,7 @@ class SqliteFile:
         self._database.close()
 
     def _index(self, table: Table, columns: tuple[str, ...]) -> None:
-        """Add an index. None is unique: a domain of one's own may give two posts the same number."""
+        """Add an index. No index is unique: a user's own domain may give two posts the same number."""
         name, listed = "_".join((table.name, *columns)), ", ".join(map(_quoted, columns))
         self._database.execute(f"CREATE INDEX {_quoted(name)} ON {_quoted(table.name)} ({listed})")
 

@@ -187,7 +187,7 @@ def _refuse_other_interventions(
 
 
 def _refuse_settings_set(parent: RunDirectory, tick: int, settings: Container[str], config: Config) -> None:
-    """Refuse a new value for a setting that an intervention of the past has set: that value would stay."""
+    """Refuse a new value for a setting that an intervention of the past has set: its value would stay."""
     for at, each in planned(config.interventions, config.simulation.ticks_per_round):
         changed = [path for path in each.set or () if at < tick and path in settings]
         if changed:

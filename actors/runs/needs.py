@@ -167,7 +167,7 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
 
 
 def _shortened(config: Config, size: int | None) -> Config:
-    """Return the configuration of a rehearsal, without a model and without what is only for looking at a run."""
+    """Return the configuration of a rehearsal, without a model and without settings that only serve observers."""
     simulation, population = config.simulation, config.population
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
     asked = config.oracle

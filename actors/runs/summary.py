@@ -253,5 +253,5 @@ def _own_words(domain: Domain, rounds: int) -> str:
     """Return the domain's sentences about its run; may be empty. If the domain fails, the summary is still written."""
     try:
         return domain.in_words(rounds) if isinstance(domain, HasWords) else ""
-    except Exception as error:  # noqa: BLE001  # somebody's own code, and the run is over
+    except Exception as error:  # noqa: BLE001  # a user's own code, and the run is over
         return f"The domain could not say what happened: its in_words ended with {type(error).__name__}."

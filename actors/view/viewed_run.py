@@ -96,7 +96,7 @@ class ViewedRun:
         self._is_closed = True
 
     def _open(self) -> None:
-        """Open the run; anew if another run has taken its place, or its journal is shorter than what was read."""
+        """Open the run, and again if another run has taken its place or its journal is shorter than the part read."""
         if self.journal is not None and header_in(self.path) != self.journal.header:
             self.opened = self.journal = None
         if self.opened is None:

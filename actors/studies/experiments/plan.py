@@ -163,7 +163,7 @@ def placed(text: str, path: Path, error: SettingError) -> ConfigError:
 
 
 def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
-    """Return the error of a setting that the file gives, or the line of a table that gives it; another one as it is."""
+    """Return the error of a setting with the line of the file or table that gives it; other errors are unchanged."""
     if error.source != MAPPING_SOURCE or error.key is None:
         return error
     if condition.line is not None and error.key in condition.settings:
