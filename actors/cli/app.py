@@ -39,7 +39,7 @@ Exit codes:
 """
 
 FAILED, CRASHED = "command_failed", "command_crashed"
-"""The names of the JSON objects that end a command which does not succeed."""
+"""The names of the JSON objects with which a failed command ends."""
 
 SECTIONS = {
     "Run and look": {

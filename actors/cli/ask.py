@@ -105,7 +105,7 @@ def ask(  # noqa: PLR0913  # one for each option
 
 
 async def _asked(survey: Survey, is_quiet: bool) -> None:  # anyio passes arguments by their place
-    """Ask, and say now and then how far it is."""
+    """Ask, and show the progress now and then."""
 
     async def tell() -> None:
         while True:
@@ -124,7 +124,7 @@ BAR_WIDTH = 24
 
 
 def outcome_view(asked: Asked) -> RenderableType:
-    """Return what the answers say: changes first."""
+    """Return the outcome of the answers: changes first."""
     parts: list[RenderableType] = [Text(change.sentence) for each in asked.outcomes for change in each.changes]
     for each in asked.outcomes:
         parts += ["", *_question(asked, each)]

@@ -127,7 +127,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
 
 
 class WrappedTable(TableElement):
-    """A table whose cells are wrapped where there is no room, and not cut."""
+    """A table that wraps the texts of narrow cells and cuts none."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table."""

@@ -142,7 +142,7 @@ def _activity(run: Path, behaviour: Behaviour[Any] | Statechart[Any]) -> Course:
 
 
 def _print_findings(config: Config, behaviour: Behaviour[Any] | Statechart[Any]) -> None:
-    """Print what the linter finds. Rows that wait until a guard holds are gaps on purpose, so a gap is no fault."""
+    """Print what the linter finds. A gap is no fault: rows may wait for a guard on purpose."""
     try:
         if isinstance(behaviour, Behaviour):
             delays = {state: delay.trigger for state, delay in behaviour.delays.items()}

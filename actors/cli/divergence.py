@@ -24,7 +24,7 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
     """Return the distances in bits with their 95% intervals; None where the oracle has chosen nothing.
 
     Args:
-        note: what to know of the distance from the embedded choice; empty for nothing.
+        note: a remark on the distance from the embedded choice; may be empty.
     """
     told = [each for each in divergences if each.questions]
     if not told:
@@ -35,7 +35,7 @@ def divergence_table(divergences: Iterable[Divergence], note: str = "") -> Rende
 
 
 def shadow_table(shadow: ShadowSummary) -> RenderableType:
-    """Return the distances of an oracle from rules, and what came of the questions."""
+    """Return the distances of an oracle from rules, and the outcomes of the questions."""
     told = [each for each in shadow.divergence if each.questions]
     outcomes = ", ".join(f"{name} {count:,}" for name, count in shadow.outcomes.items()) or _none_of(shadow.share)
     agreed = sum(each.agreement * each.questions for each in told) / max(1, sum(each.questions for each in told))
@@ -45,7 +45,7 @@ def shadow_table(shadow: ShadowSummary) -> RenderableType:
 
 
 def _ratios(told: Sequence[Divergence], against: str) -> list[RenderableType]:
-    """Return how often the oracle takes each option over how often another decider does; nothing without figures."""
+    """Return for each option the oracle's rate divided by that of another decider; empty without figures."""
     title = f"how often the oracle takes an option, over the {NAMES[against]}"
     table = Table(title=title, **_PLAIN)
     for name in ("trigger", "option"):
@@ -60,7 +60,7 @@ def _ratios(told: Sequence[Divergence], against: str) -> list[RenderableType]:
 
 
 def score_tables(told: AgainstSummary) -> RenderableType:
-    """Return how near an oracle is to what people did: log loss, rates of each option, and calibration."""
+    """Return how well an oracle predicts people's choices: log loss, rates of each option, and calibration."""
     score = told.score
     lines = [
         f"{told.oracle}, on {score.choices:,} choices of {told.file}",
@@ -107,7 +107,7 @@ def _has_embedded(told: Iterable[Divergence]) -> bool:
 
 
 def names_of(divergences: Sequence[Divergence]) -> list[str]:
-    """Return the name of each: its trigger, with the state where a trigger has questions in several."""
+    """Return the name of each entry: its trigger, and its state if the trigger has questions in several states."""
     states = Counter(each.trigger for each in divergences)
     return [each.trigger if states[each.trigger] == 1 else f"{each.trigger} ({each.state})" for each in divergences]
 

@@ -117,7 +117,7 @@ def _rows(settings: Config) -> list[tuple[str, str]]:
 
 
 def _capability_rows(health: Health) -> list[tuple[str, str]]:
-    """Return a row for each dimension in which the server may differ, those marked in which it does."""
+    """Return a row for each dimension in which the server may differ; those in which it differs are marked."""
     rows = [
         (f"asked: {name}", f"{words} (negotiated)" if name in health.changes else words)
         for name, words in health.capabilities.items()
@@ -192,7 +192,7 @@ async def _propose(settings: Config, model: LanguageModel | None = None) -> tupl
 
 @contextmanager
 def _prism_logs_off() -> Iterator[None]:
-    """Discard what `prism` logs in the block: the doctor prints all of it."""
+    """Discard the log lines of `prism` in the block: the doctor prints all of this itself."""
     log, discarding = logging.getLogger("prism"), logging.NullHandler()
     log.addHandler(discarding)
     try:

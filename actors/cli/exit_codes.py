@@ -1,4 +1,4 @@
-"""The codes with which `prism` ends."""
+"""The exit codes of `prism`."""
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2

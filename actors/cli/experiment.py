@@ -260,7 +260,7 @@ def drawn(now: Standing, known: int, since_s: float) -> RenderableType:
 
     Args:
         known: the cells that were done before.
-        since_s: the time since the experiment was begun or gone on with.
+        since_s: the time since the experiment was begun or continued.
     """
     ended, total = now.done + now.failed, now.total + known
     bar = Table.grid(padding=(0, 1))

@@ -28,8 +28,8 @@ def asked_together(asking: Asking, out: Path, foretold: Sequence[Sequence[Foreca
     """Return the calls that cells will make to a model together, and whether the budget is enough for them.
 
     Args:
-        foretold: of each cell that is to be run and asks a model: for the seeds of the plan, or for the least and the
-            most seeds.
+        foretold: the forecast of each cell that will run and ask a model: for the seeds of the plan, or for the least
+            and the most seeds.
     """
     if not any(foretold):
         return Asked([], [0.0 for _ in foretold])
@@ -62,13 +62,13 @@ def asked_together(asking: Asking, out: Path, foretold: Sequence[Sequence[Foreca
 
 
 def run_s(foretold: Forecast, config: Config) -> float:
-    """Return the seconds that a run takes: of its ticks, or of its calls to a model if these take longer."""
+    """Return the seconds that a run takes: the time of its ticks, or of its model calls if these take longer."""
     hours = foretold.hours if config.oracle.backend != "choice" else 0.0
     return max(foretold.tick_s * config.simulation.length, hours * 3600)
 
 
 def _sum(part: Sequence[Forecast]) -> float | None:
-    """Return what calls cost together; None if a price is unknown."""
+    """Return the total cost of calls; None if a price is unknown."""
     costs = [each.usd for each in part]
     return None if None in costs else sum(each or 0.0 for each in costs)
 
@@ -84,5 +84,5 @@ def _budget(name: str, most: float | None, used: float, needed: float) -> str:
 
 
 def to(texts: Sequence[str]) -> str:
-    """Return one text, or the two of the least and the most seeds."""
+    """Return the texts of the least and of the most seeds, joined by `to`; equal texts once."""
     return " to ".join(dict.fromkeys(texts))

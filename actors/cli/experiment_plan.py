@@ -76,7 +76,7 @@ def _runs_s(foretold: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -
 
 
 def _foretold(made: Plan) -> dict[str, Forecast]:
-    """Return the forecast of each condition: of a rehearsal, or where there are many, of the rehearsal before it."""
+    """Return the forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs."""
     firsts = made.cells[:: len(made.experiment.seeds)]
     stride = -(-len(firsts) // REHEARSED_MAX)
     rehearsed = [forecast(cell.config) for cell in firsts[::stride]]
@@ -108,7 +108,7 @@ def _together(made: Plan, out: Path) -> list[int]:
 
 
 def _power(made: Plan, together: Sequence[int]) -> Iterator[Text]:
-    """Yield lines on what the tests can find: for each kind of test, and for each that can find nothing.
+    """Yield lines on the effects that tests can find: one for each kind of test, and for each test that can find none.
 
     Args:
         together: the number of hypotheses that each one is corrected for.

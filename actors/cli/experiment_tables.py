@@ -167,7 +167,7 @@ def interval(low: float | None, high: float | None, form: str = ".4g") -> str:
 def twins(made: Plan) -> Iterator[Text]:
     """Yield a line for conditions that are the same runs: a comparison of them says nothing.
 
-    Points that differ by less than a level are expected in a sampled design, so there their number is said.
+    A sampled design may have points that differ by less than a level, so only their number is shown there.
     """
     if made.experiment.design.kind in SAMPLED:
         firsts = made.cells[:: len(made.experiment.seeds)]
@@ -190,7 +190,7 @@ def _missing(missing: Mapping[str, Sequence[int]]) -> str:
 
 
 def _use(model: ModelUse) -> str:
-    """Return a line on what was asked of a model."""
+    """Return a line on the calls to a model."""
     cost = "cost unknown: set llm.prices" if model.usd is None else usd(model.usd)
     failed = f" ({model.failed:,} failed)" if model.failed else ""
     taken = f"{model.from_tape:,} answers from the tape, {model.shared:,} shared"

@@ -190,7 +190,7 @@ def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
 def print_json(found: Any) -> None:
     """Print a record as JSON that holds no character which is not printable."""
     text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
-    # Outside of its strings JSON has no character that is not printable but for line ends, so all may be escaped.
+    # Outside its strings, JSON has no unprintable characters except line ends, so all others may be escaped.
     echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
 
 

@@ -38,7 +38,7 @@ from prism.wording import counted
 
 T = TypeVar("T")
 DEEPEST = 12
-"""The depth of a tree from which its lines are not indented further: 80 columns have to hold them."""
+"""The depth of a tree from which its lines are not indented further, so that they fit into 80 columns."""
 WIDTH = 80
 """The columns of a line, unless a word alone is longer."""
 _LABEL = 12
@@ -47,7 +47,7 @@ _MARKS = {"true": "yes", "needs_oracle": "ask", "else": "else", "raised": "error
 
 
 def _harmless(lines: Callable[[T], Iterator[str]]) -> Callable[[T], Iterator[str]]:
-    """Return the function without anything in its lines that a terminal would act on: the last of several guards."""
+    """Return the function, its lines freed of everything that a terminal would act on: the last of several guards."""
 
     @wraps(lines)
     def harmless(found: T) -> Iterator[str]:
@@ -159,7 +159,7 @@ def question_lines(question: ExplainedQuestion) -> Iterator[str]:
 
 
 def _has_id(question: ExplainedQuestion) -> bool:
-    """Return whether a server was told the id of a question, or may yet be: one that nobody was asked shows none."""
+    """Return whether a server was sent the id of a question, or may be later. Other questions show no id."""
     return question.is_sent or question.answer is None
 
 
@@ -264,7 +264,7 @@ def _proposal_lines(proposal: ExplainedProposal) -> Iterator[str]:
     if proposal.rate_before is not None and proposal.rate_after is not None:
         yield from _labelled("rate", f"{number(proposal.rate_before)}% -> {number(proposal.rate_after)}%")
     for chain in proposal.chains:
-        word = "probability" if chain["model"] == EMBEDDED else "confidence"  # a formula believes nothing
+        word = "probability" if chain["model"] == EMBEDDED else "confidence"  # a formula has no confidence
         sure = "" if chain["confidence"] is None else f", {word} {number(chain['confidence'])}"
         model = f" ({chain['model']})" if chain["model"] else ""
         yield from _labelled(chain["component"], f"{chain['reasoning']}{model}{sure}")
@@ -328,7 +328,7 @@ def _two_paths(found: WhatIf) -> Iterator[str]:
 
 
 def _apart(ticks: Sequence[TickDifference]) -> Iterator[str]:
-    """Yield how many agents differ in each tick; ticks in a row without a difference on one line."""
+    """Yield how many agents differ in each tick; consecutive ticks without a difference share a line."""
     if not any(each.agents for each in ticks):
         yield "no agent's journal differs in any tick"
         return
@@ -381,7 +381,7 @@ def _reply_lines(reply: ModelReply) -> Iterator[str]:
 
 
 def _text_lines(name: str, text: str) -> Iterator[str]:
-    """Yield a text as it is, line by line behind a bar; what a terminal would act on is a question mark."""
+    """Yield a text line by line behind a bar; a question mark replaces each character that a terminal would act on."""
     yield f"    {printable(name)}"
     for line in text.split("\n"):
         yield from _wrapped("    | ", line)
@@ -452,7 +452,7 @@ def _done(turn: ExplainedTurn) -> str:
 
 
 def _without_chain(value: Any) -> Any:
-    """Return the step of a policy without its chain of reasoning, which says once more what other lines do."""
+    """Return the step of a policy without its chain of reasoning, which repeats other lines."""
     return {name: each for name, each in value.items() if name != "chain"} if isinstance(value, Mapping) else value
 
 

@@ -74,7 +74,7 @@ def _lines(done: Exported) -> list[str]:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that nothing half-written stays."""
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no half-written file stays."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, _end) for number in numbers}
     try:
@@ -100,7 +100,7 @@ class _Shown:
         self.latest = progress
 
     def say(self, progress: Progress) -> None:
-        """Say the progress now and then."""
+        """Print the progress now and then."""
         if (now := perf_counter()) - self._told >= LINE_EVERY_S:
             self._told = now
             say(f"exporting: {self._words(progress)}")

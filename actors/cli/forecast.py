@@ -10,11 +10,11 @@ from prism.sharing.settings import calls_a_judgement
 
 
 def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list[tuple[str, str]]:
-    """Return the calls, tokens, dollars and hours of a run, and what deliberation hides, as names and texts.
+    """Return the calls, tokens, dollars and hours of a run, and the waits that deliberation hides, as names and texts.
 
     Args:
-        needs: what the run takes of this machine, if that is known: better than the forecast, which has few agents
-            and knows only by their number what a tick of all takes.
+        needs: the time, memory and disk that the run takes, if known. Its time of a tick is better than that of the
+            forecast, which rehearses few agents and multiplies.
     """
     oracle, llm = config.oracle, config.llm
     read, written = forecast.prompt_tokens, forecast.completion_tokens
@@ -44,7 +44,7 @@ def rows(config: Config, forecast: Forecast, needs: Needs | None = None) -> list
 
 
 def _shared_by(config: Config) -> str:
-    """Return what decides how many calls a run makes that shares."""
+    """Return the things that decide how many calls a run makes whose questions share judgements."""
     found = "audits, and each archetype of the rehearsal"
     if config.llm.method == "auto" and (calls := calls_a_judgement(config)) > 1:
         found += f"; {calls} times as many if the server has no probabilities"
@@ -63,7 +63,7 @@ def needed_rows(needs: Needs) -> list[tuple[str, str]]:
 
 
 def amount_of(size: float) -> str:
-    """Return a number of bytes in a unit in which it is short."""
+    """Return a number of bytes in the unit in which it is short."""
     for unit, name in ((2**30, "GiB"), (2**20, "MiB")):
         if size >= unit:
             return f"{size / unit:.3g} {name}"
@@ -83,13 +83,13 @@ def _cap(most: int | None, expected: int, name: str) -> str:
 
 
 def _rounded(number: int) -> str:
-    """Return a number with two digits that count: more would promise more than a forecast knows."""
+    """Return a number with two significant digits: a forecast knows no more."""
     digits = max(0, len(str(number)) - 2)
     return f"{round(number, -digits):,}"
 
 
 def deliberation(config: Config) -> str | None:
-    """Return how many ticks people deliberate and what that hides; None in a domain in which nobody does."""
+    """Return how many ticks people deliberate, and the waits that this hides; None in a domain without deliberation."""
     if not config.deliberates:
         return None
     minutes, ticks, tick_s = config.population.deliberation_minutes, config.deliberation_ticks, config.run.tick_s
@@ -105,13 +105,13 @@ def deliberation(config: Config) -> str | None:
 
 
 def hidden_row(config: Config, tick_s: float, latency_s: float, calls_per_tick: float = 0.0) -> tuple[str, str] | None:
-    """Return what people's deliberation hides, as a name and a text; None where nobody deliberates.
+    """Return the waits that people's deliberation hides, as a name and a text; None where nobody deliberates.
 
     Args:
         tick_s: the seconds that the work of a tick takes.
         latency_s: the seconds of a call.
-        calls_per_tick: the calls that a tick has in the mean. Only `oracle.max_concurrency` of them are made at once,
-            so they may hold up the clock where one alone does not.
+        calls_per_tick: the mean number of calls in a tick. Only `oracle.max_concurrency` of them are made at once, so
+            together they may hold up the clock where a single call does not.
     """
     ticks = config.deliberation_ticks
     if not ticks:

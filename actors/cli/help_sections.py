@@ -1,4 +1,4 @@
-"""The help of a command with many options: those of every day first, the others below a title each."""
+"""The help of a command with many options: the usual options first, then sections of others, each with a title."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SectionedCommand(click.Command):
     """A command whose help has its options in sections.
 
     Args:
-        sections: `{title: options}`, each by its first name. Those in no section come first.
+        sections: `{title: options}`, each option by its first name. Options without a section come first.
     """
 
     def __init__(self, *arguments: Any, sections: Mapping[str, Sequence[str]], **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""`prism init`: a configuration to start from, or a package with a domain of one's own."""
+"""`prism init`: writes a configuration to start from, or a package with the user's own domain."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _package_name(directory: Path) -> str:
     """Return the name of a package for a directory.
 
     Raises:
-        click.UsageError: no package can have it, or another module has it.
+        click.UsageError: it is no valid name of a package, or another module has it.
     """
     name = directory.resolve().name.lower().replace("-", "_")
     if not name.isidentifier() or not name.isascii() or iskeyword(name):

@@ -57,7 +57,7 @@ class MetricsClient:
         """Read the metrics now.
 
         Raises:
-            WatchError: there are none, or they cannot be read.
+            WatchError: there are no metrics, or they cannot be read.
         """
         text = self._get("/metrics")
         url = self._page("/metrics")
@@ -237,7 +237,7 @@ class Interval(msgspec.Struct, frozen=True):
         return self.growth(read) / elapsed_s if elapsed_s > 0 else 0.0
 
     def quantile(self, share: float, name: str, **labels: str) -> float | None:
-        """Return a quantile of a histogram's observations in the interval, or of all if there were none in it.
+        """Return a quantile of a histogram's observations in the interval, or of all observations if it has none.
 
         It is interpolated within its bucket, as in Prometheus; None if there are no observations at all.
         """

@@ -21,7 +21,7 @@ def set_option(example: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 
 class Directory(click.Path):
-    """The path of a directory. An empty one, as of a shell's variable that is not set, is no path."""
+    """The path of a directory. An empty text, such as an unset variable of a shell, is no path."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
@@ -57,7 +57,7 @@ class PackedOrDirectory(Directory):
 
 
 def shown(path: Path) -> Path:
-    """Return a run's path as it was given: of a packed run its file."""
+    """Return a run's path as the user gave it: for a packed run, the path of its file."""
     return _packed.get(path, path)
 
 
@@ -96,7 +96,7 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command that runs simulations, with the options of its log added; no dead stream ends it."""
+    """Return a command that runs simulations, with the options of its log added; a closed stream does not end it."""
     return LOG_LEVEL(LOG_FORMAT(command))
 
 

@@ -29,7 +29,7 @@ from prism.wording import counted
 BAR_WIDTH = 24
 LONGEST_GROUP = 5
 TOLD = ("feed", "behaviour", "margins", "homophily", *SIZE_TOTALS)
-"""The entries of a world of feeds that have tables of their own, or that the beginning or the first sentence tells."""
+"""The entries of a world of feeds that the report shows elsewhere: in a table, the beginning or the first sentence."""
 
 IDS = ("root_post",)
 """The entries that are ids: they are looked up elsewhere, so they have no commas."""
@@ -82,13 +82,13 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
 
 
 def _marked(summary: Summary, paths: Mapping[str, Sequence[float]]) -> list[int]:
-    """Return the places in paths over the rounds at which interventions happened, of whole rounds."""
+    """Return the places in paths over whole rounds at which interventions happened."""
     length = min(map(len, paths.values()))
     return [each.round - 1 for each in summary.interventions if each.round <= length]
 
 
 def _done(interventions: Sequence[DoneIntervention]) -> Iterator[RenderableType]:
-    """Yield the first interventions, each with its time and what came of it."""
+    """Yield the first interventions, each with its time and its effect."""
     if not interventions:
         return
     table = Table(title="interventions", title_justify="left", title_style="bold", box=None, show_header=False)
@@ -114,7 +114,7 @@ def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
 
 
 def _work(summary: Summary) -> str:
-    """Return what was done, and in which time. After a resume the time is of the last process only."""
+    """Return the amount of work and its time. After a resume the time is that of the last process only."""
     took = f"in {duration(summary.wall_s)}"
     if not summary.resumes:
         return f"{counted(summary.activations, 'activation')} {took}"
@@ -156,7 +156,7 @@ def _world(world: Mapping[str, Any], told: Collection[str], show: Show) -> Rende
 
 
 def _realised(world: Mapping[str, Any]) -> list[RenderableType]:
-    """Return what feeds and people really did, beside what was configured; nothing in a domain without feeds."""
+    """Return the real figures of feeds and people beside the configured ones; nothing in a domain without feeds."""
     if "behaviour" not in world:
         return []
     feed, behaviour = world["feed"], world["behaviour"]

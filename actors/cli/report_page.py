@@ -93,7 +93,7 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress)
     """Return the record of an experiment, if its directory was given; None for runs.
 
     Raises:
-        RunDirectoryError: something else was given besides, or it cannot be read.
+        RunDirectoryError: the user named other directories too, or it cannot be read.
     """
     found = [path for path in paths if is_experiment(path)]
     if not found:
@@ -108,7 +108,7 @@ def _experiment(paths: Sequence[Path], files: Sequence[str], progress: Progress)
 
 
 def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
-    """Return the runs, those of which people are shown with their people.
+    """Return the runs, with their people where people are shown.
 
     Raises:
         RunDirectoryError: they are not of one domain, or one of them cannot be read.

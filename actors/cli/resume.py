@@ -23,7 +23,7 @@ from actors.record.manifest import read_manifest
 from actors.runs.resume import Accepted, plan_resume, resume_run
 
 READING = "reading the journal"
-"""The step in which a run is taken up where its files end."""
+"""The step in which a run's files are read before it goes on."""
 
 
 @click.command(cls=SectionedCommand, sections={"If it refuses": ("--accept-settings", "--cut-damage"), **LOG})

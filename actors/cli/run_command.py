@@ -101,7 +101,7 @@ def branch_and_report(
     """Write a run that branches off another, run it, and report its end as `run_and_report` does.
 
     Args:
-        child: its directory, just created. It is removed if no tick of the new run's own comes about.
+        child: its directory, just created. It is removed if the new run completes no tick of its own.
         branching: writes the run, given a function to call with the simulation of the past; returns notes on it.
         prepare: only write it.
     """
@@ -125,7 +125,7 @@ def branch_and_report(
 
 
 def _print_fallbacks(summary: Summary, path: Path) -> None:
-    """Say that some choices were not made by the oracle, and what can be done about it."""
+    """Print how many choices were made without the oracle, and how to mend that."""
     if not summary.fallbacks_by_reason:
         return
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in summary.fallbacks_by_reason.items())
@@ -157,8 +157,8 @@ def _print_resume_command(summary: Summary, path: Path, oracle: OracleConfig) ->
 def logging_trouble() -> Iterator[None]:
     """Return a context in which warnings of ticks that are done again go to standard error.
 
-    Without it structlog would print every event to standard output. What the first run said at INFO is not said again,
-    unless another level was asked for.
+    Without it structlog would print every event to standard output. Events at INFO were shown in the first run, and are
+    not shown again, unless the user asked for another level.
     """
     level = output.level
     with ExitStack() as log:

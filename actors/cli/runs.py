@@ -1,4 +1,4 @@
-"""`prism runs`: lists runs with their status, or shows a question by the id that a model's server was sent."""
+"""`prism runs`: lists runs with their status, or shows a question by the id that PRISM sent to a model's server."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _since(phase: PhaseNote) -> str:
 
 
 def _note(line: ListedRun) -> str:
-    """Return the notes: how long the phase has lasted, whose process it is, what stopped the run, where it is from."""
+    """Return the notes: how long the phase has lasted, which process runs it, what stopped the run, and its parent."""
     notes = [
         None if line.phase is None else _since(line.phase),
         line.holder,
@@ -167,7 +167,7 @@ def show_question(text: str, root: Path, paths: list[Path]) -> None:
 
 
 def _lines(found: FoundQuestion, tick: int, agent: int) -> Iterator[str]:
-    """Yield what is known of a question, a line each. Texts of people and models stand in JSON, which hides no code."""
+    """Yield the facts about a question, a line each. Texts of people and models are JSON, which shows every code."""
     if found.question is None:
         yield f"  asked    by agent {agent} in tick {tick}; the tick is not in the journal, so it may be another"
     else:

@@ -13,9 +13,9 @@ from prism.sharing.summary import SharingSummary
 from prism.wording import counted
 
 WORTH_A_LINE = 0.005
-"""The least difference of a share that is told: half a point."""
+"""The least difference of a share that is shown: half a point."""
 TOO_FEW = "too few audits"
-"""The text in the place of an interval: so few audits have none."""
+"""The text in place of an interval, where there are too few audits for one."""
 
 
 def sharing_table(sharing: SharingSummary) -> RenderableType:
@@ -40,7 +40,7 @@ def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
 
 
 def _error(sharing: SharingSummary) -> Iterator[str]:
-    """Yield the error of sharing, and the options whose share is another than it should be."""
+    """Yield the error of sharing, and the options whose share differs from the right one."""
     if sharing.divergence is None:
         yield "  no audits: the error of sharing is not known (oracle.sharing.audit)"
         return

@@ -71,10 +71,10 @@ SHARED = click.option(
 
 @contextmanager
 def interruptible(kept: str) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP end the block, and say what is kept; a second signal exits at once.
+    """Let SIGINT, SIGTERM and SIGHUP end the block, and print what is kept; a second signal exits at once.
 
     Args:
-        kept: what is not lost, and how to go on.
+        kept: the results that are kept, and how to go on, in words.
     """
     received: list[signal.Signals] = []
 
@@ -100,8 +100,8 @@ def out_option(what: str, out: Path) -> Callable[[Callable[..., Any]], Callable[
     """Return the option that names the directory.
 
     Args:
-        what: what is in it, in one word.
-        out: the directory in which it is by default.
+        what: its content, in one word.
+        out: the default directory.
     """
     return click.option(
         "--out",

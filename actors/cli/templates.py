@@ -21,7 +21,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         about: what is simulated, in words.
         first: the settings that a first study changes, besides those in `values`.
-        head: the comment at the top of a file with these, and `head_of_all` of one with all settings.
+        head: the comment at the top of a file with these, and `head_of_all`: that of a file with all settings.
         values: `{setting: (its value, the reason for it)}`.
         without: sections that have no meaning in this domain.
     """
@@ -67,7 +67,7 @@ says that it is not the default: an absent key keeps its default. `null` is how 
 
 
 def _default_world() -> dict[str, tuple[str, str]]:
-    """Return the settings that the default world has otherwise than by their defaults."""
+    """Return the settings of the default world that differ from their defaults."""
     world = load_config(examples()["default"].path.read_text(encoding="utf-8"))
     found = {setting.path: (setting.default, yaml_text(attrgetter(setting.path)(world))) for setting in settings()}
     return {path: (value, "of the default world") for path, (default, value) in found.items() if value != default}

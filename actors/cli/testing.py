@@ -378,7 +378,7 @@ def _settings(given: dict[str, Any]) -> ServerSettings:
         logprobs=Logprobs(given["logprobs"]),
         key=given["key"],
         live=given["live"],
-        keeps=0,  # nobody can look at them from here
+        keeps=0,  # the caller cannot read them from here
     )
 
 

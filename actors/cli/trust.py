@@ -30,13 +30,13 @@ TRUST = click.option(
 
 
 def ask_to_run_code(path: Path, overrides: Sequence[str] = ()) -> None:
-    """See to it that the code that the run in a directory names may be run: known, allowed by --trust, or by an answer.
+    """Ensure that the code which a run names may be run: it is known, or --trust or the user's answer allows it.
 
     Args:
         overrides: `a.b=value` each: settings that the run is to have.
 
     Raises:
-        UntrustedCodeError: it may not.
+        UntrustedCodeError: it may not be run.
     """
     unknown = unknown_code_of(path, overrides)
     if not unknown:

@@ -111,7 +111,7 @@ def _table(facts: Iterable[Fact], paths: Sequence[Path]) -> Group:
 
 
 def _notes(notes: Mapping[str, Sequence[str]]) -> Iterator[Text]:
-    """Yield each note with the facts that it is about; a note on most of them names none."""
+    """Yield each note with the facts that it is about; a note on most facts names no fact."""
     most = max(map(len, notes.values()))
     for note, names in notes.items():
         about = "" if len(names) == most > 1 else f"{', '.join(names)}: "

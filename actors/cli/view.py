@@ -24,8 +24,8 @@ HOST, PORT = "127.0.0.1", 8480
 TOKEN = "PRISM_VIEW_TOKEN"  # noqa: S105  # the name of the variable, not its value
 EVENTS_SHOWN = 20
 EXPLAIN = (sys.executable, "-P", "-m", "actors.cli", "explain")
-"""The command that works out a turn. With `-P` no module is imported from the directory that somebody stands in: it may
-hold runs of other people."""
+"""The command that works out a turn. With `-P` Python imports nothing from the current directory, which may hold other
+people's runs."""
 
 
 @click.command()

@@ -152,9 +152,9 @@ def _help(count: int, *, is_paused: bool) -> str:
 
 EVENTS_SHOWN = 5
 NOT_SHOWN = {CheckpointWritten.name()}
-"""The events that another line tells."""
+"""The events that another line shows."""
 LATE_S = 1.0
-"""The lateness of the event loop from which it is a warning, as for the alert on it."""
+"""The lag of the event loop from which there is a warning, as in the alert on it."""
 ECONOMY = "prism_economy_"
 
 
@@ -312,7 +312,7 @@ FATAL = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Keys:
-    """Keys, each as it is pressed. Where standard input is no terminal of this process, there are none.
+    """The keys that the user presses. If standard input is no terminal of this process, there are no keys.
 
     The terminal passes on keys at once, and shows none of them, until the block ends: also by an error, Ctrl-C or a
     signal. After Ctrl-Z and `fg` it does so again.
@@ -324,7 +324,7 @@ class Keys:
 
     @property
     def are_there(self) -> bool:
-        """True if keys can be pressed."""
+        """True if the user can press keys."""
         return self._before is not None
 
     def __enter__(self) -> Keys:
@@ -343,7 +343,7 @@ class Keys:
             self._before = None
 
     def pressed(self, within_s: float) -> str:
-        """Wait for a key, and return it; empty if none is pressed in that time."""
+        """Wait for a key, and return it; empty if no key is pressed in that time."""
         if self._before is None:
             time.sleep(within_s)
             return ""

@@ -39,7 +39,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def seen(self) -> Interval:
-        """The latest seconds, of a run that has been seen."""
+        """The latest interval of a run that was seen."""
         if self.interval is None:
             raise ValueError("the run has not been seen")
         return self.interval
@@ -99,12 +99,12 @@ class WatchedRun:
 
 
 def ticks(now: Scrape) -> float:
-    """Return the ticks of the run; while recorded ticks are done again, those of its journal."""
+    """Return the ticks of the run; while it does recorded ticks again, the ticks of its journal."""
     return now.value(TICKS if now.has(TICKS) else "prism_journal_ticks_total")
 
 
 def ticks_per_s(interval: Interval) -> float:
-    """Return the ticks a second; 0 if they were not shown before, since recorded ticks were done again."""
+    """Return the ticks a second; 0 if the scrape before showed no ticks, because the run did recorded ticks again."""
     return interval.rate(lambda scrape: scrape.value(TICKS)) if interval.before.has(TICKS) else 0.0
 
 

@@ -13,7 +13,7 @@ PrismError
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
     |       +-- RepairRefusedError a repair that could not ask again                (exit 2)
-    +-- UntrustedCodeError     code of somebody's own that nobody has asked to run  (exit 2)
+    +-- UntrustedCodeError     a user's own code that its user has not allowed      (exit 2)
     +-- InterruptedRunError    a run stopped by a signal in the middle of a tick    (exit 129, 130, 143)
     +-- AddressError           an address that cannot be listened on                (exit 2)
     +-- PlaceError             a place that cannot run the cells of an experiment   (exit 2)
@@ -39,7 +39,7 @@ E = TypeVar("E", bound=BaseException)
 
 
 RESUME, REPEAT = "continue with `prism resume`", "run the same command again"
-"""The remedy of a run once its disk is repaired, and that of a run that another command makes again."""
+"""The remedies after the disk is repaired: resume the run, or repeat the command that made it."""
 
 CODE_FILES_TOLD = 4
 """The most files of code that one error names."""
@@ -83,7 +83,7 @@ class PlaceError(ActorError):
 
 
 class UntrustedCodeError(ActorError):
-    """Code of somebody's own would be run, and this user has not asked for it.
+    """A user's own code would be run, and this user has not allowed it.
 
     Args:
         files: `{file: SHA-256}`.
@@ -316,7 +316,7 @@ class WatchError(ActorError):
 
 
 DISK_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""Error numbers that blame the disk and not the request: no space, a quota used up, a size limit, a fault."""
+"""Error numbers of a failing disk, not of a wrong request: no space, a quota used up, a size limit, a fault."""
 
 
 def run_directory_error(error: OSError, problem: str) -> RunDirectoryError | DiskFailedError:

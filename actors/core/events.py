@@ -106,14 +106,14 @@ class StallEnded(Event, frozen=True, kw_only=True, tag="stall_ended"):
     """A tick has ended after a stall.
 
     Args:
-        lasted_s: the time between the two ticks.
+        lasted_s: the time between the ticks before and after the stall.
     """
 
     lasted_s: float
 
 
 class BreakerOpened(Event, frozen=True, kw_only=True, tag="breaker_opened"):
-    """The circuit breaker has opened: the server answers no more.
+    """The circuit breaker has opened: the server no longer answers.
 
     Args:
         reason: the latest failure; `latest`: its details.
@@ -150,7 +150,7 @@ class CheckpointWritten(Event, frozen=True, kw_only=True, tag="checkpoint_writte
     Args:
         at_tick: ticks in it.
         size: in bytes.
-        duration_s: from its first piece to its place.
+        duration_s: the time from the first piece until it is in its place.
     """
 
     actor: ClassVar[str] = "store"
@@ -165,7 +165,7 @@ class InterventionMade(Event, frozen=True, kw_only=True, tag="intervention_made"
     Args:
         kind: what was done, such as `publish`; the journal has the rest.
         at_tick: the tick at whose beginning it was done.
-        number: the interventions of the run before it.
+        number: how many interventions of the run came before it.
     """
 
     actor: ClassVar[str] = "engine"
@@ -196,7 +196,7 @@ class RunEnded(Event, frozen=True, kw_only=True, tag="run_ended"):
     Args:
         reason: one of `actors.core.phase.ENDS`.
         ticks: ticks committed.
-        digest: after them; empty if it ended in an error.
+        digest: the digest after these ticks; empty if the run ended in an error.
     """
 
     reason: str
@@ -233,7 +233,7 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("_listeners", default=
 
 
 def tell(event: Event) -> None:
-    """Tell the listeners of the current run of an event. The run's task and all that it starts have them.
+    """Tell the listeners of the current run of an event. The run's task and all tasks that it starts have them.
 
     A listener must not raise or wait.
     """
@@ -251,7 +251,7 @@ def emit(event: Event) -> None:
 
 @contextmanager
 def heard_by(*listeners: Listener) -> Iterator[None]:
-    """Tell these listeners, too, of the events of the block, and of the tasks that it starts."""
+    """Tell these listeners, too, of the events of the block and of the tasks that it starts."""
     token = _listeners.set((*_listeners.get(), *listeners))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Packages that most commands do without: what to say where one of them is not installed."""
+"""Packages that most commands do not need, and the message where one of them is not installed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ def not_installed(what: str, extra: str) -> str:
     """Return the line on a missing package, with how to get it.
 
     Args:
-        what: the matter in words, such as `prism report draws with matplotlib`.
+        what: the use in words, such as `prism report draws with matplotlib`.
         extra: the extra of this package that has it.
     """
     return (

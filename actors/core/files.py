@@ -17,7 +17,7 @@ from tempfile import mkstemp
 from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
-"""The most bytes of one read. More memory than a file has is never asked for, whatever its limit is."""
+"""The most bytes of one read, so that no read takes much more memory than the file has."""
 
 ABANDONED_AFTER_S = 60.0
 """The age from which a draft without a lock is abandoned."""
@@ -44,7 +44,7 @@ class NotRegularError(OSError):
 
 
 class TooLargeError(OSError):
-    """A file that is larger than it may be. No more of it was read than that."""
+    """A file that is larger than its limit. PRISM has read no more of it than the limit."""
 
     def __init__(self, path: Path, bytes_max: int) -> None:
         super().__init__(None, f"is larger than the {bytes_max:,} bytes that it may have", str(path))
@@ -77,7 +77,7 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
         OSError: it cannot be read.
     """
     with opened(path) as descriptor:
-        # The length is not trusted: files of /proc have none, and a file may grow while it is read.
+        # The length is not trusted: files of /proc have no length, and a file may grow while it is read.
         if (
             os.fstat(descriptor).st_size > bytes_max
             or len(content := read_descriptor(descriptor, bytes_max)) > bytes_max
@@ -121,9 +121,9 @@ def sha256_of(path: Path) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; what is there is replaced, and keeps its permissions.
+    """Write a file whole or not at all; an existing file is replaced, and keeps its permissions.
 
-    A symbolic link stays one. What is no regular file, such as `/dev/stdout` or a named pipe, is written to as it is.
+    A symbolic link stays a link. Other kinds of files, such as `/dev/stdout` or a named pipe, are written to directly.
 
     Raises:
         RunDirectoryError: it cannot be written.
@@ -153,19 +153,19 @@ def remove_abandoned(path: Path) -> None:
 
 
 def beside(path: Path, suffix: str) -> Iterator[Path]:
-    """Yield what is called `.NAME.` and anything with a suffix, beside a file or a directory."""
+    """Yield the files named `.NAME.` plus any text plus a suffix, beside a file or a directory."""
     return path.parent.glob(f".{escape(path.name)}.*{suffix}")
 
 
 def hold(descriptor: int) -> None:
-    """Lock an open draft, so that `remove_abandoned` leaves it. A file system may have no locks: then it keeps all."""
+    """Lock an open draft, so that `remove_abandoned` leaves it. Without locks in the file system all drafts stay."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
 def opened_as_it_is(path: Path) -> Iterator[int]:
-    """Open a file or a directory, but what no symbolic link leads to; yield its descriptor, which may be locked."""
+    """Open a file or a directory, but follow no symbolic link; yield its descriptor, which may be locked."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -191,8 +191,8 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
 
 
 def _new_file_mode() -> int:
-    """Return the permissions of a new file: those that the process's mask leaves."""
-    mask = os.umask(0o022)  # it can only be read by setting it
+    """Return the permissions of a new file: those that the process's mask allows."""
+    mask = os.umask(0o022)  # the only way to read the mask is to set it
     os.umask(mask)
     return 0o666 & ~mask
 

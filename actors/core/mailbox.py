@@ -110,7 +110,7 @@ class Mailbox(Generic[T]):
             try:  # noqa: SIM105  # it costs nothing; to ask whether the future is done, or `suppress`, takes a call
                 reader.set_result(None)
             except asyncio.InvalidStateError:
-                pass  # its reader was cancelled
+                pass  # the reader was cancelled
         return True
 
     async def send(self, message: T) -> bool:
@@ -136,7 +136,7 @@ class Mailbox(Generic[T]):
         try:
             await entry[0]
         except asyncio.CancelledError:
-            if self._waiting and entry in self._waiting:  # `close` removes them all
+            if self._waiting and entry in self._waiting:  # `close` removes all waiting senders
                 self._waiting.remove(entry)
             raise
         return True
@@ -218,7 +218,7 @@ class Mailbox(Generic[T]):
         )
 
     def pressure(self) -> tuple[int, int, int]:
-        """Return the most messages that have waited, and how many were refused and dropped: quicker than all counts."""
+        """Return the most messages that have waited, and those refused and dropped: faster than `statistics`."""
         return max(self._depth_max, len(self.pending), min(1, self._taken)), self._refused, self._dropped
 
     def _refuse(self) -> bool:

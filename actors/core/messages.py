@@ -53,7 +53,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
         reason: why it is a fallback; empty otherwise.
         content: what the oracle answered besides the option, as JSON text.
         latency_s: from the question's arrival to this answer. It is only shown: no result depends on it.
-        spent: the calls to a model that it took, but for those before a `Retried`. No result depends on it either.
+        spent: the calls to a model that it took, except those before a `Retried`. No result depends on it either.
         method: how the oracle found it, only for the counts; empty for a fallback.
     """
 
@@ -70,7 +70,7 @@ class Decided(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=4):
 
 
 class Retried(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
-    """A call to the oracle that failed, and after which its question is asked again. It is recorded only to be counted.
+    """A failed call to the oracle, after which its question is asked again. It is recorded only for the counts.
 
     Args:
         asked: the tick of the question; `trigger`: its trigger.

@@ -10,9 +10,9 @@ class Phase(StrEnum):
     """A phase of a run: the one thing that it is doing.
 
     `starting`: it reads its files, builds its agents and greets its oracle. `recovering`: it does recorded ticks again.
-    `running`: it does new ticks. `waiting_for_oracle`: the server is away, or one tick has waited long for an answer.
-    `waiting_for_disk`: the disk does not take what is written. `stopping`: it finishes its tick and writes its files.
-    `ended`: its process does nothing more for it.
+    `running`: it does new ticks. `waiting_for_oracle`: the server does not answer, or one tick has waited long for an
+    answer. `waiting_for_disk`: the disk does not take what is written. `stopping`: it finishes its tick and writes its
+    files. `ended`: its process does nothing more for it.
     """
 
     STARTING = "starting"
@@ -31,7 +31,7 @@ UNDER_WAY = frozenset({Phase.RUNNING, Phase.STOPPING, *WAITING})
 
 DONE = "done"
 DONE_WITH_FALLBACKS = "done_with_fallbacks"
-"""Done, but some choices were not the oracle's."""
+"""Done, but some choices were made without the oracle."""
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 SPEND_CAP, FALLBACK_SHARE = "spend_cap", "fallback_share"
@@ -39,10 +39,10 @@ OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE = "outage", "refused", "no_answer", "una
 """The reasons, besides signals, for which a run stops before its last tick: its settings, or its oracle."""
 
 ERROR = "error"
-"""The end of a run by anything else. It is in no manifest: the run is as after a crash."""
+"""The end of a run by anything else. No manifest records it: the run is as after a crash."""
 
 ENDS = (
     *(DONE, DONE_WITH_FALLBACKS, *SIGNALS, SPEND_CAP, FALLBACK_SHARE),
     *(OUTAGE, REFUSED, NO_ANSWER, UNAVAILABLE, ERROR),
 )
-"""All of them."""
+"""All reasons for the end of a run."""

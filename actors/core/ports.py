@@ -1,4 +1,4 @@
-"""The ports of a run: an observer that is told of everything, and a record that keeps it.
+"""The ports of a run: an observer that is told of every event, and a record that keeps ticks and answers.
 
 By default there is no observer and no record.
 """
@@ -98,10 +98,10 @@ class Observer:
         """
 
     def computed(self, number: int, each_s: float, tick: int) -> None:
-        """Note that an embedded oracle has answered so many questions at once: `asked` and `answered` of each."""
+        """Note that an embedded oracle has answered so many questions at once, in place of `asked` and `answered`."""
 
     def called(self, asked: Asked, reason: str, duration_s: float, spent: Spending) -> None:
-        """Note that a call ended that an oracle made outside: `answered`, with what it was about.
+        """Note the end of a call that an oracle made to a server. It is `answered`, with the question of the call.
 
         Args:
             asked: the question, the number of the call, and the address that it went to.
@@ -110,7 +110,7 @@ class Observer:
         """
 
     def decided(self, question: Question[Any], decided: Decided, shared: Question[Any] | None) -> None:
-        """Note the answer to a question, or its fallback, before the engine has it.
+        """Note the answer to a question, or its fallback, before it is sent to the engine.
 
         Args:
             shared: the identical question whose call gave the answer; None if it was the question's own.
@@ -168,7 +168,7 @@ class Answers(Protocol):
         return None
 
     def has_answers(self) -> bool:
-        """Return whether `recorded_answer` may find any from now on."""
+        """Return whether `recorded_answer` may find an answer from now on."""
         return False
 
     def judgements(self) -> Sequence[Judged]:

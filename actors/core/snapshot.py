@@ -21,7 +21,7 @@ FALLBACK_REASONS = (*FAILURES, "breaker_open", "spent", "late")
 """The reasons of fallbacks: the call failed, there was no call, or the answer came too late in `realtime`."""
 
 CALL_OUTCOMES = (USEFUL, *REASONS, "cancelled", "error")
-"""The outcomes of calls to a model; `error` for those that a custom oracle makes up."""
+"""The outcomes of calls to a model; any other outcome of a custom oracle counts as `error`."""
 
 Pairs = Mapping[tuple[str, str], int]
 
@@ -44,7 +44,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one instant, between two of its commits.
 
     Args:
-        is_in_tick: whether a tick is under way, so that some counts have a part of it already.
+        is_in_tick: whether a tick is under way, so that some counts include a part of it already.
         tick: ticks committed, of `ticks` in the whole run; `round`: rounds completed.
         agents: `{state: agents in it}`; they add up to `population`.
         transitions: `{(from, to): count}`, for every pair of the chart.
@@ -58,14 +58,14 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         concurrency_limit: the most questions that it may be asked at once; `concurrency_max`: the most that this limit
             may become.
         breaker: its circuit breaker's state.
-        fallbacks: `{reason: decisions that took effect and were not the oracle's}`, for every reason.
+        fallbacks: `{reason: decisions that took effect and did not come from the oracle}`, for every reason.
         repaired: decisions that took effect and were loosely worded.
         outage_s: `{reason: seconds for which questions have been held, because the server is away}`, for every reason.
         retries: `{reason: count}`, for every reason after which a question may be asked again.
         calls: `{outcome: calls to a model}`, for every outcome; `tokens`: tokens that it read and wrote.
         cost_usd: the cost of the model; `wasted_usd`: that of calls whose answer was not used; both 0 without prices.
-            These four and `retries` are of the whole run, and count what is in its files: a kill does not take back any
-            of it.
+            These four and `retries` are of the whole run, and count only what is in its files, so a kill does not lower
+            them.
         budgets: `{cap: (used in the whole run, the most)}`, for each spend cap that is set.
         tick_s: the least seconds between the beginnings of two ticks.
         hosts: the state of each of several servers of the model; empty for one server, or none.

@@ -10,7 +10,7 @@ from prism.llm.spending import Spending
 
 
 class Effort(msgspec.Struct, frozen=True, kw_only=True):
-    """The work that a run has cost so far, whether its results were used or not.
+    """The calls and retries that a run has cost so far, whether their results were used or not.
 
     Args:
         spent: the calls to a model, by outcome.

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def in_threads(context: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter a context manager in a thread, and leave it in one whatever happens. It must bind nothing to its thread."""
+    """Enter a context manager in a thread, and always leave it in a thread. It must not depend on its thread."""
     value = await to_thread.run_sync(context.__enter__)
     try:
         yield value

@@ -1,7 +1,7 @@
-"""All that the command line prints, but for its messages on standard error (`say`): nothing of it moves a terminal.
+"""The console of the command line, for all output except messages on standard error (`say`): texts are escaped.
 
-Names of files, answers of servers and texts of models are printed as text. What a terminal would obey in them is
-escaped, and brackets are no markup.
+Names of files, answers of servers and texts of models are printed as text. Control characters in them are escaped, and
+brackets are no markup.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNWRAPPED = 10_000
 
 
 class SafeConsole(Console):
-    """A console whose texts are data. Colours, live displays and the cursor are its own doing, and stay.
+    """A console whose texts are data. It keeps its own codes for colours, live displays and the cursor.
 
     It escapes texts after it has laid them out. A caller that wants room for the escapes calls `printable` first.
     """
@@ -47,6 +47,6 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def echo_file(content: str) -> None:
-    """Print the content of a file on standard output: to the byte, unless that is a terminal."""
+    """Print the content of a file on standard output: every byte unchanged, unless that is a terminal."""
     sys.stdout.write(printable_lines(content) if sys.stdout.isatty() else content)
     sys.stdout.flush()

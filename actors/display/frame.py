@@ -13,11 +13,11 @@ REFRESHES_PER_S = 4
 
 
 class Frame:
-    """A frame. Its content is set at any time without a wait, also while the terminal takes nothing.
+    """A frame. Its content can be set at any time without a wait, even while the terminal accepts no output.
 
-    A terminal that gets narrower breaks the lines of the frame that it shows, so the frame then takes more of them than
-    it has drawn. One that gets lower and then higher again shows lines that had left it at the top. They are erased
-    before the next frame is drawn: else some of the old one would stay.
+    A terminal that gets narrower breaks the lines of the frame, so the frame takes more lines than were drawn. A
+    terminal that gets lower and then higher again shows lines that had left it at the top. All these lines are erased
+    before the next frame is drawn: otherwise a part of the old frame would stay.
 
     Args:
         console: where it is drawn.

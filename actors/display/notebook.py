@@ -1,4 +1,4 @@
-"""The progress of a run below the cell of a notebook, drawn anew in its place."""
+"""The progress of a run below the cell of a notebook, drawn again and again in its place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ProgressView:
 
 
 async def show_in_notebook(read: Callable[[], Progress]) -> None:
-    """Show progress below the cell that is being run until cancelled. What it shows last stays there."""
+    """Show progress below the running cell until cancelled. The last display stays there."""
     from IPython.display import display  # noqa: PLC0415  # a notebook has it, and PRISM does not depend on it
 
     pace = Pace(read)

@@ -11,9 +11,9 @@ STYLES: dict[str, str] = {Phase.RUNNING: "bold green", Phase.STARTING: "bold cya
 
 
 def phase_words(phase: Phase | str, since_s: float | None, reason: str = "", to_redo: int = 0) -> str:
-    """Return the phase, since when, what is to be done again, and why the run waits.
+    """Return the phase, its time so far, the ticks that are to be done again, and why the run waits.
 
-    Of a phase that runs it is not said since when: beside the time of the whole run it would be taken for that.
+    The phase `running` is shown without its time: readers would take it for the time of the whole run.
 
     Args:
         since_s: the time for which it has lasted; None if that is not known.

@@ -33,7 +33,7 @@ WINDOW_S = 5.0
 LOOK_EVERY_S = 1.0
 """The time between two looks at the world."""
 STANDS_AFTER_S = 1.0
-"""The duration of a tick with open questions from which the clock is shown to stand: it probably waits for them."""
+"""A tick with open questions that lasts this long probably waits for them: the display says that the clock stands."""
 
 
 class Pace:
@@ -65,7 +65,7 @@ class Pace:
         if self._latest and progress.tick != self._latest[-1][1]:
             self._moved = moment
         if self._first is None or progress.is_replaying or self._was_replaying:
-            # What is done again is no pace: it is much faster, because no question is asked.
+            # Ticks that are done again do not count for the pace: they are much faster, because no question is asked.
             self._begun_ticks, self._was_replaying = moment, progress.is_replaying
             self._first = progress.tick
             self._latest.clear()
@@ -100,12 +100,12 @@ class Pace:
     def eta_s(self, progress: Progress) -> float | None:
         """Return the seconds to go at the mean pace so far; None before the first tick, and while the run waits."""
         if progress.phase in WAITING:
-            return None  # nobody knows for how long
+            return None  # the wait has no known end
         done = progress.tick - (self._first or 0)
         return (self._clock() - self._begun_ticks) * (progress.ticks - progress.tick) / done if done else None
 
     def stands_s(self, progress: Progress) -> float | None:
-        """Return the seconds for which the clock has stood with open questions; None if it moves or none is open."""
+        """Return the seconds for which the clock has stood with open questions; None if it moves or has no question."""
         stands_s = self._clock() - self._moved
         is_open = progress.oracle_queue + progress.oracle_in_flight > 0
         return stands_s if is_open and stands_s >= STANDS_AFTER_S else None
@@ -117,7 +117,7 @@ async def show_progress(read: Callable[[], Progress]) -> None:
     pace = Pace(read)
     # A live table needs a terminal that can move the cursor.
     if not console.is_terminal or console.is_dumb_terminal or output.is_json:
-        pace.now()  # else the first line would have no rates
+        pace.now()  # otherwise the first line would have no rates
         while True:
             await anyio.sleep(LINE_EVERY_S)
             _print_line(pace.now(), pace)
@@ -147,7 +147,7 @@ def _print_line(progress: Progress, pace: Pace) -> None:
 
 
 def facts(progress: Progress, pace: Pace) -> dict[str, Any]:
-    """Return the progress as the keys of a JSON object. Those of what is not the case are left out."""
+    """Return the progress as the keys of a JSON object. Keys that do not apply are left out."""
     shown = {
         "tick": progress.tick,
         "ticks": progress.ticks,
@@ -218,7 +218,7 @@ def _rows(progress: Progress, pace: Pace) -> Iterator[Row]:
 
 
 def _stands_s(progress: Progress, pace: Pace) -> float | None:
-    """Return the seconds for which the clock has stood, while the phase does not say so."""
+    """Return the seconds for which the clock has stood, unless the phase shows it already."""
     return pace.stands_s(progress) if progress.phase is Phase.RUNNING else None
 
 

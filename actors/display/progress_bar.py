@@ -1,4 +1,4 @@
-"""A progress bar. Both of its parts have their own signs, so it can be read without colour."""
+"""A progress bar. Its two parts have different signs, so it can be read without colour."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ GREETING = "greeting the oracle"
 PREPARING = "making kernels ready, which takes up to a minute the first time on a machine"
 """The step in which kernels are compiled, or loaded."""
 PATIENCE_S = 1.0
-"""The time for which the end of a step waits for a terminal that takes nothing."""
+"""The time for which the end of a step waits for a terminal that accepts no output."""
 
 
 @contextmanager

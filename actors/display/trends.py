@@ -59,7 +59,7 @@ class Trends:
 
 
 class Row(NamedTuple):
-    """A row of the table: a number's name in `Trends`, its value in words, and what is wrong with it, if anything."""
+    """A row of the table: a number's name in `Trends`, its value in words, and a warning, if there is one."""
 
     name: str
     text: str
@@ -124,5 +124,5 @@ class Sparkline:
         yield Segment(line.rjust(options.max_width), console.get_style("cyan"))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Return all the width that there is."""
+        """Return the whole available width."""
         return Measurement(1, options.max_width)

@@ -17,7 +17,7 @@ def usd(amount: float) -> str:
 
 
 def plain(number: float, digits: int = 2) -> str:
-    """Return a number with so many digits that count, and never an exponent: `0.25`, `170`, `0.00005`."""
+    """Return a number with so many significant digits, and never an exponent: `0.25`, `170`, `0.00005`."""
     return f"{Decimal(f'{number:.{digits}g}'):f}"
 
 

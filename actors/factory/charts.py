@@ -26,7 +26,7 @@ class LoadedChart(NamedTuple):
     Args:
         inputs: `{chart file, as the user wrote it: SHA-256}`; empty for the default chart.
         functions: the Python functions that the chart names, as `module:name`.
-        code: the files that they were imported from; none of a chart to look at.
+        code: the files that they were imported from; empty for a chart to look at.
     """
 
     behaviour: Behaviour[Any]
@@ -81,7 +81,7 @@ def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviou
 
 
 def code_of_chart(config: Config) -> list[LocatedCode]:
-    """Return the code of the functions that people's chart names, as far as it is to be found; nothing of it is run.
+    """Return the code of the functions that people's chart names, as far as it can be found; no code is run.
 
     Raises:
         ConfigError: the file is no chart.
@@ -94,7 +94,7 @@ def check_choices(config: Config, behaviour: Behaviour[Any]) -> None:
     """Refuse constants of the embedded oracle for states that the chart does not have.
 
     Raises:
-        ConfigError: there is one.
+        ConfigError: there are such constants.
     """
     known = [state.value for state in behaviour.states]
     for name in config.oracle.choice.states:
@@ -132,7 +132,7 @@ def _beside(config: Config) -> Path:
 
 
 def _located(config: Config, functions: tuple[str, ...]) -> list[LocatedCode]:
-    """Return the code of functions. What is not to be found is left out: to import it gives the error with its line."""
+    """Return the code of functions. Missing code is left out: its import raises the error that names the line."""
     found, beside = list[LocatedCode](), _beside(config)
     for name in functions:
         with suppress(ConfigError):

@@ -1,6 +1,6 @@
 """Checks of a configuration that need neither its people nor the contents of a large file.
 
-A run refuses all that is refused here, for the same reason. It may refuse more, which only a build can find.
+A run makes the same checks, with the same errors. It also refuses mistakes that only a build can find.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Checked(NamedTuple):
     Args:
         size: the number of agents; None if it depends on a file that is too large to be read here.
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
-        not_built: what the build would make, in words; empty if everything was checked.
+        not_built: the things that the build would make, in words; empty if everything was checked.
         notes: how input files were understood, and people's own attributes, in lines.
     """
 
@@ -72,12 +72,12 @@ def check_domain(config: Config) -> Checked:
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
-    """Return what will have no effect in a run of a built domain."""
+    """Return the parts of a configuration that will have no effect in a run of a built domain."""
     return [*domain.no_effect()] if isinstance(domain, HasNoEffect) else [*idle_interventions(config, None)]
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:
-    """Return what the people of a built domain are, a line for each attribute, and what it says of its settings."""
+    """Return a line for each attribute of the people of a built domain, and the domain's notes on its settings."""
     people = getattr(domain, "population", None)
     lines = lines_of_people(config.population, people.personas) if isinstance(people, Population) else ()
     return (*lines, *notes_of_domain(domain))
@@ -89,7 +89,7 @@ def understood_by(domain: Domain) -> tuple[str, ...]:
 
 
 def notes_of_domain(domain: Domain) -> Sequence[str]:
-    """Return what a built domain has to say about its settings before the first tick."""
+    """Return a built domain's notes on its settings before the first tick."""
     return domain.notes() if isinstance(domain, HasNotes) else ()
 
 

@@ -36,10 +36,10 @@ def read_config(
 ) -> Config:
     """Return the configuration in a YAML file, with the settings of the environment and the overrides on top.
 
-    The module of a domain of its own is imported, which runs its code: who names a configuration asks for that. Only
-    the configuration in a run's directory is not taken for its user's own. Input files that are not where it says, but
-    beside it, are named with its directory in what is returned. A missing one is refused here, where it is known which
-    line names it.
+    If the configuration has its own domain, the domain's module is imported, which runs its code: a user who names a
+    configuration allows that. The configuration in a run's directory may come from anybody, so it is no such
+    permission. If an input file is not at its path but lies beside the configuration, the returned path has that
+    directory. A missing file is refused here, where the line that names it is known.
 
     Args:
         path: the file.
@@ -47,10 +47,10 @@ def read_config(
         environment: variables such as PRISM_SIMULATION__SEED; by default those of this process.
 
     Raises:
-        ConfigError: there is no such file, or a setting is wrong; also a field of an archetype of people's questions,
-            which a run would refuse later, where nobody knows any more which line names it.
+        ConfigError: there is no such file, or a setting is wrong. A wrong field of an archetype of people's questions
+            is refused too: a run would refuse it later, but could not name the line.
         InputError: a file that a setting names is missing.
-        UntrustedCodeError: it is that of a run, and names code that its user has not asked for.
+        UntrustedCodeError: it is the configuration of a run, and names code that its user has not allowed.
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
@@ -130,7 +130,7 @@ def _archetype_errors(placed: PlacedConfig) -> Iterator[ConfigError]:
 
 
 def read_text(path: Path, hint: str = "write one to start from with: prism init DIR") -> str:
-    """Return the text of a file, as far as a configuration may be long; no more of it is read.
+    """Return the text of a file, up to the greatest length of a configuration; no more is read.
 
     Args:
         hint: what to do if there is no such file.
@@ -140,7 +140,7 @@ def read_text(path: Path, hint: str = "write one to start from with: prism init 
     """
     try:
         data = _read_bytes(path, CONFIG_BYTES_MAX)
-        # Of a file that is longer, the last character may be cut.
+        # If the file is longer, its last character may be cut.
         text = getincrementaldecoder("utf-8")().decode(data, final=len(data) <= CONFIG_BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), f"no such file; {hint}") from None

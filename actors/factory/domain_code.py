@@ -1,6 +1,6 @@
-"""The code of a domain or a chart of one's own: found by the name in a configuration, known by its files, imported.
+"""The code of a user's own domain or chart: found by the name in a configuration, known by its files, imported.
 
-It is imported only if its user has asked for it (`actors.factory.known_code`). To find it runs nothing of it.
+It is imported only if its user has allowed it (`actors.factory.known_code`). Finding it runs no code.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class LocatedCode(NamedTuple):
 
     Args:
         reference: its place, as `module:attribute`.
-        files: the file of the module, or the directories of the package, at the top of the module's name, and the files
-            and directories beside it that it imports; of code that a run has kept, all of it.
+        files: the file of the top-level module, or the directories of the top-level package, and the files and
+            directories beside it that it imports; for code that a run has kept, all of its files.
         directory: the directory in which Python finds it; None for an installed package, which needs no directory.
         units: these modules and packages, the one at the top of the name first.
         is_kept: whether a run has kept it.
@@ -113,7 +113,7 @@ def find_domain_code(simulation: SimulationConfig, beside: Path | None = None) -
 
 
 def locate_code(simulation: SimulationConfig, beside: Path | None = None) -> LocatedCode:
-    """Return where the code is that a configuration names, and its hashes. Nothing of it is run.
+    """Return the place and the hashes of the code that a configuration names. No code is run.
 
     Code that a run has kept comes first, if `simulation.domain_path` names it. Otherwise Python's path does, then
     `simulation.domain_path`, then `beside`, then the working directory.
@@ -139,7 +139,7 @@ def _found(simulation: SimulationConfig, beside: Path | None) -> LocatedCode:
     except KeptCodeError as error:
         raise domain_error(str(error)) from None
     if kept is not None and (first := place_in(kept, top)).exists():
-        # Python will find everything in it before all else, so all of it has to be known.
+        # Python looks in this directory first, so all code in it has to be known.
         files = tuple(sorted(kept.iterdir()))
         return LocatedCode(reference, files, kept, _units([first, *files]), is_kept=True)
     places = [*_named_directory(simulation.domain_path, beside), *([] if beside is None else [beside]), Path.cwd()]
@@ -158,7 +158,7 @@ def _units(places: Iterable[Path]) -> tuple[CodeUnit, ...]:
 
 
 def allow(codes: Iterable[LocatedCode]) -> None:
-    """Allow code to be run here, now and later, with what it imports from its directory. Its user has asked for it."""
+    """Allow code to be run here, now and later, with its imports from its directory. Its user has asked for it."""
     for code in codes:
         known_code.add(code.keys)
         if code.directory in added_directories:
@@ -190,7 +190,7 @@ def untrusted(unknown: Iterable[LocatedCode]) -> UntrustedCodeError:
 
 
 def raised(error: BaseException, files: tuple[Path, ...] = ()) -> str:
-    """Return an error of somebody else's code in words, with its place in that code."""
+    """Return an error of the user's own code in words, with its place in that code."""
     said = " ".join(str(error).split())
     text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     if isinstance(error, SyntaxError):
@@ -208,7 +208,7 @@ def _named_directory(name: str | None, beside: Path | None) -> Iterator[Path]:
 
 
 def _reference_of(name: str) -> str:
-    """Return the place of a domain as `module:attribute`; an installed one is looked up."""
+    """Return the place of a domain as `module:attribute`; the place of an installed domain is looked up."""
     if _REFERENCE.fullmatch(name):
         return name
     offered = {point.name: point for point in entry_points(group=GROUP)}
@@ -262,7 +262,7 @@ def _on_path(top: str) -> ModuleSpec | None:
 
 
 def _refuse_namesake(top: str, spec: ModuleSpec, places: list[Path]) -> None:
-    """Refuse a module that another configuration has brought, where this one has its own of the same name."""
+    """Refuse a module of another configuration, if this configuration has its own module of the same name."""
     found = {path.parent for path in paths_of(spec)}
     if not found & added_directories.keys():
         return
@@ -319,5 +319,5 @@ def _files_of(top: str, spec: ModuleSpec) -> tuple[Path, ...]:
 
 
 def is_installed(directory: Path) -> bool:
-    """Return whether a directory is one of this Python: another Python has its own."""
+    """Return whether a directory belongs to this Python's installation."""
     return directory.name in {"site-packages", "dist-packages"} or str(directory) in sysconfig.get_paths().values()

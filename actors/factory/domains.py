@@ -1,4 +1,4 @@
-"""The domains that a configuration can name: those that come with PRISM, and domains of one's own."""
+"""The domains that a configuration can name: those that come with PRISM, and users' own domains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BuiltDomain(NamedTuple):
 
     Args:
         inputs: `{input file, as the user wrote it: SHA-256}`.
-        code: the files and directories of the domain's own code; none for one that comes with PRISM.
+        code: the files and directories of the domain's own code; empty for a domain that comes with PRISM.
     """
 
     domain: Domain
@@ -122,7 +122,7 @@ DOMAINS: dict[str, Callable[[Config, Callable[[str], None]], BuiltDomain]] = {"s
 
 
 def shipped_shows() -> list[type[Show]]:
-    """Return what the domains show that come with PRISM."""
+    """Return the shows of the domains that come with PRISM."""
     return [_shipped_show(name) for name in DOMAINS]
 
 
@@ -132,10 +132,10 @@ def _shipped_show(name: str) -> type[Show]:
 
 
 def show_of(config: Config) -> Show:
-    """Return what the domain of a configuration shows of its runs. The domain is not built, so no input file is read.
+    """Return the show of a configuration's domain. The domain is not built, so no input file is read.
 
-    Of a domain of one's own, its module is imported. If that is not possible, or its user has not asked for it, nothing
-    of its own is shown.
+    The module of a user's own domain is imported. If that fails, or its user has not allowed it, the show is that of
+    any domain.
     """
     if not is_own(config):
         return _shipped_show(config.simulation.domain)(config)
@@ -154,7 +154,7 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
     Raises:
         ConfigError: the configuration does not fit its inputs, or a domain of its own cannot be used.
         InputError: an input file cannot be used.
-        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
+        UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
     built = DOMAINS.get(config.simulation.domain, _own)(config, on_step)
     check_sharing(config, lambda: fields_of(config, built.domain))
@@ -162,9 +162,9 @@ def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -
 
 
 def look_at_domain(config: Config) -> BuiltDomain:
-    """Return the domain of a run to look at: of people's chart no function is imported, so it cannot be run.
+    """Return the domain of a run to look at: no function of people's chart is imported, so it cannot be run.
 
-    A domain of one's own is its code, so it is built only if its user has asked for that.
+    A user's own domain is code, so it is built only if its user has allowed that.
 
     Raises:
         ConfigError, InputError, UntrustedCodeError: as of `build_domain`.
@@ -175,7 +175,7 @@ def look_at_domain(config: Config) -> BuiltDomain:
 
 
 def own_code(config: Config, beside: Path | None = None) -> list[LocatedCode]:
-    """Return the code of somebody's own that a configuration names, as far as it is to be found. Nothing of it is run.
+    """Return the user's own code that a configuration names, as far as it can be found. No code is run.
 
     Args:
         beside: the directory of the configuration's file; None without a file.
@@ -198,13 +198,13 @@ def entrust(config: Config, beside: Path | None = None) -> None:
 
 
 def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
-    """Check that questions can share judgements as the configuration asks, if they are to.
+    """Check that the domain's questions can share judgements as configured, if the configuration shares any.
 
     Args:
         fields: returns the fields of the domain's questions.
 
     Raises:
-        ConfigError: they cannot.
+        ConfigError: they cannot share them.
     """
     if config.oracle.sharing.by == "none":
         return
@@ -214,12 +214,12 @@ def check_sharing(config: Config, fields: Callable[[], QuestionFields]) -> None:
 def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
     """Return the chart of a configuration to look at: the behaviour where its domain has one, else the chart.
 
-    Functions in it are not imported. A domain of one's own is built, because only it knows its chart.
+    Functions in it are not imported. A user's own domain is built, because only it knows its chart.
 
     Raises:
         ConfigError: the domain or the chart cannot be used.
         InputError: an input file cannot be used.
-        UntrustedCodeError: the domain is code of somebody's own that its user has not asked for.
+        UntrustedCodeError: the domain is the user's own code, which its user has not allowed.
     """
     if config.simulation.domain == "social":
         return look_at_chart(config).behaviour
@@ -231,17 +231,17 @@ def chart_of(config: Config) -> Behaviour[Any] | Statechart[Any]:
 
 
 def is_own(config: Config) -> bool:
-    """Return whether the domain of a configuration is not one that comes with PRISM."""
+    """Return whether the domain of a configuration is the user's own: it does not come with PRISM."""
     return config.simulation.domain not in DOMAINS
 
 
 def code_of(config: Config) -> tuple[Path, ...]:
-    """Return the files and directories of the code of one's own, of a domain or a chart. Nothing of it is run."""
+    """Return the files and directories of the user's own code, of a domain or a chart. No code is run."""
     return tuple(dict.fromkeys(file for code in own_code(config) for file in code.files))
 
 
 def settled(config: Config) -> Config:
-    """Return a configuration with all that a resume needs of a domain of its own: every setting, and its directory.
+    """Return a configuration with all that a resume needs for its own domain: every setting, and its directory.
 
     Raises:
         ConfigError: the domain cannot be imported, or its settings are wrong.

@@ -37,7 +37,7 @@ SMALL_BYTES_MAX = 1024**2
 UNPACK_RATIO_MAX = 100
 """The most times that a .gz may be larger unpacked. Follow graphs and profiles reach 3 to 20; gzip can do 1,000."""
 UNPACK_FREE_BYTES = 64 * 1024**2
-"""Bytes that a .gz may have unpacked at any ratio: a small table of equal rows packs well, and harms nobody."""
+"""Bytes that a .gz may have unpacked at any ratio: a small table of equal rows compresses well, and is harmless."""
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file."""
 
@@ -156,10 +156,10 @@ def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
 
 
 def read_if_small(path: str | Path, *, bytes_max: int = SMALL_BYTES_MAX) -> Input | None:
-    """Return the contents of a small file; None for a larger one, which is only opened.
+    """Return the contents of a small file; None for a larger file, which is only opened.
 
     Raises:
-        InputError: as `read_input` does, as far as can be told without reading a large file.
+        InputError: as for `read_input`, except for errors that only reading a large file would find.
     """
     try:
         return _contents(str(path), bytes_max)
@@ -174,7 +174,7 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
     They are known by the hash of their file, and never changed, so runs do not differ by it.
 
     Args:
-        kept: those of a block before, which are used and added to.
+        kept: the graphs and profiles of an earlier block; they are used, and new ones are added.
     """
     token = _kept.set(OrderedDict() if kept is None else kept)
     try:
@@ -184,10 +184,10 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
 
 
 def _shared(source: Input, make: Callable[[], T], *how: object) -> T:
-    """Return what is made of a file: what was made of the same content before, if that is kept.
+    """Return the object made from a file: the kept one, if the same content was read before.
 
     Args:
-        how: all but the content that the result depends on.
+        how: everything except the content that the result depends on.
     """
     kept = _kept.get()
     if kept is None:
@@ -226,9 +226,9 @@ def locate_input(name: str) -> Path:
 
 
 def with_inputs_beside(config: Config, directory: Path) -> Config:
-    """Return the configuration with the paths of input files that are not where they say, but beside it in `directory`.
+    """Return the configuration; paths of input files that lie only beside it, in `directory`, get that directory.
 
-    What a run keeps is called as the run calls it.
+    Inputs that a run keeps have the names that the run gave them.
     """
 
     def find(name: str) -> str:
@@ -243,7 +243,7 @@ def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callab
 
     Args:
         rename: returns the new name of a file that a setting names.
-        rename_own: returns that of a text in the settings of a domain of its own, any of which may name a file.
+        rename_own: returns the new text for a text in the settings of its own domain, each of which may name a file.
     """
 
     def new(name: str | None) -> str | None:
@@ -283,7 +283,7 @@ def _with_texts(value: Any, rename: Callable[[str], str]) -> Any:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a value of JSON, but for the names in it."""
+    """Yield the texts in a value of JSON, except the names in it."""
     if isinstance(value, str):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
@@ -323,7 +323,7 @@ def replays_tape(config: Config) -> bool:
 
 
 def missing_inputs(placed: PlacedConfig, config: Config, but: Collection[str] = ()) -> Iterator[InputError]:
-    """Yield the input files that are named and do not exist; those of a configuration with their directory in it.
+    """Yield the input files that are named and do not exist; the paths in a configuration include their directory.
 
     Args:
         but: names that are left out.
@@ -374,7 +374,7 @@ def _unpack(raw: bytes, name: str, bytes_max: int) -> bytes:
     """Return the content of the gzip file.
 
     Raises:
-        InputError: it is no whole gzip file, or unpacks to far more than a file of text does.
+        InputError: it is no whole gzip file, or unpacks to far more bytes than a text file would.
         TooLargeError: it has more bytes than `bytes_max`.
     """
     if not raw:

@@ -14,7 +14,7 @@ from actors.factory.kept_inputs import is_kept, kept_sha256, place_of, sources_b
 
 
 class KeptCodeError(Exception):
-    """Kept code that cannot be used, in words."""
+    """The error for kept code that cannot be used; its text gives the reason."""
 
 
 def kept_directory(name: str | None) -> Path | None:
@@ -43,7 +43,7 @@ def use_kept_code(directory: Path) -> None:
     """
     for place in sorted(directory.iterdir()):
         _refuse_other_module(place)
-    sys.dont_write_bytecode = True  # a compiled file there would be one more than the run has kept
+    sys.dont_write_bytecode = True  # a compiled file there would be a file that the run has not kept
     if str(directory) in sys.path:
         sys.path.remove(str(directory))
     sys.path.insert(0, str(directory))
@@ -72,7 +72,7 @@ def _refuse_other_module(place: Path) -> None:
 
 
 _imported_as: dict[str, tuple[object, str]] = {}
-"""`{module at the top: (the module, SHA-256 of its code)}`, as this process has imported it."""
+"""`{top-level module: (the module, SHA-256 of its code)}`, as this process has imported it."""
 
 
 def note_import(top: str) -> str:
@@ -106,11 +106,11 @@ def with_siblings(*files: Path) -> tuple[Path, ...]:
 
 
 _OF_OTHERS = sys.stdlib_module_names | {"prism", "actors"}
-"""Modules that Python or PRISM has, whatever lies beside the code."""
+"""Modules of Python or PRISM; a file of the same name beside the code is not meant by an import."""
 
 
 def _is_found_at(name: str, place: Path) -> bool:
-    """Return whether Python would find a module at the top in this place, and not in another that comes before it."""
+    """Return whether Python would find a top-level module in this place, and not in an earlier place of its path."""
     try:
         spec = find_spec(name)
     except (ImportError, ValueError):
@@ -119,7 +119,7 @@ def _is_found_at(name: str, place: Path) -> bool:
 
 
 def _imports_of(place: Path) -> set[str]:
-    """Return the modules at the top that the code of a file or a package imports by their full names."""
+    """Return the top-level modules that the code of a file or a package imports by their full names."""
     names = set[str]()
     for name, source in sources_of([place]).items():
         if name.endswith(".py"):
@@ -133,6 +133,6 @@ def _imports_of(place: Path) -> set[str]:
 
 
 def paths_of(spec: ModuleSpec) -> list[Path]:
-    """Return the directories of a package, or the file of a module, as far as there are any."""
+    """Return the directories of a package, or the file of a module, if they exist."""
     named = [spec.origin] if spec.submodule_search_locations is None else list(spec.submodule_search_locations)
     return [Path(name).resolve() for name in named if name is not None and Path(name).exists()]

@@ -50,7 +50,7 @@ def note_places(names: Iterable[str], directory: Path) -> None:
 
 
 def note_files(places: Mapping[str, Path]) -> None:
-    """Note where the content of kept inputs is, whatever the files are called there."""
+    """Note the files with the content of kept inputs; these may have any names."""
     _places.update(places)
 
 
@@ -100,7 +100,7 @@ def sources_of(places: Iterable[Path]) -> dict[str, bytes]:
 
 
 def kept_code(name: str | None) -> dict[str, bytes]:
-    """Return `{name: content}` of code that a run keeps under a name; nothing where the name is that of other code.
+    """Return `{name: content}` of code that a run keeps under a name; empty if the code does not match the name.
 
     Raises:
         OSError: it cannot be read.

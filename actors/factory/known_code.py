@@ -28,7 +28,7 @@ class KnownCode:
 
     def __init__(self) -> None:
         self.trusts = False
-        """True if this process was started with --trust: what it is to run is allowed, and known from then on."""
+        """True if this process was started with --trust: the code that it runs is allowed, and known from then on."""
         self._here: set[str] = set()
         """The keys that this process has added: the record may be on a disk that cannot be written."""
 

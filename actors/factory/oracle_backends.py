@@ -36,10 +36,10 @@ LOADING_EVERY_S = 2.0
 
 
 class MakesOracle(Protocol):
-    """A domain, or what else makes an oracle of a model."""
+    """A domain, or another object that makes an oracle from a model."""
 
     def oracle(self, model: LanguageModel | None = None) -> Oracle[Any]:
-        """Return the oracle that asks this model, or without a model the embedded one."""
+        """Return the oracle that asks this model; without a model, return the embedded oracle."""
 
 
 class OpenOracle(NamedTuple):
@@ -135,7 +135,7 @@ async def open_oracle(
     Args:
         directory: the run's directory; a tape is recorded there unless the configuration names another path. None for
             a run in memory.
-        oracle: an oracle of the caller's own, which needs nothing of this and answers instead.
+        oracle: the caller's own oracle, which answers instead and needs no backend.
         on_wait: called with the reason of each wait for the server.
 
     Raises:
@@ -171,7 +171,7 @@ async def check_models(config: Config, model: LanguageModel) -> Health:
         async with aclosing(make_model(alone)) as other:
             note = (await other.check()).note
             mine, theirs = (replace(model.identity, model=name), health.note), (other.identity, note)
-            if mine[0] != theirs[0] or not health.note.startswith(note):  # a tape that is recorded on adds to its note
+            if mine[0] != theirs[0] or not health.note.startswith(note):  # recording on a tape adds to its note
                 raise OracleUnavailableError(
                     f"llm.by.models: {name} is asked otherwise than {config.llm.model}: {difference(mine, theirs)}; "
                     "all models of a run need to be asked in the same way: llm.method=json leaves out probabilities"
@@ -203,7 +203,7 @@ async def _checked(config: Config, model: LanguageModel, on_wait: Callable[[str]
 async def copy_tape_without(
     config: Config, domain: Domain, source: Path, target: Path, failed: Sequence[tuple[Question[Any], str]]
 ) -> None:
-    """Copy a tape, without what came of some questions, so that they are asked again when it is recorded on.
+    """Copy a tape without the records of some questions, so that these are asked again when recording goes on.
 
     Args:
         target: a file that does not exist yet.
@@ -228,7 +228,7 @@ def tape_path(config: Config, directory: Path | None) -> Path:
 
     Raises:
         ConfigError: the configuration names none, and there is no directory for it.
-        TapeError: it is a tape that the run has kept to replay, and its content is another.
+        TapeError: it is a tape that the run has kept to replay, and its content has changed.
     """
     if (name := config.oracle.tape_path) is not None:
         path, digest = locate_input(name), kept_sha256(name)
@@ -242,7 +242,7 @@ def tape_path(config: Config, directory: Path | None) -> Path:
 
 
 def _labelled(description: str, config: Config) -> str:
-    """Return the description with what the settings are calibrated on, if they are."""
+    """Return the description, with the data that the settings are calibrated on, if they are calibrated."""
     label = calibration_label(config)
     return description if label is None else f"{description.removesuffix(UNCALIBRATED)}; {label}"
 

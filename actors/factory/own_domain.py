@@ -1,4 +1,4 @@
-"""A domain of one's own: the arguments and settings that its function asks for, its building, and the check of it."""
+"""A user's own domain: the arguments and settings that its function asks for, its building, and its check."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def find_own_domain(simulation: SimulationConfig, beside: Path | None = None) ->
 
 
 def show_of_own(own: OwnDomain, config: Config) -> Show:
-    """Return what a domain shows of its runs: by the class that its module has as `SHOW`, if it has one.
+    """Return the show of a domain: an instance of the class `SHOW` in its module, if there is such a class.
 
     Raises:
         ConfigError: `SHOW` is no subclass of `prism.show.Show`, it cannot be made, or the settings are wrong.
@@ -77,10 +77,10 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
 
 
 def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Domain:
-    """Return the domain that a function makes of a configuration.
+    """Return the domain that a function makes from a configuration.
 
     Raises:
-        ConfigError: the settings are wrong, the function fails, or what it returns is no domain.
+        ConfigError: the settings are wrong, the function fails, or it returns something else than a domain.
     """
     given = {"config": config, "settings": settings_from(own.settings, config.domain), "inputs": inputs}
     reference, files = own.code.reference, own.code.files
@@ -158,7 +158,7 @@ def _settings_type(code: DomainCode) -> type[Section]:
 
 
 def _annotated(function: Any) -> Any:
-    """Return the object with the annotations of a callable: of a class those of its constructor."""
+    """Return the object that holds the annotations of a callable: for a class, its constructor."""
     if isinstance(function, functools.partial):
         return _annotated(function.func)
     if inspect.isclass(function):
@@ -167,7 +167,7 @@ def _annotated(function: Any) -> Any:
 
 
 def _refuse_types_without_words(settings: type[Section]) -> None:
-    """Refuse types that no error could name: settings are what YAML can say."""
+    """Refuse types that YAML cannot express: no error could name them."""
     for section in sections_of(settings).values():
         for name, kind in field_types(section).items():
             try:
@@ -229,7 +229,7 @@ _VALUES: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def _missing(owner: object, names: Iterable[str], protocol: type | None = None) -> str | None:
-    """Return the first of these members that an object lacks, or has from the protocol alone, where it does nothing."""
+    """Return the first of these members that an object lacks, or only inherits from the protocol, where it is empty."""
     for name in names:
         inherited = None if protocol is None else getattr(protocol, name)
         if not hasattr(owner, name) or (inherited is not None and getattr(type(owner), name, None) is inherited):
@@ -238,5 +238,5 @@ def _missing(owner: object, names: Iterable[str], protocol: type | None = None) 
 
 
 def _named(value: object) -> str:
-    """Return an object in words: a plain value as it is, of another its class."""
+    """Return an object in words: a plain value as it is, or the class of any other object."""
     return found(value) if value is None or isinstance(value, int | float | str) else f"a {type(value).__name__}"

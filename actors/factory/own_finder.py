@@ -1,8 +1,8 @@
-"""The finder of modules in directories of somebody's own, from source alone, and these modules as units with hashes.
+"""The finder of modules in users' own directories, from source alone, and these modules as units with hashes.
 
-Such a directory stands last on Python's path. Only what its user has asked for is found there: without this, a
+Such a directory stands last on Python's path. Only code that its user has allowed is found there: otherwise a
 `numpy_extra.py` beside a chart would be run as soon as any library looks for an optional package of this name. A
-compiled file beside a source is not used, because it could be of other code than the source says.
+compiled file beside a source is not used, because it could come from other code.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from actors.factory.kept_inputs import SOURCE_BYTES_MAX
 from actors.factory.known_code import known_code
 
 added_directories: dict[Path, bool] = {}
-"""`{directory that was added to Python's path: whether its user has asked for all that is imported from it}`."""
+"""`{directory that was added to Python's path: whether its user has allowed all imports from it}`."""
 
 
 class SourceLoader(SourceFileLoader):
     """Loads a module from its source, never from a compiled file beside it."""
 
     def path_stats(self, path: Any) -> Any:
-        """Refuse to say how old the source is, by which Python would know a compiled file of it."""
+        """Refuse to give the age of the source: Python would use it to accept a compiled file."""
         raise OSError(None, "compiled files are not used", str(path))
 
 
 class OwnFinder(FileFinder):
-    """Finds what may be run here in a directory of somebody's own."""
+    """A finder of the code in a user's own directory that may be run here."""
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the specification of a module; None for one that its user has not asked for."""
+        """Return the specification of a module; None if its user has not allowed it."""
         spec = super().find_spec(fullname, target)
-        if spec is None or "." in fullname:  # of a package that was allowed as a whole
+        if spec is None or "." in fullname:  # a part of a package that was allowed as a whole
             return spec
         try:
             keys = [unit_in(place).key for place in paths_of(spec)]
@@ -86,7 +86,7 @@ def _own_finder(path: str) -> OwnFinder:
 
 
 SUFFIXES: Final = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
-"""The ends of the names of files that Python imports from a directory of somebody's own."""
+"""The suffixes of files that Python imports from a user's own directory."""
 
 
 class CodeUnit(NamedTuple):

@@ -1,4 +1,4 @@
-"""The configurations that come with PRISM with their data and charts, and the template of a domain of one's own."""
+"""The configurations that come with PRISM with their data and charts, and the template of a user's own domain."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Study(Example, frozen=True, kw_only=True):
     """An experiment or a calibration that comes with PRISM.
 
     Args:
-        folder: the one that it is in, a key of `STUDIES`.
+        folder: its folder, a key of `STUDIES`.
     """
 
     folder: str
@@ -118,7 +118,7 @@ def studies() -> dict[str, Study]:
 
 
 def template_files(directory: Path, package: str) -> dict[Path, bytes]:
-    """Return the files of a package with a domain of one's own: `{path: content}`, the configuration first.
+    """Return the files of a package with a user's own domain: `{path: content}`, the configuration first.
 
     Args:
         directory: where they will be.
@@ -135,7 +135,7 @@ def template_files(directory: Path, package: str) -> dict[Path, bytes]:
 
 
 def _is_source(path: Path) -> bool:
-    """Return whether a file is one of the template, and none that a tool has left there."""
+    """Return whether a file belongs to the template, and was not left there by a tool."""
     return not any(part.startswith((".", "__pycache__")) for part in path.parts)
 
 

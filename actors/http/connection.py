@@ -1,8 +1,8 @@
 """One client of a server: uvicorn's connection, with limits on its time, and on the number of its kind.
 
-Anyone who can reach the port can open connections and send nothing, or take nothing of an answer. uvicorn waits for
-such clients for ever, and each holds a file of the process. So a client that has not asked yet gets a few seconds, and
-when there are too many of them the oldest is dropped; one that is answered has to take what it is sent.
+Anyone who can reach the port can open connections and send nothing, or read nothing of an answer. uvicorn waits for
+such clients for ever, and each uses a file descriptor of the process. So a client has a few seconds to send its
+request, and if too many clients have sent none, the oldest is dropped; a client must also read its answer in time.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Client(H11Protocol):
                 self._watch(0, self.loop.time() + longest_s)
 
     def _watch(self, unsent: int, until: float) -> None:
-        """Drop the client if it has taken nothing of its answer since it had so many bytes to take, or is too late."""
+        """Drop the client if it has read nothing of its answer since so many bytes were left, or if it is too late."""
         left = 0 if self._socket is None else self._socket.get_write_buffer_size()
         if (left and left == unsent) or self.loop.time() >= until:
             self.drop()
@@ -180,7 +180,7 @@ class Client(H11Protocol):
 class _Handshake(SSLProtocol):
     """The handshake of TLS, during which a client has its place among those that have not asked yet."""
 
-    max_size = 32_768  # of the buffer of each connection; 256 kB take longer to make than all else of an arrival
+    max_size = 32_768  # bytes in the buffer of each connection; 256 kB take longer to make than the rest of an arrival
 
     def __init__(self, client: Client, tls: ssl.SSLContext) -> None:
         nobody: Any = None  # waits for the end of the handshake
@@ -194,7 +194,7 @@ class _Handshake(SSLProtocol):
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give the place back, also where the handshake was not over."""
+        """Give the place back, even if the handshake was not over."""
         self._client.leave()
         super().connection_lost(exc)
 

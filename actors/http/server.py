@@ -21,12 +21,12 @@ from actors.logs.failure_log import log_failure
 
 HEAD_MAX_BYTES = 65_536
 BACKLOG = 1024
-"""Connections that the system keeps until they are accepted. It makes a client wait a second for each further one."""
+"""Connections that the system keeps until they are accepted. Further clients have to wait a second."""
 CLOSED_WITHIN_S = 2.0
 """The time for answers under way when the server is closed."""
 NOTED_EVERY_S = 1.0
 ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  # for a comparison only
-"""The addresses that stand for all of this machine."""
+"""The addresses that stand for all addresses of this machine."""
 
 
 class Server:
@@ -72,7 +72,7 @@ class Server:
     def close(self) -> None:
         """Stop listening. Answers under way get a moment."""
         self._uvicorn.should_exit = True
-        self._thread.join(2 * CLOSED_WITHIN_S)  # longer only if a page is being made that does not end
+        self._thread.join(2 * CLOSED_WITHIN_S)  # longer only if the making of a page does not end
 
     async def _serve(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._note)
@@ -80,7 +80,7 @@ class Server:
         await self._uvicorn.serve([self._listener])
 
     def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Note what no request can be told, such as that this process has too many files open to accept a client.
+        """Log an error that belongs to no request, such as too many open files to accept a client.
 
         asyncio tells that of each client in the queue.
         """
@@ -133,7 +133,7 @@ def address_of(host: str, port: int, all_of_it: str, scheme: str = "http") -> st
     """Return the address of a server, without a path.
 
     Args:
-        all_of_it: the name in place of a host that stands for all addresses of this machine.
+        all_of_it: the name that replaces a host which stands for all addresses of this machine.
     """
     name = all_of_it if host in ANY else host
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"

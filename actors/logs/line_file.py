@@ -33,8 +33,8 @@ class LineFile:
     A full disk ends the file and not the run; one line on standard error says so.
 
     Args:
-        path: the file; created where there is none. One that a crash has left without a line end gets it.
-        rotation: when it is set aside, and a new one begun.
+        path: the file; created if it does not exist. A missing line end, as after a crash, is added.
+        rotation: when it is set aside, and a new file is begun.
 
     Raises:
         OSError: it cannot be opened.
@@ -80,7 +80,7 @@ class LineFile:
         self._size += len(line)
 
     def _set_aside(self) -> None:
-        """Begin a new file. The oldest goes first, so that a crash in between loses no other."""
+        """Begin a new file. The oldest file is removed first, so that a crash in between loses no other file."""
         self._file.close()
         kept = self._rotation.kept
         numbered = [self._path, *(self._path.with_name(f"{self._path.name}.{number + 1}") for number in range(kept))]
@@ -103,5 +103,5 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open a file; a named pipe in its place is refused, where it would otherwise wait for a reader."""
+    """Open a file; refuse a named pipe in its place, because opening it would wait for a reader."""
     return os.open(path, flags | os.O_NONBLOCK, 0o644)

@@ -1,6 +1,6 @@
-"""The choice of how a process logs, and its messages on standard error: text for people, or a JSON object a line.
+"""The log level and format of a process, and its messages on standard error: text, or a JSON object a line.
 
-Standard error is one or the other. So everything that a command prints there, beside its log, is printed by `say`.
+Standard error is all text or all JSON. So `say` prints everything that a command writes there beside its log.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ def say_json(level: str, event: str, **facts: Any) -> None:
 
 
 def is_shown() -> bool:
-    """Return whether somebody reads standard error as it is written: on a terminal, or below a notebook's cell."""
+    """Return whether a person sees standard error at once: on a terminal, or below a notebook's cell."""
     return (sys.stderr is not None and sys.stderr.isatty()) or in_notebook()
 
 
 def _write(text: str) -> None:
-    if sys.stderr is not None:  # there is none in a process without a console
+    if sys.stderr is not None:  # a process without a console has no standard error
         sys.stderr.write(text)
         sys.stderr.flush()
 

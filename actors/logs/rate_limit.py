@@ -1,6 +1,6 @@
 """Limits on repeated log lines: a few of a kind in a minute, and a count of the rest.
 
-A fault that every agent has is one fault, and should not fill the log.
+A fault of every agent is one fault, and should not fill the log.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class LogLimit:
         """Return the event, unless it is over the limit.
 
         Raises:
-            DropEvent: it is.
+            DropEvent: it is over the limit.
         """
         # The text of a library's line differs each time, so its lines are counted by its logger.
         name = str(event.get("logger") or event.get("event"))
@@ -140,7 +140,7 @@ class TerminalLog:
         self._stamp = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> str:
-        """Return the event's line, after one for each kind whose minute is over and of which lines were left out.
+        """Return the event's line, after a line for each kind whose minute is over and that had lines left out.
 
         Raises:
             DropEvent: there is no line to show.

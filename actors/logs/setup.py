@@ -58,7 +58,7 @@ class _JsonLines:
 
 
 def _drop_file_only(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Return the event, unless only the file has events like it."""
+    """Return the event, unless its kind is for the file only."""
     if event.get("event") in FILE_ONLY:
         raise structlog.DropEvent
     return event
@@ -136,7 +136,7 @@ class RunLog:
     def note(self, muted: Muted) -> None:
         """Write to the file that a stream is muted.
 
-        Only to the file: whoever found it out may hold the locks that a line on standard error needs.
+        Only the file gets the line: the caller may hold the locks that a line on standard error needs.
         """
         processed: Any = {"event": MUTED, "stream": muted.stream, "problem": muted.problem}
         for processor in self._written:
@@ -190,7 +190,7 @@ class _Logging:
         failures.report_to(self.note)
 
     def leave(self, log: RunLog) -> None:
-        """Log it no more. After the last run the process logs as it did before the first."""
+        """Stop logging a run. After the last run the process logs as it did before the first."""
         with self._lock:
             self._logs.remove(log)
             if not self._logs:
@@ -219,7 +219,7 @@ class _Logging:
             wrapper_class=structlog.make_filtering_bound_logger(output.level),
             logger_factory=structlog.PrintLoggerFactory(_CurrentStderr()),  # type: ignore[arg-type]  # it only writes
         )
-        # Libraries log warnings only, which is their loggers' level: some of them log headers at lower ones.
+        # Libraries log warnings only, by the level of their loggers: some of them log headers at lower levels.
         own = logging.getLogger("prism")
         self._level = own.level
         own.setLevel(output.level)
@@ -258,7 +258,7 @@ async def open_log(path: Path | None, rotation: Rotation = ROTATION) -> AsyncIte
 
 
 def log_muted_streams(path: Path) -> None:
-    """Append to the log of a run that has ended that a stream is muted, if one is and no log says so."""
+    """Append a line on each muted stream to the log of a run that has ended, unless a log has it already."""
     if failures.are_pending:
         with logging_to(path):
             pass
@@ -275,7 +275,7 @@ def _text() -> Render:
 
 
 def _data(value: Any, name: str) -> Any:
-    """Return a value of an event as text for a terminal; what is no text is shown by `repr`, which escapes as much."""
+    """Return a value of an event as text for a terminal; other values are shown by `repr`, which escapes as much."""
     if not isinstance(value, str):
         return value
     return printable_lines(value) if name == "exception" else printable(value)

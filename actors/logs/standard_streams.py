@@ -1,6 +1,6 @@
 """Standard output and standard error of a process that goes on when one of them cannot be written any more.
 
-A terminal is closed, a `tee` ends, the disk of a log is full: none of this is a reason to end a run of a week. What
+A terminal is closed, a `tee` ends, the disk of a log is full: such an event must not end a run of a week. Text that
 cannot be written is discarded, and the run's log says so once for each stream.
 """
 
@@ -20,7 +20,7 @@ NAMES = {1: "standard output", 2: "standard error"}
 
 
 class Muted(NamedTuple):
-    """A stream that is written no more, and the reason."""
+    """A stream that is no longer written, and the reason."""
 
     stream: str
     problem: str
@@ -46,7 +46,7 @@ class _Failures:
         self._flush()
 
     def report_to(self, report: Callable[[Muted], None] | None) -> None:
-        """Report failures to this function from now on, those that are pending at once; None: keep them for later."""
+        """Report failures to this function from now on, and pending ones at once. None keeps failures for later."""
         self._report = report
         self._flush()
 
@@ -103,14 +103,14 @@ class _Descriptor(io.RawIOBase):
 def open_missing() -> None:
     """Open the null device in place of standard streams that are closed.
 
-    Otherwise the next file that is opened gets the number of standard error, and what is meant for a terminal would be
-    written into it.
+    Otherwise the next opened file gets the number of standard error, and text for the terminal would be written into
+    it.
     """
     for number in STANDARD_DESCRIPTORS:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # it gets the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # the null device gets the lowest free number, which is this descriptor
 
 
 def protect_standard_error() -> None:
@@ -166,7 +166,7 @@ def protect_standard_output() -> None:
 
 def _protected(number: int, before: TextIO | None) -> TextIO:
     descriptor = _Descriptor(number)
-    if not isinstance(before, io.TextIOWrapper):  # Python has none for a descriptor that was closed at the start
+    if not isinstance(before, io.TextIOWrapper):  # Python has no stream for a descriptor that was closed at the start
         descriptor.mute("closed at the start")
         return io.TextIOWrapper(descriptor, encoding="utf-8", errors="replace", line_buffering=True)
     return io.TextIOWrapper(

@@ -40,7 +40,7 @@ def read_tls(config: MetricsConfig) -> ssl.SSLContext | None:
     try:
         # A key with a passphrase must be an error: a prompt would stop a run without a user at the terminal.
         context.load_cert_chain(certificate, key, password="")
-    except OSError as error:  # also what OpenSSL raises
+    except OSError as error:  # OpenSSL's errors are OSErrors, too
         reason = getattr(error, "reason", None) or error.strerror or "not a certificate and its key"
         raise ConfigError(
             "configuration", f"{certificate} and {key} cannot be used for TLS: {reason}", key="metrics.tls_cert"

@@ -134,7 +134,7 @@ def labels_of(config: Config, run_id: str) -> Labels:
 
 
 def limits_of(config: Config) -> Limits:
-    """Return the limits of a run. A run that takes fallbacks by choice has none on their share."""
+    """Return the limits of a run. A run that takes fallbacks by choice has no limit on their share."""
     oracle = config.oracle
     stops = oracle.mode == "pace" and oracle.on_outage != "fallback"
     return Limits(

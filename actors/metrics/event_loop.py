@@ -95,7 +95,7 @@ AGENTS_MAX = 100_000
 class TaskCount:
     """A count of the tasks of the event loop: one for each agent, a dozen more, and any that leak.
 
-    Tasks can only be counted by listing them, which takes 0.3 us each and holds up the loop. So they are counted
+    Tasks can only be counted in a list of all, which takes 0.3 us a task and holds up the loop. So they are counted
     seldom, and in a run of very many agents not at all.
 
     Args:
@@ -109,7 +109,7 @@ class TaskCount:
         self._due = float("-inf")
 
     def update(self, agents: int) -> None:
-        """Count the tasks, if the last count is COUNT_PERIOD_S ago and there are not too many agents."""
+        """Count the tasks, if the last count is COUNT_PERIOD_S old and there are not too many agents."""
         if agents > AGENTS_MAX or self._clock() < self._due:
             return
         self.latest = len(asyncio.all_tasks())

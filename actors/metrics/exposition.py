@@ -104,7 +104,7 @@ class _RunCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric of the run; none before there is a simulation."""
+        """Yield every metric of the run; nothing before there is a simulation."""
         now = self._metrics.snapshot
         if now is None:
             return

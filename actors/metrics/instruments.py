@@ -33,7 +33,8 @@ class Timing(NamedTuple):
 
     Args:
         bounds_s: upper bounds of its buckets, in every run.
-        limits: the names of the limits of a run that are bounds besides: so no quantile is interpolated across one.
+        limits: the names of the limits of a run that are further bounds, so that no quantile is interpolated across a
+            limit.
     """
 
     name: str
@@ -162,7 +163,7 @@ def _restarts(now: Snapshot) -> Series | None:
         ("agent", "crash"): now.committed.run.unmoved[Source.CRASH],
         ("agent", "quarantine"): now.committed.run.unmoved[Source.QUARANTINE],
         ("oracle", "crash"): now.run.oracle_restarts,
-        ("oracle", "quarantine"): 0,  # the run ends instead
+        ("oracle", "quarantine"): 0,  # at its limit the run ends instead
     }
 
 

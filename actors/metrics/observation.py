@@ -1,4 +1,4 @@
-"""The observation of a run: over HTTP or not at all, as its configuration says."""
+"""The observation of a run: by an HTTP endpoint or none, as its configuration says."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check_tracing(config: Config) -> None:
     """Check that the packages are there that tracing needs, if it is on.
 
     Raises:
-        ConfigError: they are not.
+        ConfigError: a package is missing.
     """
     if not config.metrics.tracing:
         return

@@ -3,7 +3,7 @@
 It takes one after a tick or a beat of the event loop, at most four a second, and a scrape reads only the latest. So a
 scrape does not wait for the run, and the numbers of agents by state always add up to the population.
 
-Counters continue over the processes of a run, and never fall. For that, nothing is shown that a kill could take back:
+Counters continue over the processes of a run, and never fall. So no number is shown that a kill could take back:
 what happened in a tick is shown once the journal has the tick on disk, and a call to a model once it is in the oracle's
 log. While a resumed run does recorded ticks again, its counts are behind what was shown before, so they are not shown.
 """
@@ -34,7 +34,7 @@ from actors.metrics.snapshot import Labels, Limits, Snapshot, TickEnd
 from prism.measure import Measure
 
 NOTICED_LATE = 1.05
-"""The factor by which a call may be longer than a limit, and still count as ended by it at that moment."""
+"""The factor by which a call may be longer than a limit and still count as ended by the limit."""
 
 
 class Metrics(Observer):
@@ -125,8 +125,8 @@ class Metrics(Observer):
     def answered(self, reason: str, duration_s: float, tick: int) -> None:
         """Count a call; a reason that is not in the closed set counts as `error`.
 
-        A call that a limit ends is measured a moment after the limit. That moment is left out, because it is the event
-        loop's: otherwise the call would be in the bucket above its limit.
+        A call that a limit ends is measured a moment after the limit. That moment is the event loop's delay, so it is
+        left out: otherwise the call would be in the bucket above its limit.
         """
         outcome = reason or "ok"
         limit_s = self._ends_calls.get(outcome, duration_s)
@@ -140,7 +140,7 @@ class Metrics(Observer):
         self._calls["ok"].observe(each_s, tick, number)
 
     def committed(self, duration_s: float, size: int, ticks: int = 1) -> None:
-        """Count frames written to the journal, and show what happened in them."""
+        """Count frames written to the journal, and show the counts of their ticks."""
         self._commit.observe(duration_s)
         self._journal_bytes += size
         self._journal_ticks += ticks
@@ -148,7 +148,7 @@ class Metrics(Observer):
             self._show(self._run_now)
 
     def resumed(self, size: int, ticks: int) -> None:
-        """Count the frames of an earlier process. Only a run with a journal is told, also if it is new."""
+        """Count the frames of an earlier process. Every run with a journal calls this, even a new one."""
         self._has_journal = True
         self._journal_bytes, self._journal_ticks = size, ticks
         self._ticks_recorded = ticks
@@ -158,7 +158,7 @@ class Metrics(Observer):
         self._checkpoint_s = time.time()
 
     def _on_beat(self) -> None:
-        """Publish within a long tick too: then the oracle's numbers are of interest."""
+        """Publish within a long tick too, because the oracle's numbers matter then."""
         self._count_tasks()
         if self._clock() - self._published_at >= PERIOD_S / 2:
             self._publish()

@@ -21,7 +21,7 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 class ProcessMetrics(Collector):
-    """A collector of the `process_*` metrics; of none where there is no /proc."""
+    """A collector of the `process_*` metrics; without /proc it has no metrics."""
 
     def __init__(self) -> None:
         self._fixed = [metric for metric in ProcessCollector(registry=None).collect() if metric.name in _FIXED]

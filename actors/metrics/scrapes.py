@@ -43,10 +43,10 @@ class Scrapes:
             self._changed.notify_all()
 
     def patience_s(self, longest_s: float) -> float:
-        """Return the seconds within which two more scrapes are to be expected, at most `longest_s`.
+        """Return the seconds within which two more scrapes should come, at most `longest_s`.
 
-        0 if nobody has scraped, or if the scraper has missed two scrapes, so that none is expected. After one scrape
-        the interval is not known, and `longest_s` counts.
+        The result is 0 if nobody has scraped, or if the scraper has missed two scrapes and so seems gone. After a
+        single scrape the interval is not known, and the result is `longest_s`.
         """
         if self._latest is None:
             return 0.0
@@ -54,7 +54,7 @@ class Scrapes:
         return 0.0 if self._clock() - self._latest > expected_s else min(longest_s, expected_s)
 
     def wait_for(self, longest_s: float) -> None:
-        """Wait for two more scrapes, no longer than they should take, and than `longest_s`. A signal ends the wait."""
+        """Wait for two more scrapes, only as long as they should take, at most `longest_s`. A signal ends the wait."""
         wanted, patience_s = self._count + WANTED, self.patience_s(longest_s)
         if patience_s:
             with _on_signal(self._give_up), self._changed:

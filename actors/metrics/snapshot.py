@@ -32,7 +32,7 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings that the numbers of a run are held against.
+    """Settings that limit the numbers of a run.
 
     Args:
         timeout_s: the longest time of a call to a model.
@@ -46,7 +46,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TickEnd(NamedTuple):
-    """A run at the end of a tick: what follows from its journal, and nothing of the tick after it.
+    """A run at the end of a tick: its state by its journal, without any part of the next tick.
 
     Args:
         run: its state.
@@ -62,9 +62,9 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         active: whether the run is under way.
-        run: the state now, for what is waiting and under way, and for the calls to a model.
-        committed: the latest tick end that the journal has on disk; None while recorded ticks are done again. All that
-            counts ticks, or what happens in them, is from there: so no crash can take back what was shown.
+        run: the state now, for waiting and running work, and for the calls to a model.
+        committed: the latest tick end that the journal has on disk; None while recorded ticks are done again. All
+            counts of ticks and of events in them come from it, so no crash can take back a number that was shown.
         ticks_replayed: recorded ticks that were done again.
         before: counts of the mailboxes after the last recorded tick, to be subtracted.
         triggers_refused, triggers_dropped, agents_depth_max: totals over the agents' mailboxes.

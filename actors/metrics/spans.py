@@ -5,7 +5,7 @@
 
 The packages are an extra, so nothing imports this module unless the configuration turns tracing on. Their own settings
 come from the environment (`OTEL_...`). The queue of spans is bounded, and spans are dropped when it is full: a run
-never waits for its collector, and never fails for want of one.
+never waits for its collector, and never fails because it has none.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _provider(config: Config, run_id: str) -> Iterator[Any]:
         "service.version": version("prism-sim"),
         "prism.run": run_id,
         "prism.domain": config.simulation.domain,
-        "prism.seed": str(config.simulation.seed),  # a seed may be larger than what collectors take for a number
+        "prism.seed": str(config.simulation.seed),  # a seed may be larger than the largest number of collectors
     }
     if not ("OTEL_SERVICE_NAME" in os.environ or "service.name" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")):
         attributes["service.name"] = "prism"
@@ -89,7 +89,8 @@ def _provider(config: Config, run_id: str) -> Iterator[Any]:
     try:
         yield provider
     finally:
-        # In a thread that nothing waits for longer: how long the exporter tries again differs from version to version.
+        # In a thread, so that the wait has a limit: the time for which the exporter tries again differs between
+        # versions.
         sending = Thread(target=provider.shutdown, name="last-spans", daemon=True)
         sending.start()
         sending.join(LAST_SPANS_S)
@@ -99,7 +100,7 @@ def _provider(config: Config, run_id: str) -> Iterator[Any]:
 
 
 class Exporter:
-    """An exporter that can be given up: then it tries nothing again, and says nothing more.
+    """An exporter that can be given up: then it makes no further attempt, and logs nothing more.
 
     Args:
         exporter: the exporter that sends.
@@ -120,16 +121,16 @@ class Exporter:
             self._exporter.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Send what the exporter keeps back, if anything; return whether that was possible."""
+        """Send the spans that the exporter holds back, if any; return whether that was possible."""
         return bool(self._exporter.force_flush(timeout_millis))
 
 
 class SetIds:
-    """The ids of the next span, which follow from what it is about. Spans are begun on the run's thread alone."""
+    """The ids of the next span, which follow from its subject. Spans are begun on the run's thread alone."""
 
     def __init__(self) -> None:
         self.trace = self.span = ""
-        """Hexadecimal."""
+        """The id of the trace, hexadecimal."""
 
     def generate_trace_id(self) -> int:
         """Return the id of the trace that begins."""
@@ -184,7 +185,7 @@ class Spans(Observer):
         self._observer.run_built(run)
 
     async def run(self) -> None:
-        """Run the other observer. A resumed run has its updates by now, which it had not when it was built."""
+        """Run the other observer. By now a resumed run has restored its updates, which it lacked when it was built."""
         self._updates = 0 if self._run is None else self._run.updates
         await self._observer.run()
 

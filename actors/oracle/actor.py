@@ -1,4 +1,4 @@
-"""The oracle actor: it decides when a question is asked, and what is recorded when no answer comes.
+"""The oracle actor: it decides when a question is asked, and records a fallback when no answer comes.
 
     mailbox -> waiting questions -> breaker, spend cap, rate, concurrency -> the oracle -> answer, or recorded fallback
 
@@ -104,7 +104,7 @@ class OracleActor:
         self._observer = observer or Observer()
         self._ids = ids or TraceIds(seed=0)
         self._process = secrets.token_hex(3)
-        """It keeps the requests of two processes apart, and nothing else depends on it."""
+        """A name of this process: it keeps the requests of two processes apart, and nothing else depends on it."""
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: identical questions that wait for its answer}`."""
@@ -132,7 +132,7 @@ class OracleActor:
 
     @property
     def outage(self) -> tuple[str, float] | None:
-        """The reason why the server is away, and the seconds for which questions have been held; None if it is not."""
+        """The reason why the server is away, and the seconds for which questions were held; None if it is there."""
         if not self.admission.is_holding:
             return None
         return self.admission.outages.reason, self.admission.outage_s(anyio.current_time()) or 0.0
@@ -173,9 +173,9 @@ class OracleActor:
             self.sharing.counts.restore(state.sharing)
 
     def stop_waiting(self) -> None:
-        """Wait no longer for a server that is away, now or from when it is found to be.
+        """Stop waiting for a server that is away, or that is found to be away later.
 
-        A probe may be under way that takes as long as a call may take. So the actor ends without its outcome.
+        A probe under way may take as long as any call. So the actor ends without the probe's outcome.
         """
         if self._calls is not None and not self._is_stopping:
             self._calls.start_soon(self._give_up_waiting)
@@ -184,7 +184,7 @@ class OracleActor:
     def answer_now(self, questions: Sequence[Question[Any]]) -> list[Decided] | None:
         """Return the answers to questions at once; None if they must be put into the mailbox.
 
-        That is so of an oracle that waits, has limits, or does not compute many answers at once.
+        An oracle that waits, has limits, or does not compute many answers at once needs the mailbox.
         """
         begun = anyio.current_time()
         states = answers_at_once(partial(self.oracle.answer_all, questions)) if self._computes else None
@@ -192,11 +192,11 @@ class OracleActor:
 
     @property
     def may_choose(self) -> bool:
-        """True if it computes its answers, and nobody must be told of each."""
+        """True if it computes its answers, and no observer must be told of each answer."""
         return self._computes and self._delivery.may_choose
 
     def count_chosen(self, number: int, each_s: float, tick: int) -> None:
-        """Count answers that an embedded choice has given beside this actor."""
+        """Count answers that an embedded choice has given without this actor."""
         self._delivery.count_chosen(self.oracle.method, number, each_s, tick)
 
     def choose_now(self, questions: Questions[Any]) -> Chosen | None:
@@ -255,7 +255,8 @@ class OracleActor:
         """Accept a batch of questions; while the queue is full, read no more, so that the mailbox fills and refuses."""
         now = anyio.current_time()
         arrived = [WaitingQuestion(self._codec.question(encoded), now) for encoded in batch]
-        # They are open before the domain or the oracle sees any of them: a crash over one must not lose the others.
+        # They count as open before the domain or the oracle sees any of them: a crash at one question must not lose the
+        # others.
         self._delivery.open.update({waiting.name: waiting for waiting in arrived})
         if self._computes:
             await self._compute_all(self._unrecorded(arrived))
@@ -335,7 +336,7 @@ class OracleActor:
             if (decided := waiting.decided) is not None:
                 delivery.count_shared(waiting, decided)
                 recorded.append(waiting)
-                if before.decided is None:  # else it was settled before the actor crashed
+                if before.decided is None:  # otherwise it was settled before the actor crashed
                     upcoming.extendleft(reversed(delivery.note_outcome(waiting, None, failed=bool(decided.reason))))
             elif sharing.must_wait(waiting):
                 continue
@@ -468,7 +469,7 @@ class OracleActor:
         question = waiting.question
         samples = 0 if waiting.place is None else self._config.sharing.samples
         asked = call_oracle(self.oracle, self._asker(question), question, within_s, samples)
-        if not self.oracle.waits:  # it computes its answers, and very many of them
+        if not self.oracle.waits:  # it computes very many answers
             return await asked
         with metered() as ledger:
             try:
@@ -477,10 +478,10 @@ class OracleActor:
                 self.statistics.count_spent(waiting.name, ledger.total)
 
     async def _give_up(self, waiting: WaitingQuestion, answer: Answer) -> None:
-        """Deliver a fallback, unless there is none, or the run waits for the server and no wait can help."""
+        """Deliver a fallback, unless the oracle has none, or the run waits for the server and no wait can help."""
         must_stop = self.admission.must_stop(answer)
         if must_stop or not self.oracle.falls_back:
-            await self._forget(waiting, answer)  # what stays on a tape as failed would fail a resumed run, too
+            await self._forget(waiting, answer)  # a failure that stays on a tape would fail a resumed run, too
         if must_stop:
             raise OracleRefusedError(*waiting.name, answer.reason, answer.detail)
         await self._deliver(waiting, answer)
@@ -510,7 +511,7 @@ class OracleActor:
             raise OracleFailedError(agent, tick, trigger, answer.reason, answer.detail, waiting.tries)
         followers = [] if waiting.key is None else self._followers.pop(waiting.key, [])
         if answer.source == Source.TIMEOUT:
-            for follower in followers:  # they arrived later, so their deadlines may not have passed
+            for follower in followers:  # these questions arrived later, so their deadlines may not have passed
                 self._queue(follower)
             followers = []
         batch = [waiting, *followers]

@@ -142,19 +142,19 @@ class Admission:
         return None if since is None else now - since
 
     def is_vain(self, since: float, now: float) -> bool:
-        """Return whether a run that was to stop at `since` waits in vain: the server is away, or seems to be."""
+        """Return whether a run that was told to stop at `since` waits for a server that is away, or seems to be."""
         is_failing = self.holds and self.outages.since is not None
         return self.is_holding or (is_failing and now - max(since, self.outages.answered_at) >= SILENCE_S)
 
     def outage_error(self, now: float) -> OracleOutageError:
         """Return the error with which a run ends whose server is away."""
         waited_s = 0.0 if self.outages.since is None else now - self.outages.since
-        # Only a person reads the moment: nothing depends on it.
+        # Only people read the moment: nothing depends on it.
         since = datetime.now(UTC) - timedelta(seconds=waited_s)
         return OracleOutageError(waited_s, since, self._ticks(), self.outages.reason, self.outages.detail)
 
     def room_delay(self, waiting: WaitingQuestion, calls: int, now: float) -> float:
-        """Return the seconds until one more call may be under way; infinite if one has to end first.
+        """Return the seconds until one more call may be under way; infinite if another call has to end first.
 
         After half of its deadline a question may exceed the adaptive limit, so that it does not expire because of it.
         """
@@ -239,7 +239,7 @@ class Admission:
             return None
         left_s = self.expires(waiting, now) - now
         if answer.reason == "deadline" and left_s < self._deadline_s / 2:
-            return None  # others were answered meanwhile
+            return None  # other questions were answered in the meantime
         if self.is_holding:  # back into the queue at once: the breaker decides when it is tried
             return 0.0 if left_s > 0.0 else None
         # The learned rate slows calls that were refused, so their pause need not grow.
@@ -248,8 +248,8 @@ class Admission:
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
-        # A question that the server refuses may be at fault, so it is tried a few times, also in an outage; any other
-        # failure is forgiven in one, or else the outage would use up the attempts of all who wait.
+        # A question that the server refuses may be the cause, so it is tried only a few times, even in an outage. Other
+        # failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
         if answer.reason == REFUSED:
             return waiting.attempts < self._attempts
         if answer.reason in COUNTED:
@@ -261,7 +261,7 @@ class Admission:
         return min(answer.retry_after_s, self._config.outage_patience_s)
 
     def must_stop(self, answer: Answer) -> bool:
-        """Return whether a failure ends the run: no retry can help, and the run waits rather than take fallbacks."""
+        """Return whether a failure ends the run: no retry can help, and the configuration allows no fallback for it."""
         return answer.reason == FINAL and self.holds and self._counts_waiting
 
     def _note(self, call: Call, answer: Answer, now: float) -> None:

@@ -21,7 +21,7 @@ A = TypeVar("A")
 
 
 class Answer(NamedTuple):
-    """The answer to a question: of the oracle, or a fallback.
+    """The answer to a question: that of the oracle, or a fallback.
 
     Args:
         state: the option taken.
@@ -56,7 +56,7 @@ def fallback(question: Question[Any], source: Source, reason: str, detail: str =
 def answers_at_once(answer: Callable[[], A | None]) -> A | None:
     """Return the answers of an oracle to many questions at once; None if it must be asked each by itself.
 
-    An error comes again when each is asked, and is then the fallback of the question that has led to it.
+    After an error each question is asked by itself: the error comes again, and only its question gets a fallback.
     """
     try:
         return answer()
@@ -77,7 +77,7 @@ async def call_oracle(
     Raises:
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
-    if within_s == math.inf:  # nothing to wait for: to set a limit takes longer than an answer that is computed
+    if within_s == math.inf:  # no wait is possible: to set a limit takes longer than to compute an answer
         return await _asked(oracle, agent, question, samples)
     with anyio.move_on_after(max(0.0, within_s)):
         return await _asked(oracle, agent, question, samples)
@@ -113,7 +113,7 @@ async def _judged(
 
 
 def _failed(question: Question[Any], error: BaseException) -> Answer:
-    """Return the fallback for an error of the oracle, with what the server said of its limits."""
+    """Return the fallback for an error of the oracle, with the pause and the rate limit that the server gave."""
     failed = fallback(question, Source.FALLBACK, _reason(error), f"{type(error).__name__}: {error}")
     if not isinstance(error, LLMFailureException):
         return failed

@@ -19,7 +19,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 30.0
 """The shortest and the longest pause of a breaker that holds questions: the run waits until the server is back."""
 FAILURES_IN_A_ROW = 10
-"""Failures of any kind in a row that open a breaker that holds questions."""
+"""The number of failures in a row, of any kind, that open a breaker that holds questions."""
 
 FAILURES = frozenset({"timeout", "deadline", "connection_error", "overloaded", "loading", "server_error"})
 """The reasons that count against the backend."""
@@ -36,7 +36,7 @@ WAITED = "waited"
 
 @unique
 class BreakerState(StrEnum):
-    """A breaker's state: closed lets every call through, open none, half-open one probe."""
+    """A breaker's state. A closed breaker lets every call through, an open one no call, a half-open one a probe."""
 
     CLOSED = "closed"
     OPEN = "open"

@@ -13,7 +13,7 @@ from typing import Protocol
 from prism.config import OracleConfig
 
 OVERLOADED = frozenset({"timeout", "deadline", "overloaded"})
-"""The reasons that are signs of too many calls. A plain 5xx is none: it comes at any number of calls."""
+"""The reasons that are signs of too many calls. A plain 5xx is no sign: it comes at any number of calls."""
 
 
 class ConcurrencyLimit(Protocol):
@@ -49,16 +49,16 @@ class FixedLimit:
 
 
 class AdaptiveLimit:
-    """A limit that rises while a call takes no longer for it, and falls where calls only queue for longer.
+    """A limit that rises while calls do not become slower, and falls where more calls only queue for longer.
 
     By Little's law n calls under way, of t seconds each, bring n / t answers a second. More calls bring more answers
     while the slope of log t over log n is below 1: it is 0 where the server has room, and 1 where calls only queue. The
     slope is fitted by least squares to the latest calls, and each answer adds GAIN * (ENOUGH - slope) to the limit. The
     limit has to move, or there would be no slope to see: it swings around the fewest calls that use the whole server.
 
-    Calls that hang hold a place of the limit and none of the server. So the slope is that of the answered calls, times
-    their share of the time of all calls: the rest of the time does not depend on n. Failures that become more with n
-    add to the slope. Where nearly all calls fail, the limit is multiplied by BACKOFF.
+    Calls that hang use a place of the limit but no capacity of the server. So the slope is that of the answered calls,
+    times their share of the time of all calls: the rest of the time does not depend on n. Failures that grow in number
+    with n add to the slope. Where nearly all calls fail, the limit is multiplied by BACKOFF.
 
     Source: Little, "A proof for the queuing formula L = lambda W" (1961); a limit that follows latency, Brakmo &
     Peterson, "TCP Vegas" (1995), and the concurrency-limits of Netflix (2018); multiplicative decrease, Jacobson,
@@ -72,16 +72,16 @@ class AdaptiveLimit:
     ENOUGH = 0.9
     """The slope at which the limit stays. At 1 it would keep any queue that it has built."""
     MOST_SLOPE = 1.2
-    """A steeper slope counts as this one. The limit would fall too far before newer calls show that it is low."""
+    """A steeper slope counts as this one; else the limit would fall too far before newer calls show that it is low."""
     START_GAIN, GAIN = 1.0, 0.2
     """At the start the limit nearly doubles in the time of a call, until the slope is ENOUGH for the first time."""
     FAILURE = 1.5
     """The part of a failure in log t. Goodput is the share of answers times n / t, so 1 is right for few failures."""
     MEMORY, LEAST_MEMORY = 10, 20
-    """The calls that count: this many for each one of the limit, and at least so many."""
+    """The number of latest calls that count: a multiple of the limit, and the least number."""
     LEAST_SPREAD, MOST_SPREAD = 0.5, 3.0
     """Sums of squares of log n. Below the least, the slope counts as nearly 1: then the limit falls, and n varies.
-    Above the most, old calls are forgotten sooner: their n are too far away to tell the slope at the limit."""
+    Above the most, old calls are forgotten sooner: their n is too far from the limit to show the slope there."""
     FLOOR, PROBE = -1.0, 1.75
     """With one call at a time there is no slope to see. So at the floor, which takes 40 answers or more to reach, the
     level rises to the probe, and two calls are under way for a while."""
@@ -145,7 +145,7 @@ class AdaptiveLimit:
 
     @property
     def _answered_share(self) -> float:
-        """The share of the time of all calls that was of answered ones; at least a tenth."""
+        """The share of answered calls in the time of all calls; at least a tenth."""
         return max(0.1, self._answered_s / self._all_s)
 
     def _move(self) -> None:
@@ -166,6 +166,6 @@ class AdaptiveLimit:
 
 
 def limit_of(config: OracleConfig) -> ConcurrencyLimit:
-    """Return the configured limit. Each of several hosts has one of its own, and all together keep to the number."""
+    """Return the configured limit. Each of several hosts has its own limit, and all together keep to the number."""
     most = config.max_concurrency
     return AdaptiveLimit(most) if config.concurrency == "adaptive" else FixedLimit(most)

@@ -1,4 +1,4 @@
-"""The delivery of answers: each is counted, recorded and sent to the engine, and its question is open until then."""
+"""The delivery of answers: each answer is counted, recorded and sent to the engine; until then its question is open."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Delivery:
 
     def recorded(self, waiting: WaitingQuestion) -> WaitingQuestion:
         """Return a question with its recorded answer, if it has one."""
-        # A decided one is that of an actor that crashed before it was sent; it is in the log, so it stays valid.
+        # A decided answer comes from an actor that crashed before it sent it; it is in the log, so it stays valid.
         if waiting.decided is None and (decided := self._answers.recorded_answer(waiting.question)) is not None:
             self._statistics.count_recorded(decided)
             self.open[waiting.name] = waiting = waiting._replace(decided=decided)
@@ -124,7 +124,7 @@ class Delivery:
 
     @property
     def may_choose(self) -> bool:
-        """True if no answer may be recorded, and nobody must be told of each."""
+        """True if no recorded answer may exist, and no observer must be told of each answer."""
         return not (self._observer.follows_questions or self._answers.has_answers())
 
     def count_chosen(self, method: str, number: int, each_s: float, tick: int) -> None:
@@ -138,11 +138,11 @@ class Delivery:
         """Count, record and send the answers to questions, in their order.
 
         Args:
-            answers: those to the questions; recorded ones have theirs. Of a call the first question was asked, and the
-                others are identical to it.
+            answers: the answers to the questions; recorded questions have theirs already. Of a call, the first question
+                was asked, and the others are identical to it.
 
         Returns:
-            The open questions that need no longer wait for one of these.
+            The open questions that waited for one of these and need not wait any longer.
         """
         released = list[WaitingQuestion]()
         if route is Route.RECORDED:
@@ -163,8 +163,8 @@ class Delivery:
     ) -> tuple[list[Decided], list[Judged], list[WaitingQuestion]]:
         """Return the decisions, the new judgement, if there is one, and the open questions that waited for it.
 
-        All that follows from the answers is noted here, in one turn: an actor that crashes later has noted all of it,
-        and sends them again. Computed answers are not noted, because they would be computed again.
+        All consequences of the answers are noted here, in one turn. So an actor that crashes later has noted all of
+        them, and sends the answers again. Computed answers are not noted, because they would be computed again.
         """
         now, asked = anyio.current_time(), batch[0] if route is Route.CALLED else None
         if route is Route.COMPUTED:
@@ -195,7 +195,8 @@ class Delivery:
     def note_outcome(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
         """Note the outcome of a question that shares, and return the open questions that need no longer wait for it.
 
-        It is called in the turn in which the outcome is decided: a crash of the actor finds all of it, or nothing.
+        It is called in the turn in which the outcome is decided, so after a crash of the actor all of it is noted, or
+        nothing.
         """
         if self._sharing is None:
             return []
@@ -228,7 +229,7 @@ class Delivery:
                 await asyncio.sleep(0)
 
     def _close(self, waiting: WaitingQuestion) -> None:
-        """Forget an answered question, unless one of the same name has been asked since its answer was sent."""
+        """Forget an answered question, unless a question of the same name was asked after its answer was sent."""
         name = waiting.name
         self._statistics.close(name)
         if self._sharing is not None:

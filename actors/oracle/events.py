@@ -1,4 +1,4 @@
-"""The events of the oracle's limits: they are told when something has changed, and not at every call."""
+"""The events of the oracle's limits: listeners are told of changes, and not of every call."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class AdmissionEvents:
             self._opened_at = now
 
     def limit(self, limit: int) -> None:
-        """Tell that the limit has doubled or halved since it was last told, or has come to an end of its range.
+        """Tell listeners if the limit has doubled or halved since the last event, or has reached an end of its range.
 
-        From 1 it must come to 3: a limit of 1 tries 2 now and then.
+        After a limit of 1 the next event comes at 3, because a limit of 1 tries 2 now and then.
         """
         if limit == self._limit:
             return

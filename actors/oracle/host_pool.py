@@ -43,7 +43,7 @@ ELSEWHERE = frozenset({"connection_error", "overloaded", "loading", "server_erro
 
 
 class Host:
-    """One server of a pool, with what its calls have shown of it.
+    """One server of a pool, with the state that its calls have shown.
 
     Args:
         address: its name for users.
@@ -60,7 +60,7 @@ class Host:
         self.breaker = CircuitBreaker(OPENS_AFTER)
         self.in_flight = self.calls = self.failures = 0
         self.health: Health | None = None
-        """Its check; None until it has been there."""
+        """The result of its check; None until the host has answered one."""
         self._paused_until = 0.0
 
     def state(self) -> HostState:
@@ -85,7 +85,7 @@ class Host:
 
     @property
     def use(self) -> tuple[float, float]:
-        """The calls under way for its weight, if it got one more, and all of its calls for its weight."""
+        """Two ratios: the calls under way, with one more, to its weight; and all of its calls to its weight."""
         return (self.in_flight + 1) / self.weight, self.calls / self.weight
 
     def begun(self) -> bool:
@@ -116,7 +116,7 @@ class Host:
             log.info("host_back", host=self.address)
 
     def absent(self, error: LLMFailureException, *, is_probe: bool) -> None:
-        """Note that a check has failed: the host is away at once, and not after several failures."""
+        """Note that a check has failed: the host counts as away at once, and not only after several failures."""
         now = anyio.current_time()
         while self.breaker.is_closed:
             self.breaker.ended("connection_error", now)
@@ -126,7 +126,7 @@ class Host:
         log.warning("host_away", host=self.address, reason=error.reason, latest=error.detail[:200])
 
     def left(self, *, is_probe: bool) -> None:
-        """Note that a call was cancelled: it says nothing of the host."""
+        """Note that a call was cancelled: this is no sign about the host."""
         if is_probe:
             self.breaker.abandoned()
 
@@ -165,7 +165,7 @@ class HostPool:
         return await self._ask(lambda model: model.complete(request))
 
     async def choose(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Return the weights that one of the hosts gives, or None if they do not offer that."""
+        """Return the weights that one of the hosts gives; None if the hosts offer no weights."""
         return await self._ask(lambda model: model.choose(request))
 
     async def check(self) -> Health:
@@ -189,7 +189,7 @@ class HostPool:
                 for host in self._hosts:
                     checks.start_soon(check, host)
         if len(away) == len(self._hosts):
-            raise max(away, key=_is_loading)  # it will be there soon, whatever the others are
+            raise max(away, key=_is_loading)  # this host will be there soon, so the run may wait for it
         here = [host for host in self._hosts if host.health is not None]
         for host in here:
             self._require_alike(host)
@@ -280,9 +280,9 @@ class HostPool:
     async def _choose_host(self, tried: Sequence[Host]) -> Host | None:
         """Return the host for the next call; None if all have been tried, or those left are away.
 
-        If none may be asked and none has been tried, it is the one that may be asked soonest: the caller has its
-        reason to ask, such as a probe. Waits while every host that is up has as many calls as its limit, though no
-        longer than half of the call's time: a smaller limit must not cost an answer.
+        If no host may be asked and none has been tried, return the host that may be asked soonest: the caller has a
+        reason to ask, such as a probe. While every host that is up has reached its limit of calls, wait, for at
+        most half of the call's time: a small limit must not cost an answer.
         """
         patience_s = (anyio.current_effective_deadline() - anyio.current_time()) / 2
         while True:
@@ -313,7 +313,7 @@ def _is_loading(error: OracleUnavailableError) -> bool:
 
 
 def difference(mine: tuple[Identity, str], theirs: tuple[Identity, str]) -> str:
-    """Return what differs between two ways of asking, each an identity and the note of a health, in words."""
+    """Return the difference between two ways of asking, in words; each way is an identity and the note of a health."""
     (mine_identity, *mine_note), (their_identity, *their_note) = mine, theirs
     names = (*mine_identity.__struct_fields__, "note")
     ours = (*msgspec.structs.astuple(mine_identity), *mine_note)

@@ -30,10 +30,10 @@ LATEST_CHOICES, FEWEST_CHOICES = 1000, 100
 class FallbackShare:
     """The share of fallbacks in the latest 1,000 choices, and its limit, which holds from 100 choices on.
 
-    Choices that the spend cap left to their fallback do not count: those are what the configuration asks for.
+    Choices that became fallbacks by the spend cap do not count: the configuration asks for these.
 
     Args:
-        most: the limit; None for none.
+        most: the limit; None for no limit.
         on_exceeded: called once when it is exceeded.
     """
 
@@ -76,9 +76,9 @@ class OracleCounters:
         self.spent = Ledger()
         """Calls to a model in the whole run, those of earlier processes included."""
         self.spent_written = Ledger()
-        """Those of them that are in a file of the run: a kill does not take them back."""
+        """The calls among them that are in a file of the run: a kill does not take them back."""
         self.retries_written: Counter[str] = Counter()
-        """The same of the retries."""
+        """The retries that are in a file of the run."""
         self.concurrency_max = 0
         self.latencies = Latencies()
         """Seconds from a question's arrival to its answer; fallbacks do not count."""
@@ -110,7 +110,7 @@ class OracleCounters:
             The calls that the record of the retry must name: it must be appended to the log in the same turn.
         """
         self.retries[reason] += 1
-        self._of_open[name]["calls", ""] -= 1  # the record counts it
+        self._of_open[name]["calls", ""] -= 1  # the record of the retry counts the question
         return self.take_unlogged(name)
 
     def count_answer(self, decided: Decided, now: float, detail: str = "", question: str = "") -> None:
@@ -155,7 +155,7 @@ class OracleCounters:
     def count_recorded(self, decided: Decided) -> None:
         """Count an answer that was recorded before the resume: with its calls, but without its latency.
 
-        What was drawn from a shared judgement took none.
+        An answer drawn from a shared judgement took no calls.
         """
         name = (decided.agent, decided.asked, decided.trigger)
         if decided.reason not in UNASKED and decided.method != Role.SHARED:
@@ -170,7 +170,7 @@ class OracleCounters:
         self._unlogged.pop(name, None)
 
     def state(self, tokens: int, is_open: Callable[[QuestionName], bool], *, has_ended: bool) -> OracleState:
-        """Return the counts so far, without the questions that a resume will ask, and count, again.
+        """Return the counts so far, without the questions that a resume will ask and count again.
 
         Args:
             is_open: returns whether the engine has no answer to a question yet.
@@ -209,9 +209,9 @@ class OracleCounters:
         self.retries_written = Counter(state.retries)
 
     def add_logged(self, effort: Effort) -> None:
-        """Add what the log has after the checkpoint, all at once: an answer that is used again is not counted again.
+        """Add the calls and retries in the log after the checkpoint, all at once; reused answers add none again.
 
-        So the counts are right as soon as a resumed run begins, also for answers that it will not ask for again.
+        So the counts are right as soon as a resumed run begins, even for answers that it will not ask for again.
         """
         self._add_effort(effort)
         self.calls += sum(effort.retries.values())  # the calls that led to answers are counted with those

@@ -17,8 +17,8 @@ KEPT = 1000
 class Outages:
     """The outages of a server, past and present.
 
-    One begins when the first of the calls started that failed in a row, or at the last answer before it ended. Until
-    the breaker opens it lasts to the latest failure; then it lasts until a probe is answered.
+    An outage begins at the start of the first call in a row of failed calls, or at the last answer before that call
+    ended. Until the breaker opens, it lasts to the latest failure; after that, until a probe is answered.
     """
 
     def __init__(self) -> None:

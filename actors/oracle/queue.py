@@ -15,7 +15,7 @@ from prism.sharing import Place
 
 
 class WaitingQuestion(NamedTuple):
-    """A question that has arrived, and where it is on its way to an answer.
+    """A question that has arrived, and the state of its way to an answer.
 
     Args:
         key: the key that identical questions share.
@@ -41,7 +41,7 @@ class WaitingQuestion(NamedTuple):
 
     @property
     def kind(self) -> Hashable:
-        """The tick of the question, and what the prompts of its kind have in common: the trigger, state and options."""
+        """The tick of the question, and the common part of the prompts of its kind: the trigger, state and options."""
         question = self.question
         return question.tick, question.trigger, question.state, question.options
 
@@ -93,7 +93,7 @@ class FairQueue(Generic[T]):
         self._size += 1
 
     def put_first(self, item: T, priority: int = 0, group: Hashable = None) -> None:
-        """Add an item before those of its priority, and with it those of its group."""
+        """Add an item before all others of its priority; the other items of its group follow it."""
         lane = self._lanes.get(priority, {})
         own = lane.pop(group, deque())
         own.appendleft(item)

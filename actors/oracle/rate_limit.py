@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import deque
 
 BURST_S = 0.010
-"""The time whose tokens a bucket holds, at least one: no more than it needs to be exact when timers are late."""
+"""A bucket holds the tokens of this time, at least one token: enough to keep the rate when timers are late."""
 
 
 class TokenBucket:
-    """A bucket that lets at most `rate` calls start a second, with a burst of max(1, rate x 10 ms).
+    """A bucket that lets at most `rate` calls start in a second, with a burst of max(1, rate x 10 ms).
 
-    It keeps one number, the theoretical arrival time of the next call, so it neither drifts nor needs a timer of its
-    own. Source: the generic cell rate algorithm, ITU-T I.371.
+    It keeps one number, the theoretical arrival time of the next call, so it has no drift and needs no timer. Source:
+    the generic cell rate algorithm, ITU-T I.371.
 
     Args:
         rate_per_s: tokens a second; None is no limit.
@@ -55,8 +55,8 @@ class LearnedRate:
     """The rate of a server that refuses calls beyond it: learned from refusals, and forgotten after a while without.
 
     At a refusal it becomes 95% of the answers a second of the last 5 s, without the pauses that the server asked for.
-    After 5 s it grows by a tenth, then every 5 s by twice as much, up to a half, until the next refusal; the first
-    rate, a guess, by a half every second. It is dropped 60 s after the last refusal.
+    After 5 s it grows by a tenth, then every 5 s by twice as much, up to a half, until the next refusal; the first rate
+    is a guess, and grows by a half every second. It is dropped 60 s after the last refusal.
     """
 
     def __init__(self) -> None:

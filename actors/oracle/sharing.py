@@ -81,7 +81,7 @@ def _count(roles: Counter[str], shared: dict[tuple[str, ...], list[int]], counte
 def roles_of(sharing: Sharing | None) -> dict[str, int]:
     """Return `{part: questions with an answer}`, for every part; 0 where nothing is shared.
 
-    That of questions without a call has the name of their answers' method, which is that of the summary, too.
+    The part of questions without a call has the name of their answers' method, as in the summary.
     """
     counts = Counter[str]() if sharing is None else sharing.counts.roles
     return {role.value: counts[role] for role in Role}
@@ -125,7 +125,7 @@ class Sharing:
             self._add(judged)
 
     def begin(self) -> None:
-        """Forget what waited: after a crash of the actor it arrives again, in the same order."""
+        """Forget the waiting questions: after a crash of the actor they arrive again, in the same order."""
         self._followers = {}
 
     def placed(self, waiting: WaitingQuestion) -> WaitingQuestion:
@@ -139,7 +139,7 @@ class Sharing:
 
     @property
     def bits(self) -> float:
-        """The mean divergence of audits so far from what was shared, each as many questions as it stands for."""
+        """The mean divergence of audits so far from shared judgements, weighted by the questions each stands for."""
         return self._bits / self._weight if self._weight else 0.0
 
     def _add(self, judged: Judged) -> None:
@@ -151,7 +151,7 @@ class Sharing:
         self._weight += judged.weight
 
     def must_wait(self, waiting: WaitingQuestion) -> bool:
-        """Return whether a question waits for the one that is asked for all, and if so, let it wait."""
+        """Return whether a question has to wait for the question that is asked for all, and if so, let it wait."""
         place = waiting.place
         if place is None or place.role is Role.OWNER or place.basis.probabilities:
             return False
@@ -194,11 +194,11 @@ class Sharing:
         )
 
     def settle(self, waiting: WaitingQuestion, judged: Judged | None, *, failed: bool) -> list[WaitingQuestion]:
-        """Note the outcome of a question, and return those that waited for it and have something to do now.
+        """Note the outcome of a question, and return the questions that waited for it and can go on now.
 
         Args:
             judged: its record, if it is a new one.
-            failed: whether it got no judgement: of those that waited, the first is asked for all in its place. The
+            failed: whether it got no judgement. Then the first waiting question is asked for all in its place, and the
                 others wait for that one.
         """
         place = waiting.place
@@ -222,7 +222,7 @@ class Sharing:
         return [_promoted(first)]
 
     def summary(self) -> SharingSummary:
-        """Return what the run has shared until its end."""
+        """Return the judgements that the run has shared until its end."""
         counts = SharedCounts(self.table.known, self.counts.roles, self.counts.shared, self._calls)
         return sharing_summary(self.table.archetypes, counts, self.audits)
 
@@ -236,7 +236,7 @@ class Sharing:
             self.counts.add(waiting.name, _Counted(place.role, group))
             return
         if not place.basis.probabilities:
-            return  # recorded, and the judgement that it was drawn from is lost
+            return  # the answer is recorded, but the judgement that it was drawn from is lost
         units = tuple(round(each * UNIT) for each in place.basis.probabilities)
         self.counts.add(waiting.name, _Counted(place.role, group, units))
 

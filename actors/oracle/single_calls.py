@@ -1,7 +1,7 @@
 """Single calls: an oracle is asked each question once, within its limits. A call that fails is not made again.
 
-They are for questions that no run waits for. While the server is away they wait as those of a run do, and where a run
-takes fallbacks meanwhile, they are not asked.
+They are for questions that no run waits for. While the server is away they wait like those of a run; in a configuration
+that takes fallbacks then, they are not asked.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SingleCalls:
         """Start the call for a question as soon as the limits allow it. An answer that is computed comes at once.
 
         Args:
-            on_answer: called with what came of it; a fallback has its reason.
+            on_answer: called with the answer; a fallback has its reason.
         """
         admitted = await self._admitted(question)
         if isinstance(admitted, Answer):
@@ -97,7 +97,7 @@ class SingleCalls:
         self._spent.add(ledger.total)
         self._under_way -= 1
         self._ended.set()
-        if answer.reason:  # whoever asks anew does not get this failure from a tape
+        if answer.reason:  # another asking does not get this failure from a tape
             await self._oracle.before_retry(agent, question.trigger, question.context, answer.reason)
         on_answer(answer)
         self._admission.ended(call, answer, anyio.current_time())

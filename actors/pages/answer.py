@@ -1,4 +1,4 @@
-"""The sentences with which a page begins: the answer, and what limits it."""
+"""The sentences with which a page begins: the answer, and its limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN_MAX = 4
 
 
 def lead_of(answers: Sequence[Answer], limits: str) -> Element:
-    """Return the answers to the hypotheses, and what limits them in one paragraph.
+    """Return the answers to the hypotheses, and their limits in one paragraph.
 
     Args:
         limits: caveats, versions and inputs.

@@ -1,4 +1,4 @@
-"""Charts of the attributes that people change, over the rounds of a run, and what happened to them in a sentence."""
+"""Charts of the attributes that people change, over the rounds of a run, with a sentence on each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINES_MAX: Final = 6
 """The most values of a text that have a line."""
 BINS: Final = 40
 SHADES: Final = ((0.0, 0.14), (0.01, 0.28), (0.03, 0.46), (0.1, 0.7), (0.3, 1.0))
-"""`(share of the people in a cell, its opacity)`: more than so many have this shade, up to the next."""
+"""`(share, opacity)`: a cell with more than this share of the people has this opacity, up to the next share."""
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 CLOSER, APART = 0.9, 1.1
 """The spread at the end, as a multiple of that of the start, from which people have come closer or moved apart."""
@@ -45,7 +45,7 @@ def attribute_charts(group: RunGroup, *, is_alone: bool) -> list[Chart]:
 
 
 def attributes_in_words(run: RunRecord) -> list[str]:
-    """Return what happened to each attribute that is drawn, in sentences."""
+    """Return a sentence on each drawn attribute."""
     return [
         _number_in_words(course) if isinstance(course, NumberCourse) else _values_in_words(course)
         for course in run.attributes[:CHARTS_MAX]
@@ -97,7 +97,7 @@ def _draw_numbers(axes: Axes, course: NumberCourse) -> str:
 
 
 def _cell_ends(course: NumberCourse) -> Floats:
-    """Return the ends of the cells of a round; of a few whole numbers, each has its own."""
+    """Return the ends of the cells of a round; if there are few whole numbers, each has its own cell."""
     low, high = course.low, course.high
     if course.is_whole and high - low < BINS:
         return np.arange(low - 0.5, high + 1.0)
@@ -105,7 +105,7 @@ def _cell_ends(course: NumberCourse) -> Floats:
 
 
 def _cells(is_so: NDArray[np.bool_], sides: Floats, ends: Floats) -> Path | None:
-    """Return the outline of the cells of one shade: of shape (rounds, cells); what is side by side is one piece."""
+    """Return the outline of the cells of one shade: of shape (rounds, cells); cells side by side are one piece."""
     pieces = []
     for place, row in enumerate(is_so.T):
         turns = np.flatnonzero(np.diff(np.concatenate(([0], row.astype(np.int8), [0]))))
@@ -158,7 +158,7 @@ def _draw_values(axes: Axes, course: ValueCourse) -> str:
 
 
 def _chosen(course: ValueCourse) -> list[str]:
-    """Return the values that have a line, by the largest share that they had; of truth values `true` alone."""
+    """Return the values that have a line, by the largest share that they had; of truth values only `true`."""
     names = sorted(course.shares[0], key=lambda name: (-max(each[name] for each in course.shares), name))
     return ["true"] if {*names} == {"true", "false"} else names[:LINES_MAX]
 

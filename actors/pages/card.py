@@ -1,4 +1,4 @@
-"""A chart of a page with all that belongs to it: a title, the picture, one sentence, and a table with its numbers."""
+"""A chart of a page with all its parts: a title, the picture, one sentence, and a table with its numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Chart(NamedTuple):
     Args:
         title: what it shows.
         drawn: the figure, or a picture that is ready.
-        reading: what one sees in it, in a sentence or two.
+        reading: its content, in a sentence or two.
         table: its numbers.
         is_wide: whether it needs the whole width of the page.
         key: the names of colours and marks, beside the picture.
@@ -86,7 +86,7 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
 
     Args:
         caption: what it holds.
-        is_shown: whether the caption is for all; else it is for those who do not see the page.
+        is_shown: whether the caption is visible; otherwise only screen readers read it.
         rows_max: the most rows; of more, some are chosen.
     """
     rows, more = list(table.rows), 0
@@ -114,7 +114,7 @@ def table_of(table: Table, caption: str, *, is_shown: bool = False, rows_max: in
 
 
 def _looks(table: Table, rows: Sequence[Sequence[Node]]) -> str | None:
-    """Return the classes of a table: that its rows have names, and the width below which it is a list."""
+    """Return the classes of a table: one if its rows have names, and one for the width below which it is a list."""
     columns = zip(*([_text(cell) for cell in row] for row in rows), strict=True) if rows else [()] * len(table.columns)
     named = zip(table.columns, columns, strict=True)
     room = room_for((name, cells, at in table.texts or not at) for at, (name, cells) in enumerate(named))

@@ -1,4 +1,4 @@
-"""Charts of cascades: their sizes and shapes beside real ones, who reaches how many, and the largest of them drawn."""
+"""Charts of cascades: their sizes and shapes beside real ones, the reach of their authors, and the largest cascades."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     """Return the distributions of sizes, depths and virality, beside real ones if there are any.
 
     Args:
-        feeds: for each group what happened in each of its runs.
+        feeds: for each group the content of each of its runs.
     """
     found = [[shape_of(tree) for feed in group for tree in feed.trees] for group in feeds]
     theirs = [shape_of(tree) for tree in real]
@@ -64,7 +64,7 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
 
 
 def _young_note(feeds: Sequence[Sequence[Feed]]) -> str:
-    """Return a sentence on the originals that are left out, so that nobody compares the shares with those of all."""
+    """Return a sentence on the originals that are left out: the shares are not those of all originals."""
     young = sum(feed.left_out for group in feeds for feed in group)
     return f" Left out: {plural(young, 'original')} of the last rounds, which may still grow." if young else ""
 
@@ -85,7 +85,7 @@ def _shape(
     kind: tuple[str, str, str, float],
     note: str,
 ) -> Chart:
-    """Return the share of cascades that are at least so large, deep or viral."""
+    """Return for each size, depth or virality the share of cascades that reach it."""
     name, title, unit, least = kind
     drawn = figure()
     axes = drawn.subplots()
@@ -132,7 +132,7 @@ def _values(name: str, shapes: Sequence[TreeShape]) -> list[float]:
 
 
 def _reading(name: str, row: Sequence[str], shapes: Sequence[TreeShape]) -> str:
-    """Return what a distribution says, without its full stop."""
+    """Return a sentence about a distribution, without its full stop."""
     if name == "size":
         alone = sum(shape.size == 1 for shape in shapes)
         single = f"{share(alone, len(shapes))} of the originals stayed alone; " if alone else ""
@@ -206,7 +206,7 @@ def _by_followers(followers: Floats, reach: Floats) -> list[tuple[float, float, 
         if inside.sum() >= FEW:
             low, middle, high = (float(value) for value in np.quantile(reach[inside], (0.25, 0.5, 0.75)))
             one_more = followers[inside] + 1
-            # Rounding would put people who all have the same number beside it, and an axis cannot be that short.
+            # If all people have the same number, rounding would put them beside it, and an axis needs some length.
             place = float(np.exp(np.log(one_more).mean()).clip(one_more.min(), one_more.max()))
             rows.append((place, edge, upper - 1, low, middle, high, int(inside.sum())))
         edge = upper

@@ -78,7 +78,7 @@ class Row(NamedTuple):
 
 
 def contrast_words(first: str, second: str) -> str:
-    """Return two conditions as a difference; of names that are made of levels, the levels that they share come last."""
+    """Return two conditions as a difference; if their names are made of levels, shared levels come last."""
     ours, theirs = first.split(), second.split()
     shared = [level for level in ours if level in theirs and "=" in level]
     if not shared:
@@ -105,7 +105,7 @@ Named = tuple[str, Comparison]
 
 
 class _Scale(NamedTuple):
-    """An effect size: what it is, below its axis and in a sentence."""
+    """An effect size: its name below its axis and in a sentence."""
 
     axis: str
     meaning: str
@@ -237,7 +237,7 @@ def _row(
 
 
 def _forest_key(named: Sequence[Named], exploratory: Sequence[str]) -> tuple[tuple[str, str, str], ...]:
-    """Return the key of those looks that occur."""
+    """Return the key of the marks that occur."""
     key = []
     if any(each.supported for _, each in named):
         key.append(("", BLUE, "supported"))
@@ -365,20 +365,20 @@ def effect_charts(record: ExperimentRecord) -> list[Chart]:
 
 
 def effects_left_out(record: ExperimentRecord) -> list[str]:
-    """Return the measures whose main effects are not drawn, because no seed has a value of it in all conditions."""
+    """Return the measures whose main effects are not drawn, because no seed has a value in all conditions."""
     if not record.values or not any(each.factors for each in record.plan.experiment.conditions):
         return []
     return [each for each in record.plan.experiment.measures if not _complete_seeds(record, each)]
 
 
 def _complete_seeds(record: ExperimentRecord, measure: str) -> set[int]:
-    """Return the seeds with a value in all conditions: with others, levels would differ by what has been run."""
+    """Return the seeds with a value in all conditions: other seeds would compare levels over different seeds."""
     counts = Counter(seed for (_, seed), found in record.values.items() if measure in found)
     return {seed for seed, conditions in counts.items() if conditions == len(record.plan.experiment.conditions)}
 
 
 def _of_seeds(record: ExperimentRecord, seeds: set[int]) -> str:
-    """Return a sentence on the seeds that count, where some do not."""
+    """Return a sentence on the seeds that count, if some do not count."""
     of = len({cell.seed for cell in record.cells})
     if len(seeds) == of:
         return ""
@@ -387,7 +387,7 @@ def _of_seeds(record: ExperimentRecord, seeds: set[int]) -> str:
 
 
 def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collection[int]) -> _Levels:
-    """Return the levels of a factor: each with the mean over the conditions that tell of it, and its interval."""
+    """Return the levels of a factor: each with the mean over the conditions that have it, and its interval."""
     experiment = record.plan.experiment
     kind = "" if experiment.design is None else experiment.design.kind
     alone = conditions_for(factor, kind, experiment.conditions)
@@ -406,7 +406,7 @@ def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measur
 
 
 def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
-    """Return `(name, place, conditions)` of each level; of many numbers, of as many ranges with about equal numbers."""
+    """Return `(name, place, conditions)` of each level; many numbers are put into ranges of about equal sizes."""
     texts = {name: level_text(level) for name, level in given.items()}
     order = sorted(set(texts.values()), key=list(texts.values()).index)
     is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values())

@@ -184,7 +184,7 @@ def _several_sentence(record: ExperimentRecord, each: SeveralCompared) -> str:
 
 
 def _p(each: Comparison | SeveralCompared) -> str:
-    """Return the corrected p value in words, and how many hypotheses it is corrected for."""
+    """Return the corrected p value in words, with the number of hypotheses that it is corrected for."""
     p = f"p {p_words(each.p_holm)}" if each.p_holm < 0.001 else f"p = {p_words(each.p_holm)}"
     return f"{p} (of {each.among:,} together; alone {p_words(each.p)})" if each.among > 1 else p
 
@@ -192,7 +192,7 @@ def _p(each: Comparison | SeveralCompared) -> str:
 def _caveats(record: ExperimentRecord, others: Sequence[Any]) -> Iterator[Node]:
     experiment, explored = record.plan.experiment, len(record.outcome.exploratory)
     judged: list[Comparison | SeveralCompared] = [*record.outcome.comparisons, *record.outcome.several]
-    # As they were corrected: a hypothesis that was removed after the results counts, too.
+    # The number used in the correction: a hypothesis that was removed after the results counts, too.
     among = {each.hypothesis.with_test in record.outcome.exploratory: each.among for each in judged}
     planned = among.get(False, len(experiment.hypotheses) - explored)
     every = among.get(True, len(experiment.hypotheses))
@@ -231,7 +231,7 @@ def _sentence(name: str, each: Comparison, alpha: float) -> str:
 
 
 def _discord(each: Comparison, alpha: float) -> str:
-    """Return why interval and test are not of one mind about 0; nothing where they are."""
+    """Return why interval and test disagree about 0; nothing where they agree."""
     low, high, hypothesis = each.difference.low, each.difference.high, each.hypothesis
     if low is None or high is None or hypothesis.test == "equivalence" or each.basis.untested:
         return ""

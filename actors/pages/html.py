@@ -18,7 +18,7 @@ RAW: Final = "style"
 """The element whose text HTML does not unescape: style rules, which are the code's own."""
 
 BLOCKS: Final = frozenset({"details", "div", "figure", "h2", "h3", "head", "li", "nav", "p", "section", "svg", "tr"})
-"""Elements that are followed by a new line, for whoever reads the file."""
+"""Elements that are followed by a new line, for people who read the file."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:-]*")
 _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "�")
@@ -54,7 +54,7 @@ def tag(name: str, /, *children: Node | None, **attributes: str | int | float | 
         attributes: `class_` is `class`, and `_` inside a name is `-`. Those that are None are left out.
 
     Raises:
-        ValueError: it is no name of an element or attribute, or a style with markup in it.
+        ValueError: a name is no name of an element or attribute, or a style has markup in it.
     """
     named = {key.rstrip("_").replace("_", "-"): str(value) for key, value in attributes.items() if value is not None}
     kept = tuple(child for child in children if child is not None)
@@ -77,7 +77,7 @@ def page(*children: Node | None, lang: str = "en") -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text without characters that would hide or turn around what stands beside them."""
+    """Return a text without characters that would hide or reverse the text beside them."""
     return text.translate(_SHOWN)
 
 

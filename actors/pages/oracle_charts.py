@@ -1,4 +1,4 @@
-"""Charts of decisions: who made them, how long a model took, what it cost, and how far it is from simpler deciders."""
+"""Charts of decisions: who made them, the time and cost of a model, and its distance from simpler deciders."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _bars(names: Sequence[str], table: Sequence[Sequence[float]], unit: str, col
 
 
 def model_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of calls to a model: latency, outcomes and cost; none where no model was asked."""
+    """Return the charts of calls to a model: latency, outcomes and cost; no charts if no model was asked."""
     asked = [group for group in groups if any(run.oracle is not None for run in group.runs)]
     if not asked:
         return []
@@ -261,7 +261,7 @@ def divergence_charts(groups: Sequence[RunGroup]) -> list[Chart]:
 
 
 def ratio_table(groups: Sequence[RunGroup]) -> Table | None:
-    """Return how often oracles take each option over how often the embedded choice does, by relevance of the post."""
+    """Return the oracles' rate of each option divided by that of the embedded choice, by relevance of the post."""
     rows = []
     for group in groups:
         summary = group.first.summary
@@ -324,14 +324,14 @@ def _divergence(title: str, told: Sequence[tuple[RunRecord, Divergence]], groups
 
 
 def _note(run: RunRecord, against: str) -> str:
-    """Return what to know of a distance; empty if there is nothing."""
+    """Return a remark on a distance; may be empty."""
     if against == RULE:
         return "" if run.shadow is None else f"`prism shadow` has asked: {run.shadow.oracle}"
     return "" if run.summary is None else run.summary.embedded_note
 
 
 def feed_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the feeds as they were beside what was configured; none for unfinished runs and other domains."""
+    """Return the real feeds beside the configured ones; no charts for unfinished runs and other domains."""
     told = [
         group
         for group in groups
@@ -350,7 +350,7 @@ def feed_charts(groups: Sequence[RunGroup]) -> list[Chart]:
 
 
 def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: float) -> Chart:
-    """Return one setting of feeds: what was configured as a ring, what was realised as a dot."""
+    """Return one setting of feeds: the configured value is a ring, the real value a dot."""
     asked = "at most" if key == "length" else "configured"
     drawn = figure(height=52 + 40 * len(groups))
     axes = drawn.subplots()

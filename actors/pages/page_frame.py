@@ -1,4 +1,4 @@
-"""The frame of a page that is one file: its head, its header, links to its sections, and these."""
+"""The frame of a page that is one file: its head, its header, links to its sections, and the sections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Section(NamedTuple):
 
     Args:
         name: its id; title: its heading.
-        parts: what is below the heading.
+        parts: the content below the heading.
     """
 
     name: str
@@ -55,7 +55,7 @@ def drawn(section: Section) -> Element:
 
 
 def grid(charts: Sequence[Chart], name: str) -> Element:
-    """Return charts in rows that are full: the first ones, which say the most, in halves, the others in thirds.
+    """Return charts in full rows: the first and most important charts in halves, the others in thirds.
 
     Args:
         name: the beginning of their ids.

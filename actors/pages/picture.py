@@ -31,7 +31,7 @@ SMALL = 10.0
 WORDS = 50
 """The letters of a line that is as wide as a picture."""
 _DOTS: Final = 72.0
-"""Pixels of an inch: with as many, matplotlib's points are pixels."""
+"""Pixels of an inch: with this number, matplotlib's points are pixels."""
 
 TEXT, QUIET, LINE, GROUND, PANEL = "#010203", "#010204", "#010205", "#010206", "#010207"
 """Stand-ins for the colours of `actors.pages.theme`."""
@@ -106,19 +106,19 @@ def panels(height: float, rows: int, columns: int = 1, *, width: float = WIDTH) 
 def label(axes: Axes, x: str = "", y: str = "", *, grid: str = "y") -> None:
     """Label axes, with units, and draw quiet grid lines; `grid` is `x`, `y`, `both` or empty."""
     axes.set_xlabel(shown(x), loc="right")
-    if y:  # above the axis, level: so it is read without turning the head
+    if y:  # the label stands above the axis, horizontally, so that it is easy to read
         axes.set_title(shown(y), color=QUIET, fontsize=SMALL, pad=5)
     if grid:
         axes.grid(axis=grid)  # type: ignore[arg-type]
 
 
 def wrapped(text: str, letters: int = WORDS) -> str:
-    """Return a text on as many lines as it needs, each with so many letters at most: no label is cut."""
+    """Return a text on as many lines as it needs, each with at most so many letters, so that no label is cut."""
     return "\n".join(wrap(shown(" ".join(text.split())), letters)) or " "
 
 
 def words_at(axes: Axes, y: float, text: str) -> None:
-    """Write wrapped words at the left end of a row, upwards from a place; nothing that is drawn there strikes them."""
+    """Write wrapped words at the left end of a row, upwards from a place; a drawn line does not cross them."""
     ground = {"facecolor": GROUND, "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
     axes.text(
         0.0,
@@ -159,7 +159,7 @@ def picture(drawn: Figure, name: str, title: str) -> Element:
 
     Args:
         name: the prefix of the ids in it, which no other picture of the page has.
-        title: what it shows, for those who do not see it.
+        title: its content in words, for screen readers.
     """
     content = io.StringIO()
     with style(), warnings.catch_warnings():
@@ -197,7 +197,7 @@ def themed(root: ElementTree.Element, name: str, title: str, size: Sequence[int]
 
 def _clean(element: ElementTree.Element, name: str) -> None:
     """Shorten an element's attributes, make its ids its own, and put variables in place of colours."""
-    element.attrib.pop("clip-path", None)  # limits are set so that nothing is outside
+    element.attrib.pop("clip-path", None)  # limits are set, so nothing lies outside
     for key, given in list(element.attrib.items()):
         value = _cleaned(_local(key), given, element, name)
         if value is None:

@@ -74,7 +74,7 @@ def report(
 
 
 def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Element | None:
-    """Return what happened in sentences: in a run, or in several beside each other; None before the end of a run."""
+    """Return the outcome of a run in sentences, or a comparison of several runs; None before the end of a run."""
     first = groups[0].first
     if len(groups) == 1 and len(groups[0].runs) == 1:
         if first.summary is None or not first.summary.in_words:
@@ -333,7 +333,7 @@ def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
 
 
 def _people(groups: Sequence[RunGroup]) -> Section | None:
-    """Return what people change, and the measures of people and their ties."""
+    """Return the attributes that people change, and the measures of people and their ties."""
     has_measures = bool(groups[0].first.config.population.measures)
     shown = groups[:DETAILED_MAX]
     is_alone = sum(len(group.runs) for group in groups) == 1
@@ -386,7 +386,7 @@ def _again(runs: Sequence[RunRecord]) -> Section:
 
 
 def _only_first(groups: Sequence[RunGroup], what: str) -> list[Node]:
-    """Return the sentence that says of which runs the charts of a single run are, if there are more."""
+    """Return the sentence that names the runs with own charts, if there are more runs."""
     if all(len(group.runs) == 1 for group in groups) and len(groups) <= DETAILED_MAX:
         return []
     return [missing(f"{what} are those of {listed([group.first.name for group in groups[:DETAILED_MAX]])}.")]

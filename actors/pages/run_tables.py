@@ -35,7 +35,7 @@ _STATUS: Final = {
 
 
 def notices(runs: Sequence[RunRecord]) -> list[str]:
-    """Return a sentence for each run that is not whole: it stands at the top of a page."""
+    """Return a sentence for each run that is not whole, for the top of a page."""
     found = []
     for run in runs:
         listed_run, length = run.listed, run.listed.length
@@ -61,12 +61,12 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
 
 
 def without_effect(run: RunRecord) -> list[str]:
-    """Return what had no effect in a run that has ended, a line each."""
+    """Return the parts of the configuration that had no effect in a run that has ended, a line each."""
     return [] if run.summary is None else [str(each) for each in run.summary.no_effect]
 
 
 def interventions_table(run: RunRecord) -> Table | None:
-    """Return the interventions of a run that has ended, and what came of them; None without any."""
+    """Return the interventions of a run that has ended, and their effects; None without interventions."""
     if run.summary is None or not run.summary.interventions:
         return None
     rows = [
@@ -137,7 +137,7 @@ def state_in_words(run: RunRecord) -> str:
 
 
 def cost(run: RunRecord) -> str:
-    """Return what the model cost; the reason, where that is not known."""
+    """Return the cost of the model; if it is not known, the reason."""
     if run.summary is not None and run.summary.llm is not None:
         dollars = run.summary.llm.cost_usd
         return "no prices set" if dollars is None else f"{usd(dollars)}"
@@ -169,7 +169,7 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
 
 
 def ends_of(run: RunRecord) -> dict[str, float]:
-    """Return what a run did up to its last whole round, and the numbers of its world then: for comparisons."""
+    """Return the counts of a run up to its last whole round, and the numbers of its world then, for comparisons."""
     done = {name: run.rounds[name][-1] for name in ENGINE_TOTALS if run.rounds.get(name)}
     return {**done, **world_ends(run)}
 
@@ -234,7 +234,7 @@ def fact_table(facts: Sequence[Fact]) -> Table:
 
 
 def provenance(run: RunRecord) -> Table:
-    """Return all that a run depends on: versions, hashes, seed and inputs."""
+    """Return everything that a run depends on: versions, hashes, seed and inputs."""
     manifest, header = run.manifest, run.course.header
     rows: list[tuple[str, str]] = [
         ("digest", run.listed.digest),

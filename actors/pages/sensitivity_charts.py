@@ -1,4 +1,4 @@
-"""Charts of what a measure depends on: indices of sampled designs, and the shares of its variance."""
+"""Charts of the factors that a measure depends on: indices of sampled designs, and the shares of its variance."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ Values = Callable[[RunRecord], tuple[Sequence[float], Sequence[float]]]
 
 
 def line_of(group: RunGroup, values: Values) -> Line:
-    """Return the line of a group of runs, as far as all of them go."""
+    """Return the line of a group of runs, up to the end of the shortest."""
     found = [values(run) for run in group.runs]
     length = min(len(places) for places, _ in found)
     table = np.array([each[:length] for _, each in found], dtype=np.float64).reshape(len(found), length)
@@ -85,7 +85,7 @@ def mark_interventions(axes: Axes, groups: Sequence[RunGroup], place: Callable[[
 
     Args:
         axes: a chart over time whose lines are drawn.
-        place: returns the place in time of a tick of a run.
+        place: returns a tick's place in time in a run.
     """
     for number, group in enumerate(groups):
         places = [place(group.first, tick) for tick, _ in group.first.course.interventions]

@@ -1,4 +1,4 @@
-"""Charts of shared judgements: the shares of options as shared and as they would have been, and the audited error."""
+"""Charts of shared judgements: the shares of options with sharing and without it, and the audited error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS_MAX = 12
 
 
 def sharing_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of what the first run of each group has shared; none for runs that share nothing."""
+    """Return the charts of the judgements that the first run of each group has shared; no charts without sharing."""
     charts = []
     for group in groups:
         sharing = None if group.first.summary is None else group.first.summary.sharing

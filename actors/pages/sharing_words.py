@@ -1,4 +1,4 @@
-"""Words about shared judgements: an estimate with its interval, and what a page warns of."""
+"""Words about shared judgements: an estimate with its interval, and the warnings of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POINT: Final = 0.01
 TENTH: Final = 0.1
 """The part of a share by which it may be off: of a rare choice, such as to reshare, a point is much."""
 FAR: Final = 0.05
-"""Bits from which on what is shared says little about a person: 76% in place of 50%, say."""
+"""Bits from which shared judgements say little about a person: for example 76% in place of 50%."""
 SHORT_MAX: Final = 60
 """The most characters of an archetype in short."""
 
@@ -24,7 +24,7 @@ _BEFORE: Final = re.compile(r"^[a-z_]+[.](?=[a-z_0-9]+: )")
 
 
 def in_short(archetypes: Sequence[str]) -> list[str]:
-    """Return each archetype in words, without what all of them have in common, unless nothing else is left."""
+    """Return each archetype in words, without the parts that all have in common, unless nothing else is left."""
     parts = [_BETWEEN.split(each) for each in archetypes]
     common = set.intersection(*map(set, parts)) if len(parts) > 1 else set[str]()
     short = [", ".join(_BEFORE.sub("", part) for part in each if part not in common) for each in parts]
@@ -45,12 +45,12 @@ def interval(estimate: Estimate, digits: int, otherwise: str = "") -> str:
 
 
 def is_far(sharing: SharingSummary) -> bool:
-    """Return whether what was shared is surely far from individual judgements: it says little about a person then."""
+    """Return whether shared judgements are surely far from individual ones: then they say little about a person."""
     return sharing.divergence is not None and (sharing.divergence.low or 0.0) > FAR
 
 
 def sharing_notice(sharing: SharingSummary) -> str | None:
-    """Return a warning if nobody knows the error of sharing, or if it changes what all together chose."""
+    """Return a warning if the error of sharing is unknown, or if sharing changes the shares of options."""
     if sharing.divergence is None:
         return "Judgements were shared without audits, so the error of sharing is not known (oracle.sharing.audit)."
     if is_far(sharing):
@@ -70,7 +70,7 @@ def sharing_notice(sharing: SharingSummary) -> str | None:
 
 
 def _is_off(each: SharedShares, option: str) -> bool:
-    """Return whether the share of an option is surely another than it should be, by a point or a tenth of it."""
+    """Return whether the share of an option is surely wrong, by a point or a tenth of it."""
     corrected, share = each.corrected[option], each.shared[option]
     if corrected.low is None or corrected.high is None:
         return False

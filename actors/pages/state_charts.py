@@ -48,7 +48,7 @@ CELLS_MAX: Final = 14
 
 
 def state_charts(groups: Sequence[RunGroup]) -> list[Chart]:
-    """Return the charts of states; none for runs that have no tick, and flows alone where all are in one state."""
+    """Return the charts of states; no charts for runs without a tick, and only flows if all agents are in one state."""
     runs = [run for group in groups for run in group.runs]
     if any(not run.course.people or not any(run.course.people) for run in runs):
         return []
@@ -62,7 +62,7 @@ def state_charts(groups: Sequence[RunGroup]) -> list[Chart]:
 
 
 def times(run: RunRecord) -> tuple[list[float], str]:
-    """Return the places of a run's points in time, and their unit: rounds, or ticks of a short run."""
+    """Return the places of a run's points in time, and their unit: rounds, or ticks in a short run."""
     course, length = run.course, run.config.simulation.ticks_per_round
     unit = length if course.point_ticks >= length else 1
     ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
@@ -204,7 +204,7 @@ def _flow(run: RunRecord, name: str) -> Chart:
 
 
 def _cell(axes: Axes, place: tuple[int, int], times_: int, depth: float) -> None:
-    """Draw a cell of the matrix: its count on a ground that gets darker with it."""
+    """Draw a cell of the matrix: its count on a ground that is darker for a larger count."""
     x, y = place
     if not times_:
         axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor="none", edgecolor=LINE, linewidth=0.3))

@@ -1,4 +1,4 @@
-"""Charts of what a world counts over time, and of an economy beside history."""
+"""Charts of a world's counts over time, and of an economy beside history."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HISTORY: Final = "history"
 
 
 def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
-    """Return what the world counts over time: what people did in each round, or the numbers of another world.
+    """Return a chart of the world's numbers over time: people's acts in each round, or the numbers of another world.
 
     None if there are fewer than two whole rounds.
     """
@@ -68,7 +68,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
 def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
     """Return the measures of people and ties over the rounds.
 
-    None if none were asked for, or there are fewer than two whole rounds.
+    None if the configuration asks for no measures, or there are fewer than two whole rounds.
     """
     first = groups[0].first
     every = [run for group in groups for run in group.runs]
@@ -88,7 +88,7 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
 
 
 def _over_rounds(groups: Sequence[RunGroup], names: Sequence[str], show: Show) -> Figure:
-    """Return a panel over the rounds for each of the first columns; of totals, what happened in each round."""
+    """Return a panel over the rounds for each of the first columns; for totals, the growth in each round."""
     kept = names[:PANELS_MAX]
     drawn, rows = panels(62.0 * len(kept) + 30, len(kept))
     for axes, name in zip(rows, kept, strict=True):
@@ -136,7 +136,7 @@ def economy_charts(groups: Sequence[RunGroup], history: Sequence[Figures], sourc
     """Return an economy's indicators and their moments beside history.
 
     Args:
-        history: real quarters; none leaves history out.
+        history: real quarters; an empty one leaves history out.
         source: the name of their file.
     """
     if not groups[0].first.rounds.get("interest_rate"):

@@ -68,7 +68,7 @@ class RunWriter:
     Args:
         statistics: the counts of the run so far, which the writer keeps up to date.
         keeps_answers: False for an oracle whose answers are not recorded.
-        keep: the checkpoints that are kept.
+        keep: decides which checkpoints are kept.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
     """
 
@@ -82,7 +82,7 @@ class RunWriter:
         self._keeps_answers = keeps_answers
         self._keep = keep
         self._answers_unsynced = True
-        """True if a file may hold data that is not on the medium. What an earlier process wrote may not be there."""
+        """True if a file may hold data that is not on the medium, such as the last writes of an earlier process."""
         self._unsynced_lines: dict[str, None] = {}
         self._named: set[str] = set()
         """Files of lines whose names are on the medium."""

@@ -1,10 +1,11 @@
 """Column blocks: the messages of many ticks, field by field, as a sealed segment of the journal keeps them.
 
 A message is taken apart without being decoded, and put together again to the same bytes. Its shape and its first text
-are its symbol: `histories.py` tells who says which. All other fields are columns of their shape. A column that follows
-from another one, as a post's text from its number, has its values only once for each value of the other.
+are its symbol: `histories.py` stores which agent says which symbol. All other fields are columns of their shape. If a
+column follows from another column, as a post's text from its number, its value is stored once for each value of the
+other.
 
-Whatever does not have the form of a tick's messages is kept as it is, in one block.
+A payload without the form of a tick's messages is kept as it is, in one block.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ class Field(NamedTuple):
     """A field of the messages of one form.
 
     Args:
-        letter: `n`, a number; `f`, a floating-point number; `t`, a value among different ones; `s`, such a value that
-            the symbol says.
-        streams: one of integers; two of a number above 32 bits, whose lower 24 bits come second; none of a symbol.
+        letter: `n`, a number; `f`, a floating-point number; `t`, one of several values; `s`, one of several values that
+            the symbol implies.
+        streams: one for integers; two for numbers above 32 bits, whose lower 24 bits come second; no stream if the
+            symbol implies the value.
     """
 
     letter: str
@@ -119,7 +121,7 @@ def _columns(
     """Yield the columns of a form after the agent.
 
     Args:
-        codes: the place of what each message says among the different values of the form.
+        codes: for each message, the place of its symbol's value among the different values of the form.
     """
     for place, item in enumerate(form.items):
         if isinstance(item, int):
@@ -154,7 +156,7 @@ class _Writer:
 
     Args:
         counts: the messages of each tick.
-        agents: of each message; `of`: the place of its shape.
+        agents: the agent of each message; `of`: the place of its shape.
     """
 
     def __init__(self, counts: Ints, agents: Ints, of: Ints) -> None:
@@ -196,7 +198,7 @@ class _Writer:
         return Form(collected.shape.array, collected.shape.kind, tuple(items))
 
     def _float(self, bits: Ints, name: str, streams: StreamWriter) -> Field:
-        """Return the field of floating-point numbers: those of which there are few are values among different ones."""
+        """Return the field of floating-point numbers; if few of them differ, they are kept as one of several values."""
         first, codes = by_first(bits)
         if len(first) > len(bits) // 2:
             return Field("f", (streams.put(bits),))

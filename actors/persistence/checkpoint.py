@@ -52,7 +52,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 class Head(msgspec.Struct, frozen=True, kw_only=True):
     """The first frame of a checkpoint. Frames with pieces of columns follow, then a frame with the number of pieces.
 
-    The others are compressed: to a quarter, mostly, so that the disk of a large run can keep up.
+    These further frames are compressed, usually to a quarter, so that the disk of a large run can keep up.
     """
 
     format: int = FORMAT
@@ -91,10 +91,10 @@ def checkpoint_names(disk: Disk) -> list[str]:
 class Retention(NamedTuple):
     """The checkpoints that are kept: the latest ones, and others at about 1, 2, 4, 8 ... intervals back.
 
-    The checkpoint after n intervals belongs to the level of the largest power of two that divides n, and is kept until
-    there are four of these powers more. So for any tick in the past there is a checkpoint before it that is no further
-    from it than it is from now, at most 2 + 2 log2(n) are kept beside the latest ones, and which ones they are depends
-    on n alone: not on kills, resumes, or when the others were removed.
+    Let p be the largest power of two that divides n. The checkpoint after n intervals is kept until 4 p further
+    intervals have passed. So for any past tick there is an earlier checkpoint, and the distance between the two is at
+    most the distance from the tick to now. At most 2 + 2 log2(n) checkpoints are kept beside the latest ones. The
+    choice depends on n alone: not on kills, resumes, or the time at which others were removed.
 
     Args:
         latest: the number of latest checkpoints.

@@ -1,7 +1,7 @@
 """The writer of a checkpoint: it writes the first part while the rest is still being copied.
 
 The event loop adds columns, and a thread encodes, hashes and writes them, so that little is left to write when the copy
-is complete. The file gets its name only when all of it, and everything that it depends on, is on the medium.
+is complete. The file gets its name only when the whole file, and all data that it depends on, is on the medium.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CheckpointWriter:
         """The pieces of the next frame."""
         self._frame_bytes = 0
         self._added_bytes = self._written_bytes = 0
-        """Of whole frames; the loop changes the one, and the thread the other."""
+        """Bytes of whole frames: the loop changes the first count, and the thread the second."""
         self._pieces = 0
         self._link = ORIGIN
         self._is_begun = False

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from actors.core.files import opened
 
 _APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-"""Without O_NONBLOCK a named pipe in place of a file would wait for a reader; a file does not mind."""
+"""Without O_NONBLOCK a named pipe in place of a file would wait for a reader; a file is not affected."""
 
 
 class OpenFile(NamedTuple):
@@ -45,7 +45,7 @@ class Disk(Protocol):
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[OpenFile]:
-        """Open a file for reading: what is read stays the same file, also when another takes its name."""
+        """Open a file for reading: it stays the same file, even when another file takes its name."""
         yield OpenFile(partial(self.read, name), partial(self.size, name))
 
     def append(self, name: str, data: bytes) -> None:
@@ -152,7 +152,7 @@ class RealDisk(Disk):
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
-        """Add the file's name to errors, which those of a descriptor do not have."""
+        """Add the file's name to errors: errors of a descriptor have no name."""
         try:
             yield
         except OSError as error:

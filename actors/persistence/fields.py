@@ -23,7 +23,7 @@ class UnusualError(Exception):
 
 
 def planes(values: NDArray[Any]) -> bytes:
-    """Return the first bytes of all values, then the second bytes, and so on: so they compress best."""
+    """Return the first bytes of all values, then the second bytes, and so on: this order compresses best."""
     return values.view(np.uint8).reshape(len(values), values.itemsize).T.tobytes()
 
 
@@ -51,7 +51,7 @@ _SIZED: Final = {0xD9: ">u1", 0xDA: ">u2", 0xDB: ">u4", 0xC4: ">u1", 0xC5: ">u2"
 
 
 def widths_at(data: Bytes, at: Ints) -> Ints:
-    """Return the widths of the values that begin at these places; 0 for a map, and for what has one in it."""
+    """Return the widths of the values that begin at these places; 0 for a map, and for a value with a map in it."""
     first = data[at]
     widths: Ints = _WIDTH[first].astype(np.int64)
     for tag, dtype in _SIZED.items():
@@ -169,8 +169,8 @@ class Texts:
     """A column of byte strings, each of which may stand in many places.
 
     Args:
-        texts: the different ones; `codes`: the number of each place's among them.
-        sizes: of the texts, where they are known.
+        texts: the different strings; `codes`: for each place, the index of its string in `texts`.
+        sizes: the sizes of the texts, if they are known.
     """
 
     def __init__(self, texts: Sequence[bytes], codes: Ints, sizes: Ints | None = None) -> None:
@@ -213,7 +213,7 @@ class Texts:
 
 
 def _different(rows: NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Return the places of the different rows in the order of their first, and the number of each row's among them."""
+    """Return the first place of each different row, ascending, and for each row its index among these."""
     words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), dtype=np.uint8)
     words[:, : rows.shape[1]] = rows
     keys = np.zeros(len(rows), dtype=np.uint64)
@@ -222,12 +222,12 @@ def _different(rows: NDArray[np.uint8]) -> tuple[Ints, Ints]:
         keys ^= keys >> np.uint64(29)
     first, inverse = by_first(keys)
     if (rows != rows[first][inverse]).any():
-        raise UnusualError  # two rows have one key: it would take 2^32 of them
+        raise UnusualError  # two rows have the same key, which takes about 2^32 rows
     return first, inverse
 
 
 def by_first(keys: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return the places where different keys stand first, ascending, and the number of each place's key among them."""
+    """Return the first place of each different key, ascending, and for each place the index of its key among these."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], _ranks(order)[inverse]

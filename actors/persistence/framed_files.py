@@ -16,7 +16,7 @@ def check_magic(disk: Disk, name: str, magic: bytes) -> None:
     """Check that a file begins with its magic number.
 
     Raises:
-        DamagedError: it does not.
+        DamagedError: it begins with something else.
     """
     if disk.read(name, 0, len(magic)) != magic:
         raise DamagedError(name, 0, f"it does not begin with {magic!r}")
@@ -41,7 +41,7 @@ def frames_in(file: OpenFile, offset: int) -> Iterator[tuple[int, Frame | Damage
         if isinstance(frame, Frame):
             yield base + start, frame
             start = frame.end - base
-        elif frame.is_end and base + len(data) < size:  # the block ends here, and the file does not
+        elif frame.is_end and base + len(data) < size:  # the block ends here, but the file goes on
             data, base, start = data[start:], base + start, 0
             data += file.read(base + len(data), max(_BLOCK, len(data)))
         else:

@@ -1,13 +1,13 @@
-"""The agents of messages, and what each says, told by what the same agents said before.
+"""The agents and the symbols of messages, encoded by the earlier messages of the same agents.
 
-A tick's messages come in runs, in each of which agents ascend. Most agents of a run can be foreseen: who has just begun
-to scroll sees a post in the next tick, and an update with an effect is followed by the effect. So a segment does not
-name them. It has the contexts in which agents are likely to act: what they said last, how many ticks ago, and which run
-of the tick it is. For everybody who is in such a context it has a bit: they act in this run, or do not. Only the others
-are named. Writer and reader follow the same history, so both know who is in which context.
+A tick's messages come in runs, in each of which agents ascend. Most agents of a run can be predicted: an agent that has
+just begun to scroll sees a post in the next tick, and an effect follows its update. So a segment does not name these
+agents. It stores the contexts in which agents are likely to act: the agent's last symbol, how many ticks ago it was,
+and the run of the tick. For each agent in such a context the segment has a bit: the agent acts in this run, or does
+not. Only other agents are named. Writer and reader follow the same history, so both know the context of each agent.
 
-What an agent says is a number, its symbol, of which there are few. Symbols come in the order of contexts: people who
-did the same before often do the same now, and what is alike compresses well.
+An agent's message is given by a number, its symbol; there are few symbols. Symbols come in the order of contexts:
+people who did the same before often do the same now, and equal symbols compress well.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ Context = tuple[int, int, int]
 """A context: the symbol of an agent's last message, how many ticks ago it was, and the run of the tick, at most 3."""
 
 TICKS: Final = 8
-"""The ticks after which agents are not foreseen any more."""
+"""The ticks without a message after which an agent is no longer predicted."""
 RUNS: Final = 4
 """Runs of a tick that are told apart."""
 _RUN: Final = 64
-"""Messages that a run must have in the mean, that anybody is foreseen: each run takes about a hundred microseconds."""
+"""The mean number of messages in a run from which agents are predicted: each run takes about a hundred microseconds."""
 _SEEN_RUNS: Final = 16
 """Runs of a tick that are looked at to find contexts."""
 _ACTING: Final = 24
-"""In a context that counts, one of so many agents acts at least."""
+"""In a context that counts, at least one agent in this many acts."""
 _LEAST: Final = 8
 """Agents who must have acted in a context that counts."""
 _SAMPLE: Final = 1 << 16
 """Messages from which contexts are found, about."""
 _LIMIT: Final = 1 << 27
-"""The limit of agents' numbers if anybody is foreseen: four bytes are kept for each number."""
+"""The limit of agents' numbers up to which agents are predicted: four bytes are kept for each number."""
 
 
 class Said(NamedTuple):
@@ -49,7 +49,7 @@ class Said(NamedTuple):
 
     Args:
         ticks: of each message, from 0, ascending.
-        agents: of each message; `symbols`: what it says.
+        agents: the agent of each message; `symbols`: its symbol.
         counts: the messages of each tick.
     """
 
@@ -60,7 +60,7 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, counts: Ints, agents: Ints, symbols: Ints) -> Said:
-        """Return messages, of which each tick has so many."""
+        """Return messages, given the number of messages in each tick."""
         return cls(np.repeat(np.arange(len(counts), dtype=np.int32), counts), agents, symbols, counts)
 
     def begins_run(self) -> NDArray[np.bool_]:
@@ -83,7 +83,7 @@ class _History:
     """The last message of every agent.
 
     Args:
-        contexts: those that count, in the order in which they are told.
+        contexts: those that count, in the order in which they are stored.
         agents: the limit of agents' numbers; `symbols`: the limit of symbols.
     """
 
@@ -122,7 +122,7 @@ class _History:
 
 
 def tell(said: Said, symbols: int) -> Blocks:
-    """Return the blocks that tell who says what.
+    """Return the blocks with the agents and symbols of messages.
 
     Args:
         symbols: the limit of symbols.
@@ -166,7 +166,7 @@ def tell(said: Said, symbols: int) -> Blocks:
 
 
 def told(blocks: Mapping[str, bytes], symbols: int) -> Said:
-    """Return who says what.
+    """Return the agents and symbols of messages.
 
     Args:
         symbols: the limit of symbols.
@@ -195,7 +195,7 @@ def _retold(
     """Yield the agents and the symbols of each run."""
     runs, others, named, in_order = columns
     bits = np.unpackbits(np.frombuffer(blocks["bits"], np.uint8), bitorder="little").astype(np.bool_)
-    # Who is foreseen was named before.
+    # Every agent in a context was named before, so the largest named number bounds all numbers.
     history = _History(contexts, int(named.max(initial=-1)) + 1, symbols)
     bit = at = of_named = 0
     for number, (tick, place) in enumerate(
@@ -215,7 +215,7 @@ def _retold(
 
 
 def _contexts(said: Said, symbols: int) -> list[Context]:
-    """Return the contexts that count, as a sample of agents shows: those in which most act at last."""
+    """Return the contexts that count, by a sample of agents; contexts in which most agents act come last."""
     every = max(1, len(said.agents) // _SAMPLE)
     mine = np.flatnonzero(said.agents % every == 0)
     begins, ticks = said.begins_run(), said.ticks
@@ -247,7 +247,7 @@ def _joined(parts: list[NDArray[Any]], dtype: str) -> NDArray[Any]:
 
 
 def _following(agents: Ints, runs: Ints) -> Ints:
-    """Return the run of each agent's next message; one that never comes if there is none."""
+    """Return the run of each agent's next message; the largest integer if there is no next message."""
     order = np.lexsort((runs, agents))
     following = np.full(len(agents), np.iinfo(np.int64).max)
     same = agents[order][1:] == agents[order][:-1]
@@ -256,14 +256,14 @@ def _following(agents: Ints, runs: Ints) -> Ints:
 
 
 def _within_runs(gaps: Ints, counts: Ints) -> Ints:
-    """Return the sums of gaps that begin anew in each run."""
+    """Return the running sums of gaps, which start from 0 in each run."""
     sums = np.append(0, np.cumsum(gaps))
     found: Ints = (sums[1:] - np.repeat(sums[np.cumsum(counts) - counts], counts)).astype(np.int32)
     return found
 
 
 def _sums(values: Ints, counts: Ints) -> Ints:
-    """Return the sum of each so many values."""
+    """Return the sums of consecutive groups of values, given the size of each group."""
     sums, ends = np.append(0, np.cumsum(values)), np.cumsum(counts)
     found: Ints = sums[ends] - sums[ends - counts]
     return found

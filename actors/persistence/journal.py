@@ -33,7 +33,7 @@ METRICS_SECTION = "metrics"
 """The section that is not in the header: equal runs have equal journals, with or without metrics, on any port."""
 
 FREE_SETTINGS = ("activation", "checkpoints_back", "log_max_mb", "logs_kept", "question", "segment_mb", "stop_within_s")
-"""Settings of `run` that are not in the header either: how turns are taken, how much log is kept, what it is for."""
+"""Settings of `run` that are not in the header either: how turns are taken, how much log is kept, the run's purpose."""
 
 PLACES = (("oracle", "tape_path"), ("llm", "ca_file"))
 """Settings, each with its section, that are not in the header either: places on one machine."""
@@ -45,7 +45,7 @@ _ticks = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The header of a journal: what the run is made of.
+    """The header of a journal: the version, seed, settings and input files of the run.
 
     Args:
         prism: the version that began the run.
@@ -79,12 +79,12 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True):
     link: bytes
 
     def after(self, segment: Segment) -> Sealed:
-        """Return what is sealed with the next segment."""
+        """Return the sealed part after the next segment is added."""
         return Sealed(first=self.first, start=segment.end, tick=segment.tick + segment.ticks, link=segment.after)
 
 
 class _Stored(Header, frozen=True, kw_only=True):
-    """A header as it is stored: with what is sealed, once something is."""
+    """A header as it is stored: with the sealed part, if there is one."""
 
     sealed: Sealed | msgspec.UnsetType = msgspec.UNSET
 
@@ -93,7 +93,7 @@ class Tail(NamedTuple):
     """The beginning of `journal.prism`.
 
     Args:
-        sealed: what is in segments; nothing of a journal without any.
+        sealed: the part in segments; empty for a journal without segments.
         at: the offset in the file of the first tick that is not sealed.
     """
 
@@ -127,7 +127,7 @@ def header_of(config: Config, inputs: dict[str, str], agents: int, version: str)
         settings["run"].pop(name, None)
     for section, name in PLACES:
         settings[section].pop(name, None)
-    if not settings[INTERVENTIONS]:  # a run without any has the header that it always had
+    if not settings[INTERVENTIONS]:  # a run without interventions has the header that it always had
         del settings[INTERVENTIONS]
     canonical = msgspec.json.encode(settings, order="deterministic")
     return Header(
@@ -195,7 +195,7 @@ def cut_journal(disk: Disk, scan: JournalScan) -> None:
 
 
 def remove_unused_segments(disk: Disk) -> None:
-    """Remove segments of ticks that are not sealed, or no longer: a crash leaves them."""
+    """Remove segments of ticks that are not sealed, or no longer sealed: a crash leaves them."""
     sealed = read_tail(disk).sealed
     for name in disk.names():
         if start_of(name) >= sealed.start:
@@ -258,7 +258,7 @@ class JournalScan(NamedTuple):
         ticks: whole ticks in the journal; `end`: the offset after the last of them; `link`: its link.
         links: `{offset after a frame: its link}`, for the offsets that were asked for.
         damage: the reason why the frames end before the file does; None if they do not.
-        in_segment: whether the damage is in what is sealed, where no crash leaves any.
+        in_segment: whether the damage is in a sealed segment, where a crash leaves no damage.
     """
 
     ticks: int
@@ -293,7 +293,7 @@ def scan_journal(
 
 
 def scan_tail(disk: Disk, offsets: Container[int]) -> JournalScan:
-    """Read every frame that is not sealed; of segments check that all are there, as they were written, and in order.
+    """Read every frame that is not sealed; check that all segments are there, as they were written, and in order.
 
     Args:
         offsets: the ends of frames whose links are wanted.

@@ -1,9 +1,9 @@
 """The writer of a journal: it appends ticks, and seals them in segments where there are enough of them.
 
-Where a segment ends depends on the ticks alone: after the first of them with which the ticks that are not sealed fill
-it. So equal runs have equal segments, however often they were interrupted, and however their ticks came to be written.
-It is full with its size, and with so many ticks that most agents can be foreseen by what they did in them; where ticks
-are large, it is full earlier, because a segment is taken apart in memory.
+The end of a segment depends on the ticks alone: it is after the first tick with which the unsealed ticks fill it. So
+equal runs have equal segments, however often they were interrupted or how their ticks were written. A segment is full
+if it has its size, and enough ticks to predict most agents from their acts in them. With large ticks it is full
+earlier, because a segment is taken apart in memory.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _COPIED_BYTES = 1 << 20
 """Bytes that are copied at a time."""
 
 LEAST_TICKS: Final = 16
-"""Ticks of a segment, at least, where it does not have more than `LARGEST` times its size with them."""
+"""The least ticks of a segment, unless they take more than `LARGEST` times its size."""
 LARGEST: Final = 8
-"""The size at which a segment is full with any number of ticks, in sizes of a segment."""
+"""The size at which a segment is full with any number of ticks, as a multiple of the size of a segment."""
 
 
 def together(size: float, tick: float) -> float:
@@ -66,7 +66,7 @@ class JournalWriter:
 
     @property
     def has_written(self) -> bool:
-        """True if any of them is written."""
+        """True if at least one of the full segments is written."""
         return bool(self._segments)
 
     def open(self) -> None:
@@ -172,7 +172,7 @@ class _Unsealed(NamedTuple):
     ticks: int
 
     def with_frame(self, size: int) -> _Unsealed:
-        """Return them with one more, of this size."""
+        """Return the unsealed ticks with a further frame of this size."""
         return _Unsealed(self.end + size, self.size + size, self.ticks + 1)
 
     def fill(self, size: int) -> bool:

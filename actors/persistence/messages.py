@@ -22,7 +22,7 @@ class Column(Protocol):
 
     @property
     def widths(self) -> Ints:
-        """The bytes that each takes. They are worked out when they are asked for, which takes memory."""
+        """The bytes that each takes. They are computed on access, which takes memory."""
 
     def taken(self, places: Any) -> Column:
         """Return a column with those of some places."""
@@ -36,7 +36,7 @@ class Kept(NamedTuple):
 
     Args:
         array: the byte of their array; `kind`: the byte after it.
-        columns: of all that follows the tick.
+        columns: the columns of all fields after the tick.
     """
 
     array: int

@@ -3,8 +3,8 @@
 An answer is written before anything acts on it. It has a frame with the link of an empty chain: answers arrive in any
 order, so their frames do not depend on each other. An answer is found by its question's agent, tick and trigger.
 
-A failed call after which the question was asked again has a record, too: so that all that a run has cost is counted,
-however often it was killed.
+A failed call after which the question was asked again has a record, too. So all costs of a run are counted, however
+often it was killed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LoggedAnswer(Decided, frozen=True, array_like=True, gc=False, tag=4):
     question: bytes = b""
 
     def is_to(self, question: Question[Any]) -> bool:
-        """Return whether it answers a question of its name."""
+        """Return whether it answers this question, which has its name."""
         return not self.question or self.question == question_hash(question)
 
 
@@ -134,7 +134,7 @@ class RecordedAnswers:
         return found
 
     def are_left(self) -> bool:
-        """Return whether an answer may be left that was not taken."""
+        """Return whether answers may be left that were not taken."""
         return self._at < self._end or bool(self._read)
 
     def _read_next(self) -> bool:
@@ -163,7 +163,7 @@ class RecordedAnswers:
         return None
 
     def is_used_up(self, oldest_asked: int) -> bool:
-        """Return whether no answer here is to a question of tick `oldest_asked` or later.
+        """Return whether all questions answered here are of earlier ticks than `oldest_asked`.
 
         An answer that was taken counts as well: after a crash its question may be asked again.
         """

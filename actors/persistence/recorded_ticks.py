@@ -79,7 +79,7 @@ class RecordedTicks:
         """Compare a tick with its record; return whether it has one.
 
         Raises:
-            DivergedError: it has one, which differs.
+            DivergedError: the record differs.
         """
         if not self._read:
             return False
@@ -111,7 +111,7 @@ def difference(recorded: bytes, new: bytes) -> str:
     """Return the first agent and field in which two payloads of a tick differ, in words."""
     before, after = (msgspec.msgpack.decode(answers_of(payload)) for payload in (recorded, new))
     for was, now in zip(before, after, strict=False):
-        if repr(was) != repr(now):  # 0.0 and -0.0 are equal, as are 1 and 1.0, but their bytes are not
+        if repr(was) != repr(now):  # 0.0 and -0.0 are equal, and so are 1 and 1.0, but their bytes differ
             return _answer_difference(was, now)
     if len(before) == len(after):
         return "the values are the same, and encoded otherwise"
@@ -156,7 +156,7 @@ def _kind(answer: list[Any]) -> str:
 
 
 def _shown(message: list[Any]) -> str:
-    """Return a message of a tick in words: what took place as a whole, an answer by its agent and kind."""
+    """Return a message of a tick in words: an event in full, an answer by its agent and kind."""
     if _is(message, Intervened):
         return f"intervention {message[2]}: {message[4]!r}"
     if _is(message, Event):

@@ -48,7 +48,7 @@ class Recovered(NamedTuple):
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from; None to start from tick 0.
         notes: the damage and its repairs, a sentence each.
-        skipped: True if a good checkpoint was not chosen because it is not accepted.
+        skipped: True if a good checkpoint was left out because `accepts` refused it.
     """
 
     header: Header
@@ -87,7 +87,7 @@ def recover(
 
 
 def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_damage: bool) -> Recovered:
-    # 1. The header says which ticks are sealed. Later segments are of a crash before the header was written.
+    # 1. The header says which ticks are sealed. Later segments come from a crash before the header was written.
     header, sealed, _ = read_tail(disk)
     notes: list[str] = []
     if repair:
@@ -113,8 +113,8 @@ def _recover(disk: Disk, accepts: Callable[[Position], bool], repair: bool, cut_
         return link_at(disk, place) if place < min(sealed.start, scan.end + 1) else scan.links.get(place)
 
     chosen, skipped = _chosen(disk, candidates, link_of, accepts, notes, repair=repair)
-    # 5. The oracle's log, whose answers the ticks after the checkpoint need again; what it has spent is counted from
-    #    there on, because the checkpoint knows what was spent before.
+    # 5. The oracle's log, whose answers the ticks after the checkpoint need again; its costs are counted from
+    #    there on, because the checkpoint holds the earlier costs.
     durable = max((position.answers_end for position in candidates), default=0)
     counted_from = FIRST_ANSWER if chosen is None else chosen.position.answers_end
     answers = _repair_answers(disk, notes, durable, counted_from, repair=repair, cut_damage=cut_damage)
@@ -131,7 +131,7 @@ def _chosen(
     *,
     repair: bool,
 ) -> tuple[Checkpoint | None, bool]:
-    """Return the latest checkpoint that the journal has and that is accepted, and whether a later one is not."""
+    """Return the latest accepted checkpoint of the journal, and whether a later one was not accepted."""
     # Only a checkpoint of another journal is removed: one that is not accepted now may be wanted at the next resume.
     skipped = False
     for position in candidates:
@@ -143,7 +143,7 @@ def _chosen(
         elif not accepts(position):
             skipped = True
         else:
-            with suppress(FileNotFoundError):  # a process that runs it has just removed the checkpoint
+            with suppress(FileNotFoundError):  # the process that runs it has just removed the checkpoint
                 return read_checkpoint(disk, name), skipped
     return None, skipped
 
@@ -155,7 +155,7 @@ def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position
         try:
             readable.append(read_position(disk, name))
         except FileNotFoundError:
-            continue  # a process that runs it has just replaced the checkpoint
+            continue  # the process that runs it has just replaced the checkpoint
         except JournalError as error:
             notes.append(f"skipped: {error}")
             if repair and isinstance(error, DamagedError):
@@ -166,7 +166,7 @@ def _checkpoints(disk: Disk, notes: list[str], *, repair: bool) -> list[Position
 def _repair_answers(
     disk: Disk, notes: list[str], durable: int, counted_from: int, *, repair: bool, cut_damage: bool
 ) -> AnswersScan:
-    """Cut a torn tail off the oracle's log, and return what it holds then. `cut_damage` also cuts durable bytes."""
+    """Cut a torn tail off the oracle's log, and return its scan after that. `cut_damage` also cuts durable bytes."""
     if ANSWERS not in disk.names():
         if not repair:
             return AnswersScan(0, 0, None)

@@ -4,8 +4,8 @@
     the frames of whole ticks, after the answers in them are on the medium
     a checkpoint, after the frame it follows: it gets its name when that frame is on the medium
 
-One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes everything since its last
-write as one batch: the faster the ticks, the fewer the waits for the medium. A run may be at most `PENDING_MAX` frames
+One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes all records since its last
+write as one batch, so faster ticks do not cause more waits for the medium. A run may be at most `PENDING_MAX` frames
 and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full. A checkpoint is written beside the next
 batches, while it is still being copied; so are segments.
 """
@@ -62,7 +62,7 @@ class RunStore(Record):
         keep: the number of checkpoints that are kept.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
         execute: runs a blocking function.
-        observer: is told of what is on disk.
+        observer: is told of data that is on disk.
     """
 
     def __init__(  # noqa: PLR0913  # each part of what it writes once
@@ -219,7 +219,7 @@ class RunStore(Record):
         """Return the answer that was recorded before the resume; None if there is none.
 
         Raises:
-            JournalError: there is none, though the journal has the decision that depends on it.
+            JournalError: there is no answer, though the journal has the decision that depends on it.
         """
         decided = self._recorded_answers.take(question)
         if decided is None and self._answered_after is not None:
@@ -232,7 +232,7 @@ class RunStore(Record):
         return decided
 
     def has_answers(self) -> bool:
-        """Return whether an answer is left that was recorded before the resume, or one must be."""
+        """Return whether an answer that was recorded before the resume is left, or must be."""
         return self._answered_after is not None or self._recorded_answers.are_left()
 
     def judgements(self) -> Sequence[Judged]:
@@ -271,7 +271,7 @@ class RunStore(Record):
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
 
     def continue_lines(self, file: str, content: bytes) -> None:
-        """Note what a file of lines has already. Called before the first `append_line`."""
+        """Note the present content of a file of lines. Called before the first `append_line`."""
         self._lines[file] = sha256(content)
 
     def append_line(self, file: str, text: str) -> None:
@@ -303,7 +303,7 @@ class RunStore(Record):
         self._changed.set()
 
     async def room_for(self, draft: CheckpointWriter) -> None:
-        """Wait until what was copied for a checkpoint is not too far ahead of the disk.
+        """Wait until the data copied for a checkpoint is not too far ahead of the disk.
 
         Raises:
             JournalError: the disk failed.
@@ -324,7 +324,7 @@ class RunStore(Record):
     def stands_since(self) -> float | None:
         """Return the start of the longest write under way; None while there is none.
 
-        That of segments counts where the run waits for it.
+        A write of segments counts only if the run waits for it.
         """
         writes = [*self._writes.values()]
         if self._sealing_since is not None and (self._is_closing or self._writer.journal.full > 1):

@@ -1,8 +1,8 @@
 """Sealed segments: older ticks of a journal, a file for every few megabytes of them, in compressed columns.
 
-A segment is written once, whole, and never changed. It holds the payloads of its ticks and nothing else, so their links
-are worked out when it is read, and lead from the link before it to the link after it: what is hashed are the
-payloads, not how they are kept.
+A segment is written once, whole, and never changed. It holds only the payloads of its ticks. Their links are computed
+when it is read, and lead from the link before it to the link after it: the hashes are of the payloads, not of their
+stored form.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TICKS_BYTES_MAX: Final = 6 * PAYLOAD_MAX
 COLUMNS_TIMES: Final = 16
 """The most times that columns are longer than their ticks. A number takes a byte there at least, and 8 here at most."""
 COLUMNS_FREE_BYTES: Final = 1 << 20
-"""Bytes that columns may have for any ticks."""
+"""Bytes that columns may always have, whatever the bytes of their ticks."""
 
 _block: msgspec.msgpack.Decoder[tuple[str, bytes] | int] = msgspec.msgpack.Decoder(tuple[str, bytes] | int)
 
@@ -44,7 +44,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
             after its last.
         tick: its first tick; `ticks`: their number.
         before: the link before its first tick; `after`: that of its last.
-        forms: of its messages, as its format has them.
+        forms: the forms of its messages, in its file format.
     """
 
     format: int = FORMAT
@@ -205,7 +205,7 @@ def _head(name: str, start: int, payload: bytes) -> Segment:
 
 
 def _compressed(name: str, data: bytes) -> bytes:
-    """Return a block as raw deflate. Numbers have few repeats, and compress best without a search for them."""
+    """Return a block as raw deflate. Numbers have few repeats, and compress best without a search for repeats."""
     strategy = Z_DEFAULT_STRATEGY if name in (blocks.WHOLE, "contexts") or name.endswith(".values") else Z_FILTERED
     deflate = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, strategy)
     return deflate.compress(data) + deflate.flush()

@@ -1,6 +1,7 @@
 """Shapes: how the fields of messages follow one another, and the columns of all messages that have the same shape.
 
-Messages are not decoded. A shape is taken from one of them, and whoever fits it has the same fields in the same order.
+Messages are not decoded. A shape is taken from one of them, and every message that fits it has the same fields in the
+same order.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ or `t` and a number: so many other values, which are kept as one."""
 _DEEPEST: Final = 4
 """Arrays in arrays in arrays that are taken apart."""
 _ALIKE: Final = 64
-"""Different values that a column may always have, and still has few."""
+"""The number of different values up to which a column always counts as having few."""
 _SHAPES_MAX: Final = 12
-"""Shapes of the messages of a kind. Those that fit none of them are kept with all their fields as one value."""
+"""The most shapes of the messages of a kind. Messages that fit no shape are kept with all their fields as one value."""
 
 
 class Shape(NamedTuple):
@@ -41,7 +42,7 @@ class Shape(NamedTuple):
 
     Args:
         array: the byte of the messages' arrays; `kind`: the byte after it.
-        items: what follows the agent.
+        items: the parts after the agent.
     """
 
     array: int
@@ -67,7 +68,7 @@ class Collected:
         """Add messages.
 
         Args:
-            places: where each item of each begins; at last where they end.
+            places: for each item, where it begins in each message; last, where the messages end.
         """
         column = 0
         for number, item in enumerate(self.shape.items):
@@ -165,7 +166,7 @@ def head_of(fields: int) -> bytes:
 
 
 def _items(data: Bytes, at: int, count: int, depth: int) -> tuple[list[Item], int]:
-    """Return the items of so many values from a place on, and where they end."""
+    """Return the items of so many values from a place on, and the place where they end."""
     items = list[Item]()
     for _ in range(count):
         first, fields, head = int(data[at]), *_array(data, at)
@@ -198,7 +199,7 @@ def _width(data: Bytes, at: int) -> int:
 
 
 def _fitting(data: Bytes, at: Ints, ends: Ints, shape: Shape) -> tuple[Ints, list[Ints]]:
-    """Return which messages have a shape, and the places where each item of them begins, and where they end."""
+    """Return a mask of the messages that have a shape, the places where their items begin, and where they end."""
     if shape.is_whole:
         return np.arange(len(at)), [at, ends]
     rows, places = np.arange(len(at)), list[Ints]()
@@ -215,7 +216,7 @@ def _fitting(data: Bytes, at: Ints, ends: Ints, shape: Shape) -> tuple[Ints, lis
 
 
 def _fits(data: Bytes, at: Ints, item: Item) -> tuple[NDArray[np.bool_], Ints]:
-    """Return which values at these places are such an item, and their widths."""
+    """Return a mask of the values at these places that are such an item, and their widths."""
     first = data[at]
     if isinstance(item, int):
         head = head_of(item)
@@ -237,7 +238,7 @@ def _fits(data: Bytes, at: Ints, item: Item) -> tuple[NDArray[np.bool_], Ints]:
 
 
 def _is_other(data: Bytes, at: Ints) -> NDArray[np.bool_]:
-    """Return which values at these places are no numbers, and no arrays that begin with one."""
+    """Return a mask of the values at these places that are no numbers, and no arrays that begin with a number."""
     first = data[at]
     is_record = (first & 0xF0 == 0x90) & (first != 0x90) & IS_NUMBER[data[np.minimum(at + 1, len(data) - 1)]]
     found: NDArray[np.bool_] = ~(IS_NUMBER[first] | (first == FLOAT) | is_record | (first == 0xDC))

@@ -1,4 +1,4 @@
-"""Streams: the columns of integers of messages of one form, each kept as shortly as the columns before it allow."""
+"""Streams: the columns of integers of messages of one form, each shortened by means of the columns before it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TICK, _AGENT = 0, 1
 """The first columns of every form; its streams have the numbers from 2 on."""
 _MASK: Final = (1 << 32) - 1
 _FAR: Final = 4
-"""Bytes of numbers that may be numbers of agents, so that it is worth a try."""
+"""The width in bytes from which numbers may be close to numbers of agents, so that differences are tried."""
 _FEWER: Final = 0.9
-"""The part of messages that the different values of a key are at most: else it saves nothing."""
+"""The most different values of a key, as a part of the messages: with more values it saves nothing."""
 
 
 class Stream(NamedTuple):
@@ -28,9 +28,10 @@ class Stream(NamedTuple):
 
     Args:
         width: bytes of each, 0 if all are 0.
-        base: the column from which it differs by what is kept, modulo 2**32; -1 for none.
-        keys: the columns from which it follows. The tick is column 0, the agent column 1; the streams of the form come
-            after them.
+        base: the column from which the kept values are the differences, modulo 2**32; -1 if the values themselves are
+            kept.
+        keys: the columns that determine its values. The tick is column 0, the agent column 1; the streams of the form
+            come after them.
     """
 
     width: int
@@ -52,12 +53,12 @@ class StreamWriter:
         self._columns = [ticks, agents]
         self._blocks = blocks
         self._bases = [_AGENT]
-        """The columns from which another may differ by little."""
+        """The columns to which another column may be close."""
         self._keys: list[_Key] = []
-        """The columns from which another may follow: the agent, once there is a stream, and numbers."""
+        """The columns that may determine another column: the agent, once there is a stream, and numbers."""
 
     def put_number(self, values: Ints) -> tuple[Stream, ...]:
-        """Write a column of numbers, and return how: those above 32 bits in two parts."""
+        """Write a column of numbers, and return its streams: numbers above 32 bits take two."""
         if values.max(initial=0) <= _MASK:
             parts = [values]
         elif int(values.max()) >> HALF <= _MASK:
@@ -73,10 +74,10 @@ class StreamWriter:
         return streams
 
     def put(self, values: Ints, *, is_number: bool = False) -> Stream:
-        """Write a column of integers, and return how.
+        """Write a column of integers, and return its stream.
 
         Args:
-            is_number: True if it may differ by little from other numbers.
+            is_number: True if it may be close to other numbers.
         """
         if len(self._columns) == 1 + _AGENT:
             self._add_keys(_AGENT)
@@ -106,7 +107,7 @@ class StreamWriter:
         return Stream(width), data
 
     def _add_keys(self, *columns: int) -> None:
-        """Add columns as a key, and with the tick as another, where they have fewer values than there are messages."""
+        """Add columns as a key, and columns with the tick as another key, if they have fewer values than messages."""
         for each in (columns, (_TICK, *columns)):
             first, inverse = _keyed([self._columns[column] for column in each])
             if len(first) <= _FEWER * len(inverse):
@@ -145,7 +146,7 @@ class _Key(NamedTuple):
 
     Args:
         columns: their numbers.
-        first: the places where different values stand first; `inverse`: the number of each place's value among them.
+        first: the first place of each different value; `inverse`: for each place the index of its value among these.
     """
 
     columns: tuple[int, ...]
@@ -158,7 +159,7 @@ class _Key(NamedTuple):
 
 
 def _keyed(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """Return the places where different values of columns stand first, and the number of each place's among them."""
+    """Return the first place of each different value of columns, and for each place the index of its value."""
     first, inverse = by_first(columns[0])
     for column in columns[1:]:
         first, inverse = by_first(inverse << 32 | by_first(column)[1])

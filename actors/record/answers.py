@@ -1,4 +1,4 @@
-"""The oracle's log of a run, read up to any damage; a run without a log has none of what it holds.
+"""The oracle's log of a run, read up to any damage; a run without a log has no answers and no judgements.
 
 Each function raises a JournalError if the log cannot be read.
 """

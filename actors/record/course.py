@@ -1,4 +1,4 @@
-"""The course of a run: one reading of its journal that gives all that is counted, drawn and judged of it."""
+"""The course of a run: one reading of its journal that gives all counts, curves and cascades."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LIKE = "like"
 
 
 class Step(NamedTuple):
-    """A way that agents went: from one state to another, by a trigger, as a rule said or as a choice was decided."""
+    """A step of agents: from one state to another, by a trigger, and decided by a rule or by a choice."""
 
     before: str
     trigger: str
@@ -46,7 +46,7 @@ class MadePost(NamedTuple):
 
 
 def point_ticks(ticks: int, ticks_per_round: int) -> int:
-    """Return the ticks of a point in time, so that there are at most `POINTS_MAX`: whole rounds, of a long run."""
+    """Return the ticks of a point in time, so that a run has at most `POINTS_MAX`; in a long run, whole rounds."""
     rounds = ticks // ticks_per_round
     if rounds >= ROUNDS_MIN:
         return ticks_per_round * -(-rounds // POINTS_MAX)
@@ -65,8 +65,8 @@ def read_course(
     Args:
         path: the run's directory.
         kinds: the kinds of messages that are counted, which saves time; all by default.
-        initial: the state in which every agent starts; None if the chart cannot be read: then it is the state from
-            which the first of them goes.
+        initial: the state in which every agent starts. None if the chart cannot be read: then it is the state that the
+            first agent leaves.
         each_ticks: ticks of a point in time; 0 for no points.
         on_tick: called with the ticks that have been read.
 
@@ -90,7 +90,7 @@ class Course:
 
     Args:
         header: of the journal.
-        kinds: the kinds of messages that are counted; none for all.
+        kinds: the kinds of messages that are counted; empty for all kinds.
         initial: the state in which every agent starts; None if it is not known.
         point_ticks: ticks of a point of `people`; 0 for no points.
     """
@@ -100,7 +100,7 @@ class Course:
         self.ticks = 0
         """The ticks that were read."""
         self.is_damaged = False
-        """True if something else than a whole tick follows them."""
+        """True if something other than a whole tick follows them."""
         self.people: list[dict[str, float]] = []
         """For each point in time, the agents in each state on average; the last point may be shorter."""
         self.inside = Counter[str]()
@@ -113,7 +113,7 @@ class Course:
         self.shown: defaultdict[int, set[int]] = defaultdict(set)
         """By root, the people to whom a feed showed a post of the cascade; empty unless feeds were recorded."""
         self.engaged: defaultdict[int, set[int]] = defaultdict(set)
-        """By root, the people who liked, answered or reshared something of the cascade, but for its author."""
+        """By root, the people who liked, answered or reshared a post of the cascade, except its author."""
         self.activity_ticks: list[int] = []
         self.interventions: list[tuple[int, str]] = []
         """`(tick, kind)` of each."""
@@ -142,7 +142,7 @@ class Course:
 
     @property
     def open_questions(self) -> int:
-        """Questions to the oracle that nobody has settled yet."""
+        """Questions to the oracle without a decision yet."""
         settled = (n for (*_, source, reason), n in self._updates.items() if source in DECIDED or reason == STALE)
         return max(0, self.questions - sum(settled))
 
@@ -192,7 +192,7 @@ class Course:
             JournalError: the payload holds no tick.
         """
         takers = self._takers
-        of_all = Update in takers  # most messages are: then it takes less time to decode the tick as a whole
+        of_all = Update in takers  # most messages are of these kinds, so decoding the tick as a whole takes less time
         for message in messages_in(payload) if of_all else those_of(encoded_in(payload), *takers):
             if (take := takers.get(message.__class__)) is not None:
                 take(message)

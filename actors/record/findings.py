@@ -1,4 +1,4 @@
-"""Findings on the files that a run writes tick by tick: CRCs, the chain of hashes, and what each says of the others."""
+"""Findings on the files that a run writes tick by tick: CRCs, the chain of hashes, and whether they agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     Args:
         file: its name in the run's directory.
         detail: the file's content or its fault, in words.
-        is_checked: False if nothing can be said of it.
+        is_checked: False if it cannot be checked.
     """
 
     file: str
@@ -79,11 +79,12 @@ def verify_files(
 
     Args:
         expected: the digest in the summary, if there is one.
-        expected_ticks: the ticks in the summary; if the journal has more, the summary is of an earlier end of the run.
+        expected_ticks: the ticks in the summary; if the journal has more, the summary is from an earlier end of the
+            run.
         forks: the ticks after which the run branched off others; None does not check the rows of its rounds.
     """
     findings: list[Finding] = []
-    # Another process may be running it. What is written last is read first, so that all that it depends on is there.
+    # Another process may be running it. The file written last is read first, so that everything it depends on is there.
     names, journal = checkpoint_names(disk), _Journal(None, 0, digest_of(ORIGIN), {}, is_whole=False)
     rounds: bytes | None = None
     with _reported(ROUNDS, findings) as rounds_read:

@@ -1,4 +1,4 @@
-"""A run's journal, read as far as it goes and read on as it grows: states over time, and the states of any tick.
+"""A run's journal, read to its end and further as it grows: states over time, and the states of any tick.
 
 Memory is bounded whatever the journal's length: the course keeps a bounded number of ticks, and so do the key frames,
 from which the states of a tick are worked out. Nothing is written, and no lock is taken.
@@ -46,7 +46,7 @@ class Samples(NamedTuple):
     Args:
         ticks: the ticks after whose end the counts hold, ascending.
         states: for each of them the number of agents in each state; `counted`: the counts of `COUNTED` so far.
-        interventions: `(tick, kind)` of what was done from outside, at most `SAMPLES_MAX`.
+        interventions: `(tick, kind)` of each intervention, at most `SAMPLES_MAX`.
     """
 
     ticks: list[int]
@@ -118,7 +118,7 @@ class Followed:
         return journal_size(self._disk)
 
     def is_behind(self) -> bool:
-        """Return whether there is more to read: not after damage, unless the file ends in it, and has grown."""
+        """Return whether there is more to read. Reading stops at damage, unless the file ended in it and has grown."""
         if self.damage is not None and not self.damage.is_end:
             return False
         return self.all_bytes > (self._at.offset if self.damage is None else self._damaged_size)
@@ -151,7 +151,7 @@ class Followed:
             return Samples(ticks, [self._padded(row) for row in states], counted, interventions)
 
     def _padded(self, row: list[int]) -> list[int]:
-        """Return a row with all states: before a first update tells a name, everybody is in the first of them."""
+        """Return a row with all states: before a first update names a state, every agent is in the first one."""
         known = row or [self.agents]
         return [*known, *[0] * (len(self.states) - len(known))][: len(self.states)]
 
@@ -248,7 +248,7 @@ class Followed:
             self._counted[moved.source] += 1
 
     def _number_of(self, state: str) -> int:
-        """Return the number of a state; a new one has the next, and in the first one everybody begins."""
+        """Return the number of a state; a new state gets the next number. Every agent begins in the first one."""
         if (number := self._numbers.get(state)) is not None:
             return number
         if len(self.states) == STATES_MAX:

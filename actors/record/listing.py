@@ -45,10 +45,10 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
         digest: the digest after those ticks.
         is_resumable: whether `prism resume` can continue it.
         holder: the process that works on it.
-        phase: what that process is doing; None if there is none, or it has not said so yet.
+        phase: the phase of that process; None if there is no process, or it has not written its phase yet.
         stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
-        fallbacks: the choices that it made without the oracle, if it has ended with a summary.
-        parent: the run that it branched off; `is_repair`: to repair it.
+        fallbacks: the choices that were made without the oracle, if the run has ended with a summary.
+        parent: the run that it branched off; `is_repair`: whether it repairs its parent.
     """
 
     path: Path
@@ -79,7 +79,7 @@ def run_paths(root: Path) -> list[Path]:
 
 
 def backtest_paths(root: Path) -> list[Path]:
-    """Return the directories of the backtests directly below a directory, by name; or the directory, if it is one's."""
+    """Return the directories of the backtests directly below a directory, by name; or the directory of one backtest."""
     return [root] if is_backtest(root) else [path for path in sorted(root.iterdir()) if is_backtest(path)]
 
 
@@ -127,7 +127,7 @@ Marks = tuple[tuple[int, int], ...]
 
 
 def marks_of(path: Path) -> Marks:
-    """Return the marks of the files that `list_run` reads; as long as they are the same, so is what it returns."""
+    """Return the marks of the files that `list_run` reads: equal marks mean an equal result."""
     return tuple(_mark(path / name) for name in (MANIFEST, JOURNAL, LOCK, PHASE, ROUNDS, SUMMARY))
 
 
@@ -140,7 +140,7 @@ def _mark(path: Path) -> tuple[int, int]:
 
 
 def _phase(path: Path) -> PhaseNote | None:
-    """Return what the process that holds the lock says of its phase; None for what a process before it has left."""
+    """Return the phase note of the process that holds the lock; None for a note that an earlier process left."""
     note = read_phase(path)
     with suppress(OSError):
         return note if note is not None and note.since >= (path / LOCK).stat().st_mtime else None
@@ -148,7 +148,7 @@ def _phase(path: Path) -> PhaseNote | None:
 
 
 def _stopped_by(manifest: Manifest, summary: dict[str, Any], ticks: int) -> str:
-    """Return what stopped a run after this many ticks; empty if nothing did, or it crashed."""
+    """Return the reason for which a run stopped after this many ticks; empty if it did not stop, or crashed."""
     stop = manifest.stopped
     if stop is None or stop.tick != ticks:
         return str(summary.get("stopped_by") or "")

@@ -23,7 +23,7 @@ HOLDER_BYTES_MAX = 4096
 def locked(directory: Path) -> Iterator[None]:
     """Hold the lock of a run directory.
 
-    The file stays after a crash, and means nothing then: the lock counts, which only a living process can hold.
+    After a crash the file stays, without a meaning: only the lock counts, and only a living process can hold it.
 
     Raises:
         RunLockedError: another process holds it; the message names the process.
@@ -68,9 +68,9 @@ def holder_of(directory: Path) -> str | None:
 def reader_sees_holder(directory: Path) -> str | None:
     """Return the process that works on a run directory, without touching its lock; None if there is none.
 
-    For somebody who looks again and again: a lock that is tried, for an instant, is a lock that a run which begins in
-    that instant finds taken. The file names the process, also after it was killed; so the process must be alive, too.
-    Of a process on another machine, or in another container, only the lock itself can tell.
+    For callers that look often: trying the lock holds it for an instant, and a run that begins in that instant would
+    find it taken. The file names the process even after it was killed, so this checks that the process is alive. For a
+    process on another machine, or in another container, only the lock itself shows this.
     """
     try:
         named = read_regular(directory / LOCK, HOLDER_BYTES_MAX).decode(errors="replace").strip()

@@ -17,7 +17,7 @@ CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
 RECORD_BYTES_MAX = 1 << 26
 """The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 NOT_AS_WRITTEN = "is not what the run has written"
-"""The problem of a file whose hash is another, and of which nothing more is known."""
+"""The problem of a file whose hash has changed, if nothing more is known."""
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
         parent: the other run's name: that of its directory.
         tick: ticks that the two have in common.
         digest: the digest after those ticks.
-        config: the file with the settings that they were run with.
+        config: the file with the settings of those ticks.
         repaired: the other run's lost answers that `prism repair` asked for again; 0 for `prism fork`.
     """
 
@@ -44,7 +44,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         tick: ticks committed before it.
         reason: the name of a signal, or another of `actors.core.phase`, but not an error.
-        detail: what the server did, in a word; empty if no server is to blame.
+        detail: the failure of the server, in a word; empty if no server is the cause.
     """
 
     tick: int
@@ -56,18 +56,18 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest of a run: what it was made of.
+    """The manifest of a run: its code, inputs, oracle and settings.
 
     Args:
         code: SHA-256 over the syntax trees of the code that decides everything in the journal.
-        domain_code: the same of the code of a domain of its own; empty for one that comes with PRISM.
+        domain_code: the same hash of the code of its own domain; empty for a domain that comes with PRISM.
         inputs: `{input file: SHA-256}`.
         oracle: the oracle in words: backend, model, server and its version, tape.
         capabilities: `{dimension: the way in which the model's server is asked}`; empty without a server.
         forks: the branchings that led to the run, the oldest first; empty for a run that is no fork.
         resumed: the ticks at which it was resumed.
         accepted: `{setting: value}` that `prism resume --accept-settings` has changed.
-        stopped: what stopped the run before its last tick; None if nothing did, or it crashed.
+        stopped: the stop of the run before its last tick; None if it did not stop, or crashed.
         sealed: `{file: SHA-256}` of files in the directory, as they were when they were written whole: configurations
             from the start, the others from the end of the run.
         checkpoints: the checkpoints that there were at the end of the run; empty while it is under way.
@@ -104,7 +104,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def is_as_written(directory: Path) -> bool:
-    """Return whether the manifest, which can be read, has the content that its seal was made of."""
+    """Return whether the manifest, which can be read, has the content for which its seal was made."""
     content = read_regular(directory / MANIFEST, RECORD_BYTES_MAX)
     if not (seal := str(msgspec.json.decode(content).get("seal", ""))):
         return False
@@ -137,7 +137,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def read_summary(directory: Path) -> dict[str, Any]:
-    """Return the summary; empty if the run has not ended, or did not end well."""
+    """Return the summary; empty if the run has not ended, or ended in an error."""
     try:
         decoded = msgspec.json.decode(read_regular(directory / SUMMARY, RECORD_BYTES_MAX))
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -151,7 +151,7 @@ def is_backtest(path: Path) -> bool:
 
 
 def broken_seals(directory: Path, manifest: Manifest) -> dict[str, str]:
-    """Return `{file: its problem}` of the files that are not what they were when they were sealed, or are missing."""
+    """Return `{file: its problem}` of the files that have changed since they were sealed, or are missing."""
     problems = dict[str, str]()
     for name, was in manifest.sealed.items():
         try:

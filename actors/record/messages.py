@@ -1,7 +1,7 @@
 """The messages of a journal: the only place that decodes them.
 
-A tick is decoded as a whole, or its messages are left as they were encoded: a reader of few of them chooses by their
-first bytes, which say the kind and the agent, and decodes only those.
+A tick is decoded as a whole, or its messages stay encoded: a reader of few messages selects them by their first bytes,
+which give the kind and the agent, and decodes only those.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def decoded(message: bytes) -> Message:
 
 
 def those_of(messages: Iterable[bytes], *kinds: type[M]) -> Iterator[M]:
-    """Yield those messages of a tick that are of some kinds; no others are decoded.
+    """Yield the messages of some kinds in a tick; no other messages are decoded.
 
     Raises:
         JournalError: one of them cannot be read.
@@ -78,7 +78,7 @@ def those_of(messages: Iterable[bytes], *kinds: type[M]) -> Iterator[M]:
 
 
 def of_agent(messages: Iterable[bytes], tick: int, agent: int) -> Iterator[bytes]:
-    """Yield those messages of a tick that are of an agent, as they were encoded."""
+    """Yield an agent's messages in a tick, as they were encoded."""
     of_it = tuple(bytes([tag]) + _encode(tick) + _encode(agent) for tag in _OF_AGENTS)
     return (encoded for encoded in messages if encoded.startswith(of_it, 1))  # after the number of its fields
 
@@ -88,7 +88,7 @@ def ticks_of(path: Path, first: int = 0, until: int | None = None) -> Iterator[l
 
     Args:
         path: the run's directory.
-        first: the first tick; `until`: the one after the last; None for all that there are.
+        first: the first tick; `until`: the one after the last; None for all ticks.
 
     Raises:
         JournalError: the journal cannot be read.

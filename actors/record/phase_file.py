@@ -37,7 +37,7 @@ class PhaseNote(msgspec.Struct, frozen=True, kw_only=True):
 class PhaseFile:
     """A file that a thread writes at each change of phase, and removes at the end. As a context manager it blocks.
 
-    It is only for people: it is not synced, and an error of the disk ends it silently.
+    It is only for people to read, so it is not synced, and an error of the disk ends it silently.
 
     Args:
         path: the run's directory.
@@ -77,7 +77,7 @@ class PhaseFile:
 
 
 def read_phase(directory: Path) -> PhaseNote | None:
-    """Return what the file says; None if there is none."""
+    """Return the content of the file; None if there is no file."""
     try:
         return msgspec.json.decode(read_regular(directory / PHASE, NOTE_BYTES_MAX), type=PhaseNote)
     except (OSError, msgspec.MsgspecError):

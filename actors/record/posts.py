@@ -39,7 +39,7 @@ class Posts:
         return len(self._posts)
 
     def add(self, tick: int, kind: str, post: int, parent: int | None) -> None:
-        """Add a post; a like is none. The number of a post is unknown here if its parent was left out."""
+        """Add a post; likes are not posts. A post whose parent was left out is left out, too."""
         if kind == "like":
             return
         above = -1 if parent is None else self._places.get(parent)

@@ -31,7 +31,7 @@ def read_rounds(directory: Path) -> RoundsTable:
     """Return the rounds of a run as columns; none if there is no file.
 
     Raises:
-        JournalError: it is not what PRISM wrote.
+        JournalError: PRISM did not write it so.
     """
     path = directory / ROUNDS
     try:
@@ -72,14 +72,14 @@ class Rows(NamedTuple):
         return b"".join((self.header, *self.rows))
 
     def with_columns(self, names: Iterable[str]) -> Rows:
-        """Return the rows with further columns of zeros: of these columns, those that they do not have."""
+        """Return the rows, with a column of zeros for each of these columns that they lack."""
         added = [name.encode() for name in names if name.encode() not in self.header.strip().split(b",")]
         header = b",".join([self.header.rstrip(b"\n"), *added]) + b"\n"
         zeros = b",0" * len(added) + b"\n"
         return self._replace(header=header, rows=tuple(row.rstrip(b"\n") + zeros for row in self.rows))
 
     def is_as_written(self, position: Position, ticks_per_round: int) -> bool:
-        """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""
+        """Return whether the rows up to a checkpoint have the hash in it; True if it has no hash."""
         rounds, written = position.tick // ticks_per_round, position.lines.get(ROUNDS)
         if written is None or not rounds:
             return True
@@ -87,7 +87,7 @@ class Rows(NamedTuple):
         return sha256(self.header + b"".join(kept)).digest() == written
 
     def problem(self, until: int, starts: frozenset[int]) -> str:
-        """Return, in words, why not every round up to this one has a row; empty if each has one.
+        """Return, in words, why some round up to this one has no row; empty if each has a row.
 
         Args:
             starts: the rounds with which a series may begin.

@@ -55,7 +55,7 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
     """Read a run's own configuration, without the settings of the environment, and note where its inputs are.
 
     Raises:
-        ConfigError: it is missing, is not what PRISM wrote, or names an input that is not kept and does not exist.
+        ConfigError: it is missing, was not written by PRISM, or names an input that is not kept and does not exist.
     """
     try:
         text = read_regular(path, 4 * RESOLVED_LENGTH_MAX).decode()
@@ -76,7 +76,7 @@ class RecordedTick(NamedTuple):
 
     Args:
         time: simulated time at its beginning, in microseconds since 1970.
-        messages: all that happened, in order.
+        messages: all messages, in order.
         updates: the updates among the messages; `moved`: those that moved their agents, nearly always all of them.
         questions: the questions.
         others: the rest: interventions, effects that took place, and feeds.
@@ -110,7 +110,7 @@ def positions_in(disk: Disk) -> Iterator[Position]:
 
 
 class Recorded:
-    """A run in a directory, which may be going on. A file is read when it is first asked for; nothing is changed.
+    """A run in a directory, which may be under way. A file is read when it is first needed; no file is changed.
 
     Properties and methods raise a JournalError if the journal or the rounds cannot be read, and a ConfigError if the
     configuration cannot.
@@ -165,7 +165,7 @@ class Recorded:
         return rounds_of(self.path, self.rows)
 
     def rounds_until(self, ticks: int) -> RoundsTable:
-        """Return those that end among the first ticks."""
+        """Return the rounds that end among the first ticks."""
         count = bisect(self.rounds.get("tick", ()), ticks)
         return {name: column[:count] for name, column in self.rounds.items()}
 
@@ -189,7 +189,7 @@ class Recorded:
         return int(moment.timestamp()) * _MICROSECONDS + moment.microsecond
 
     def ticks(self, on_read: Callable[[int], None] = lambda _: None) -> Iterator[RecordedTick]:
-        """Yield the whole ticks that there are in `journal_bytes`, up to what a crash has torn.
+        """Yield the whole ticks in `journal_bytes`, up to a frame that a crash has torn.
 
         Args:
             on_read: called after each tick with the bytes read so far.

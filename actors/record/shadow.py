@@ -1,4 +1,4 @@
-"""The figures that `prism shadow` has found of a run, as they are in its directory."""
+"""The figures of `prism shadow` about a run, as they are in its directory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of rules with an oracle, on turns that rules have settled.
 
     Args:
-        digest: of the run.
+        digest: the digest of the run.
         oracle: the oracle in words.
         share: the share of those turns that were asked about.
-        questions: shadow questions; `outcomes`: `{answered, or why there is no answer: questions}`.
+        questions: shadow questions; `outcomes`: `{"answered" or the reason for no answer: questions}`.
         divergence: for each trigger and state, the oracle's choices beside those of the rules and the embedded choice.
             `agreement` is the share of questions on which the oracle chose what the rule did.
     """

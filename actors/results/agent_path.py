@@ -63,7 +63,7 @@ def before(messages: Iterable[Any], tick: int) -> list[Any]:
 
 
 def path_of(messages: Iterable[Any]) -> list[PathTurn]:
-    """Return the turns that are told of by an agent's messages, in order."""
+    """Return the turns in an agent's messages, in order."""
     turns: list[PathTurn] = []
     for message in messages:
         add_message(turns, message)
@@ -71,7 +71,7 @@ def path_of(messages: Iterable[Any]) -> list[PathTurn]:
 
 
 def add_message(turns: list[PathTurn], message: Any) -> None:
-    """Add a message of an agent to its path: a turn, or what took place because of the latest one."""
+    """Add a message of an agent to its path: a turn, or an event that the latest turn caused."""
     if isinstance(message, Update):
         turns.append(
             PathTurn(

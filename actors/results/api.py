@@ -1,4 +1,4 @@
-"""Running from Python: `run` for a script, `run_async` for a notebook, and the same for going on with a run."""
+"""Running from Python: `run` for a script, `run_async` for a notebook, `resume` and `resume_async` continue a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def build_domain(config: Config, on_step: Callable[[str], None] = ignore_step) -> BuiltDomain:
-    """Return the domain of a configuration of the caller's own, with its input files read. The code it names is run.
+    """Return the domain of the caller's configuration, with its input files read. The code that it names is run.
 
     Args:
         on_step: called with the next step in words, where steps can take long.
@@ -77,7 +77,7 @@ def run(
 ) -> RunResult:
     """Run a simulation, and return its result. In a notebook use `await run_async(...)`.
 
-    Ctrl-C finishes the tick, and the result is that of the ticks so far; a second Ctrl-C interrupts at once.
+    Ctrl-C stops the run after the tick, and the result covers the ticks so far; a second Ctrl-C interrupts at once.
 
     Args:
         config: a configuration, or the path of a YAML file, which is read as `prism run` reads it, with the settings
@@ -145,7 +145,7 @@ def resume(
 
     Raises:
         ConfigError: the run's configuration cannot be run any more.
-        UntrustedCodeError: it names code of somebody's own that you have not run here before.
+        UntrustedCodeError: it names a user's own code that you have not run here before.
         RunDirectoryError: it is no run, or may not go on.
         RunningLoopError: an event loop is running here already.
         OracleUnavailableError: there is no oracle to ask.
@@ -209,7 +209,7 @@ async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
 
 
 def _settings(config: ConfigSource, ticks: int | None, observer: Observer | None) -> Config:
-    """Return the configuration that the arguments mean."""
+    """Return the configuration that the arguments describe."""
     if config is None:
         config = Config()
     elif isinstance(config, str | os.PathLike):
@@ -280,7 +280,7 @@ class _LiveDisplay(Display):
 
 
 class _CallbackDisplay(Display):
-    """A display of the caller's own: a function that is given the progress."""
+    """The caller's own display: a function that gets the progress."""
 
     def __init__(self, tell: Callable[[Progress], object]) -> None:
         self._tell = tell
@@ -289,7 +289,7 @@ class _CallbackDisplay(Display):
         """Tell the progress until cancelled, and once more then."""
         try:
             while True:
-                if (now := progress()).tick < now.ticks:  # the end is told once
+                if (now := progress()).tick < now.ticks:  # the end is reported once
                     self._tell(now)
                 await anyio.sleep(REFRESH_S)
         finally:

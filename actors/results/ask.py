@@ -69,16 +69,16 @@ _Place = tuple[int, int, int, int]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """The questions of an asking, and what the answers say.
+    """The questions of an asking, and the outcome of the answers.
 
     Args:
         asking: SHA-256 of the run, the questions, the moments and the people: the same for the same command.
         oracle: who answered, in words.
         moments: `{moment: whole ticks before it}`.
         people: how many were asked; repeats: how often each.
-        wanted: answers that all would give; answered: those that there are; missing: `{reason: answers}`.
+        wanted: the answers to expect from all; answered: the answers that came; missing: `{reason: answers}`.
         outcomes: of each question, in their order.
-        notes: what the outcomes lack, a sentence each.
+        notes: the gaps in the outcomes, a sentence each.
     """
 
     run: str
@@ -95,7 +95,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Surveying:
-    """The making of the oracle that puts a questionnaire to a model."""
+    """A maker of the oracle that puts a questionnaire to a model."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -113,7 +113,8 @@ class Survey:
 
     Args:
         path: the run's directory, of which nothing changes; questions: the file with the questionnaire.
-        at: the round after which it is asked, or tick: the whole ticks; by default as the file says, or the end.
+        at: the round after which it is asked, or tick: the whole ticks before it; by default as in the file, or the
+            end.
         agents: the people, such as `0-99,120,Ada Novak`; empty for all.
         repeat: how often each question is asked; by default as the file says.
         out: the directory of the answers; None for no files.
@@ -121,7 +122,7 @@ class Survey:
 
     Raises:
         RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
-            oracle; or `out` is something else than the answers to the same questions.
+            oracle; or `out` holds other files than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
         JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
     """
@@ -143,7 +144,7 @@ class Survey:
         )
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out
-        read_manifest(path)  # it raises the error of a directory that is no run
+        read_manifest(path)  # this raises the error of a directory that is no run
         self._config = _asked(path, overrides, out)
         self._run = OpenRun(path)
         people_of(self._run)
@@ -239,7 +240,7 @@ class Survey:
         await anyio.lowlevel.checkpoint()
 
     def _places(self) -> Iterator[tuple[_Place, Respondent, Item]]:
-        """Yield every asking: those whose prompts begin alike after each other, so that a server reads it once."""
+        """Yield every asking; prompts with the same beginning follow each other, so that a server reads it once."""
         for moment, people in enumerate(self._people):
             for number, item in enumerate(self.items):
                 for repeat in range(1, self._questionnaire.repeat + 1):
@@ -247,7 +248,7 @@ class Survey:
                         yield (moment, person.number, number, repeat), person, item
 
     def rows(self) -> dict[str, list[Value]]:
-        """Return the answers so far as columns: by moment, person, question and repeat, whatever came first."""
+        """Return the answers so far as columns, in the order of moment, person, question and repeat."""
         columns = self._table.columns
         run, names = self.path.resolve().name, [*self._moments]
         people = [{person.number: person for person in each} for each in self._people]
@@ -273,7 +274,7 @@ class Survey:
             yield float(value) if declared.type == "float" else value
 
     def outcome(self) -> Asked:
-        """Return what the answers so far say."""
+        """Return the outcome of the answers so far."""
         names = [*self._moments]
         given = [
             Given(agent, names[moment], self.items[number].id, repeat, answer)
@@ -306,7 +307,7 @@ class Survey:
 
     @contextmanager
     def kept(self, form: str = "csv") -> Iterator[None]:
-        """Write the answers that come in the block, however it ends; without any, a new directory does not stay.
+        """Write the answers that come in the block, however it ends; a new directory without answers is removed.
 
         Args:
             form: as of `prism export`.
@@ -326,7 +327,7 @@ class Survey:
                 rmtree(self.out, ignore_errors=True)
 
     def _write(self, form: str) -> None:
-        """Write the table and what it says, each file whole or not at all."""
+        """Write the table and its outcome, each file whole or not at all."""
         if self.out is not None:
             table = self._table
             try:
@@ -375,7 +376,7 @@ def _made(out: Path) -> bool:
 
 
 def _refuse_other(out: Path, asking: str) -> None:
-    """Refuse a directory in which there is anything but the answers to the same questions."""
+    """Refuse a directory that holds something other than answers to the same questions."""
     if not out.exists() and not out.is_symlink():
         if not out.absolute().parent.is_dir():
             raise RunDirectoryError(f"{out.parent}: no such directory")

@@ -18,7 +18,7 @@ class Audience(NamedTuple):
     Args:
         names: their names.
         followers: how many followed each of them at the start.
-        attributes: `{attribute: its value of each of them at the start}` of those that were asked for.
+        attributes: `{attribute: each person's value at the start}` of the wanted attributes.
     """
 
     names: tuple[str, ...]
@@ -29,10 +29,10 @@ class Audience(NamedTuple):
 def audience_of(
     config: Config, attributes: Iterable[str], on_step: Callable[[str], None] = ignore_step
 ) -> Audience | str:
-    """Return the people of a configuration; the reason, if their files can no longer be read.
+    """Return the people of a configuration; if their files can no longer be read, return the reason.
 
     Args:
-        attributes: those whose values are wanted, in the order of the configuration; others than declared are left out.
+        attributes: the wanted attributes, in the order of the configuration; undeclared ones are left out.
         on_step: called with the next step, in words.
     """
     try:

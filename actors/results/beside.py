@@ -17,7 +17,7 @@ from prism.config import calibration_label
 from prism.errors import PrismError
 
 LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
-"""Columns of `rounds.csv` that are levels: their course may be above where it ends."""
+"""Columns of `rounds.csv` that are levels: their course may lie above their last value."""
 
 
 class Beside(NamedTuple):
@@ -27,7 +27,7 @@ class Beside(NamedTuple):
         sizes: `{posts: cascades of that size}`; empty in a world without cascades.
         values: `{place: value}` of the measures that may point the other way.
         fallback_share: the share of the oracle's decisions that are fallbacks, 0 to 1.
-        calibration: what its settings are calibrated on, in words; None if they are not.
+        calibration: the data that its settings are calibrated on, in words; None if they are not calibrated.
         prism: the version of PRISM that began it; empty if it is not known.
         inputs: `{name of an input file: SHA-256}`.
         seed: of the run; -1 if it is not known.
@@ -43,9 +43,9 @@ class Beside(NamedTuple):
 
 
 def companions(place: str) -> tuple[str, ...]:
-    """Return the places of measures of the same runs that may point another way than a measure does.
+    """Return the places of measures of the same runs that may contradict a measure.
 
-    Of a mean over the rounds the median; of a level at the end its mean over the rounds.
+    For a mean over the rounds it is the median; for a level at the end, its mean over the rounds.
     """
     if place in LEVELS:
         return (f"{ROUNDS_PREFIX}mean.{place}",)
@@ -58,13 +58,13 @@ def companions(place: str) -> tuple[str, ...]:
 
 
 def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) -> Beside:
-    """Return what stands beside the measures of a run in a directory; what cannot be read is left out.
+    """Return the context of the measures of a run in a directory; parts that cannot be read are left out.
 
     Args:
         with_origin: whether calibration, version and inputs are read, too.
     """
     summary, numbers, values = read_summary(path), numbers_of(path), {}
-    for place in places if summary else ():  # what a run under way has so far is another thing
+    for place in places if summary else ():  # numbers of a run under way are not comparable
         try:
             values[place] = numbers.value(place)
         except PrismError:
@@ -86,7 +86,7 @@ def read_beside(path: Path, places: Iterable[str], *, with_origin: bool = True) 
 
 
 def made_of(runs: Iterable[Beside]) -> MadeOf:
-    """Return the versions and the files that runs were made of."""
+    """Return the versions of PRISM and the input files of runs."""
     prism, inputs = dict[str, None](), dict[str, str]()
     for run in runs:
         if run.prism:

@@ -32,7 +32,7 @@ class BuiltOnce:
         """The domain.
 
         Raises:
-            ConfigError: an input file of the run is not there any more, or the code of its domain.
+            ConfigError: an input file of the run, or the code of its domain, is missing.
         """
         if self._built is None:
             hint = "; --tables without agents, edges, attribute_changes, questions and judgements needs no input files"
@@ -44,12 +44,12 @@ class BuiltOnce:
 
     @property
     def initial(self) -> str | None:
-        """The state in which all agents begin; None if only code that is not run could tell."""
+        """The state in which all agents begin; None if it depends on code that may not be run."""
         return None if self.is_untrusted else str(self.domain.chart.initial.value)
 
     @cached_property
     def is_untrusted(self) -> bool:
-        """True if the domain is not built, as it is code that this user has not asked for; then a note says so."""
+        """True if the domain is not built because it is code that this user has not allowed; then a note says so."""
         try:
             _ = self.domain
         except UntrustedCodeError as error:
@@ -68,8 +68,8 @@ class BuiltOnce:
     def probabilities(self, question: Question[Any]) -> str | None:
         """Return the probabilities that the embedded oracle gave the options of a question, as JSON; None if unknown.
 
-        They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may have
-        been others.
+        They are unknown where a model was asked, and in ticks that a fork has from its parent, whose settings may
+        differ.
         """
         if not self._is_embedded or question.tick < self._run.shared_ticks or self.is_untrusted:
             return None

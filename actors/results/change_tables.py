@@ -1,4 +1,4 @@
-"""The ties and attributes that people change as tables: each change, the times of ties, and what is so at the end."""
+"""The ties and attributes that people change as tables: each change, the times of ties, and the values at the end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TieTables:
                 self._changes.append(message)
 
     def finish(self, population: Population) -> None:
-        """Add all times of ties, and count those of the end."""
+        """Add all times of ties, and count the ties at the end."""
         ended: dict[Tie, int] = {}
         """`{tie: the tick that ended it}`, of the ties of the start."""
         later: dict[Tie, list[list[int | None]]] = {}
@@ -111,7 +111,7 @@ class AttributeChanges:
 
 
 def _number_and_text(value: Value) -> tuple[float | None, str | None]:
-    """Return a value as a number or as a text, and None for the other."""
+    """Return a value as (number, None) or as (None, text)."""
     if value is None or isinstance(value, str):
         return None, value
     return float(value), None

@@ -1,4 +1,4 @@
-"""The only reader of what people and interventions change of ties and attributes, as a journal tells it."""
+"""The only reader of a journal's changes of ties and attributes, by people and by interventions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class TieChange(NamedTuple):
     """A tie that is made or ended.
 
     Args:
-        tick: the first tick in which it is so.
+        tick: the first tick in which the change holds.
         one: the follower; other: the person who is followed.
-        follows: whether it is made.
+        follows: True if the tie is made, False if it is ended.
     """
 
     tick: int
@@ -28,7 +28,7 @@ class TieChange(NamedTuple):
 
 
 def changes_in(messages: Iterable[bytes]) -> Iterator[Changed]:
-    """Return those of a tick's messages, as they were encoded, that may change a tie or an attribute.
+    """Return a tick's messages that may change a tie or an attribute, as they were encoded.
 
     Raises:
         JournalError: one of them cannot be read.

@@ -17,7 +17,7 @@ class CoveredRow(NamedTuple):
     Args:
         name: the row in one line.
         times: how often it was taken.
-        is_shared: True if other rows that go the same way have their part in the count.
+        is_shared: True if the count includes other rows that lead the same way.
     """
 
     name: str
@@ -28,8 +28,8 @@ class CoveredRow(NamedTuple):
 def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Step, int]) -> list[CoveredRow]:
     """Return every row in the order of the chart.
 
-    A journal says between which states an agent went, by which trigger, and whether a choice was decided. Rows that
-    agree in all of these share their count.
+    A journal names the states before and after, the trigger, and whether a choice was decided. Rows that agree in all
+    of these share their count.
     """
     definition = outline(behaviour).definition
     leaves = inner_states(definition)
@@ -48,8 +48,8 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
 def _is_decided(row: RowDefinition, rows: Sequence[RowDefinition]) -> bool | None:
     """Return whether the row is taken by decisions alone, or by rules alone; None if by both.
 
-    Only beside a row of the other kind for the same trigger and target can the two be told apart. A row for the oracle
-    that is the only option is taken by a rule, because nothing is left to ask.
+    The journal separates the two kinds only if there is a row of each for the same trigger and target. A row for the
+    oracle that is the only option counts as taken by a rule, because nothing is left to ask.
     """
     rivals = [each for each in rows if (each.trigger, each.target) == (row.trigger, row.target)]
     return bool(row.oracle) if len({bool(each.oracle) for each in rivals}) > 1 else None

@@ -19,8 +19,8 @@ class Compared(NamedTuple):
     """The comparison of some runs in sentences.
 
     Args:
-        answers: a sentence or more for each measure; none where nothing can be compared.
-        limits: what limits them, and what the runs were made of.
+        answers: at least a sentence for each measure; empty if nothing can be compared.
+        limits: the limits of the answers, and the versions and inputs of the runs.
     """
 
     answers: list[Answer]
@@ -31,8 +31,8 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
     """Return a side as it stands in a sentence.
 
     Args:
-        name: stands for it if its settings are many, none, or no words: lists and tables, or a setting that it lacks.
-        settings: those that tell it from the others, as text.
+        name: its name in the sentence if its settings are too many, missing, or no words, such as lists and tables.
+        settings: the settings that differ from the other sides, as text.
     """
     plain = {key: value.strip('"') for key, value in settings.items()}
     if list(plain) == ["feed.algorithm"] or not 0 < len(plain) <= SETTINGS_SAID:
@@ -43,7 +43,7 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
 
 
 def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) -> Compared:
-    """Return what runs say beside each other: of equal seeds where the sides have some in common.
+    """Return the comparison of runs, with equal seeds if the sides have seeds in common.
 
     Args:
         places: the measures that are compared.

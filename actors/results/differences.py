@@ -1,4 +1,4 @@
-"""The differences between two futures of a run: as it was, and as it would have been."""
+"""The differences between two futures of a run: the recorded one, and one with another answer."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Differences:
         self._ticks.append(TickDifference(tick=tick, agents=len(differing), acting=len(acting)))
 
     def _read(self, payload: bytes, future: int) -> tuple[dict[int, list[bytes]], _Acts]:
-        """Return each agent's records of a tick, and what it did; count what took place."""
+        """Return each agent's records of a tick, and its acts; count the events."""
         records: dict[int, list[bytes]] = {}
         acts: _Acts = {}
         for encoded in encoded_in(payload):
@@ -74,7 +74,7 @@ class Differences:
             elif isinstance(message, Question):
                 acts.setdefault(agent, []).append((message.trigger, message.options))
             elif isinstance(message, PostEvent):
-                acts.setdefault(agent, []).append(message.kind)  # ids count an author's posts, and so shift
+                acts.setdefault(agent, []).append(message.kind)  # ids count an author's posts, so they shift
                 self._count(message, future)
             elif (change := self._change(message, future)) is not None:
                 acts.setdefault(agent, []).append(change)

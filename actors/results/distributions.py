@@ -1,4 +1,4 @@
-"""The attributes that people change, over the rounds of a run: who thinks what, from the start to the last round."""
+"""The attributes that people change, over the rounds of a run: all values, from the start to the last round."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Moment(NamedTuple):
     Args:
         values: ascending, of shape (people,) or (VALUES_MAX,).
         mean: over all people; spread: the standard deviation.
-        bimodality: as `prism.social.measures.bimodality` has it.
+        bimodality: as computed by `prism.social.measures.bimodality`.
         sides: the people below the mean, and the others.
     """
 
@@ -91,7 +91,7 @@ def read_distributions(
 
     Args:
         path: the run's directory.
-        drawn: the values at the start of those that people change.
+        drawn: the values at the start, of the attributes that people change.
         ticks: whole ticks of the run; rounds that are not whole are left out.
 
     Raises:
@@ -130,7 +130,7 @@ class _Column:
         self.keep()
 
     def keep(self) -> None:
-        """Keep what the values are like at this moment."""
+        """Keep the distribution of the values at this moment."""
         self.differs = self.differs or bool((self.values != self._first).any())
         if self._is_number:
             self._moments.append(moment_of(self.values))
@@ -150,7 +150,7 @@ class _Column:
 
 
 def moment_of(values: Floats) -> Moment:
-    """Return what a number of everybody is like.
+    """Return the distribution of a number over all people.
 
     Args:
         values: of shape (people,), in any order.

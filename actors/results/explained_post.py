@@ -1,4 +1,4 @@
-"""A post's whole tree: who did what, when, and which turn decided on it."""
+"""A post's whole tree: each act, its author, its tick, and the turn that decided on it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
 
 
 class _Watched:
-    """The parts of a tree with what is found of them while the ticks are done again."""
+    """The parts of a tree, with the turns and texts that are found while the ticks are done again."""
 
     def __init__(self, run: OpenRun, events: list[PostEvent]) -> None:
         self._run = run
@@ -144,7 +144,7 @@ class _Watched:
 
 
 def _resting_states(simulation: Simulation) -> frozenset[str]:
-    """Return the states in which a person is offline or goes on to the next post: nothing is under way in them."""
+    """Return the states in which a person is offline or goes on to the next post, so that no act is under way."""
     roles = getattr(getattr(simulation.domain, "behaviour", None), "roles", {})
     return frozenset(str(state) for state, role in roles.items() if role != "attend")
 

@@ -73,10 +73,10 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
 
 
 def outcome_of(action: str, *, is_valid: bool | None, is_applied: bool) -> str:
-    """Return the outcome of a proposal, as the table `indicators` has it: a step that failed leaves it where it was.
+    """Return the outcome of a proposal, as in the table `indicators`: a step that failed leaves it unchanged.
 
     Args:
-        is_valid: as the review says; None if there was none, or if it failed.
+        is_valid: the result of the review; None if there was no review, or if it failed.
     """
     if is_applied:
         return "applied"

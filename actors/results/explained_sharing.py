@@ -1,6 +1,6 @@
 """The place of a question among those that share judgements: its archetype, and the probabilities that it drew from.
 
-The ticks that are done again place each question as the run did, also after questions for all that got no answer.
+The ticks that are done again place each question as the run did, even after a question for all got no answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A traced turn as a record: its rows, its question with what the model read, its answer, and what followed."""
+"""A traced turn as a record: its rows, its question with the model's input, its answer, and its effects."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ Logged = list[LoggedAnswer | Retried]
 
 
 def answers_to(run: OpenRun, names: set[QuestionName]) -> dict[QuestionName, Logged]:
-    """Return what the oracle's log has of some questions, in its order, up to any damage. Blocks."""
+    """Return the records of some questions in the oracle's log, in its order, up to any damage. Blocks."""
     found: dict[QuestionName, Logged] = {}
     for logged in logged_in(run.path) if names else ():
         name = (logged.agent, logged.asked, logged.trigger)
@@ -97,7 +97,7 @@ async def _question(
     if run.config.oracle.backend != "choice" and traced.asker is not None:
         method = "" if answer is None or _is_drawn(answer) else answer.method
         asked = await requests.of(domain, traced.asker, question, method)
-    if _is_drawn(answer):  # a tape may have the reply to an identical text, which was another person's
+    if _is_drawn(answer):  # a tape may have the reply to another person's identical text
         asked = tuple(msgspec.structs.replace(each, reply=None) for each in asked)
     shares = traced.reference.probabilities
     return ExplainedQuestion(
@@ -119,7 +119,7 @@ def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -
     """Return whether a question was put to the oracle by itself, as far as the oracle's log and the tapes know."""
     if answer is None or _is_drawn(answer):
         return False
-    if answer.method == EMBEDDED or answer.latency_s is None:  # computed, or the log does not have it
+    if answer.method == EMBEDDED or answer.latency_s is None:  # the answer was computed, or the log does not have it
         return True
     return bool(answer.spent) or any(each.reply is not None for each in requests)
 
@@ -127,7 +127,7 @@ def _is_sent(answer: ExplainedAnswer | None, requests: Sequence[ModelRequest]) -
 def _answer(
     run: OpenRun, traced: TracedTurn, question: Question[Any], logged: Logged, decided_in: int | None
 ) -> ExplainedAnswer | None:
-    """Return the answer by the oracle's log; of an embedded oracle, which keeps none, by the decision."""
+    """Return the answer by the oracle's log. An embedded oracle keeps no log: then return it by the decision."""
     found = next((each for each in logged if isinstance(each, LoggedAnswer) and each.is_to(question)), None)
     decision = traced.trigger.decision
     if found is None:
@@ -165,7 +165,7 @@ def _answer(
 
 
 def _content(text: str) -> Any:
-    """Return the content of an answer as JSON values; as a text if it is none."""
+    """Return the content of an answer as JSON values; as a text if it is no JSON."""
     if not text:
         return None
     try:
@@ -205,7 +205,7 @@ def _turn(traced: TracedTurn, question: ExplainedQuestion | None, show: Show) ->
 
 
 def _changes(traced: TracedTurn, update: Update[Any]) -> Iterator[ExplainedChange]:
-    """Yield what the row that was taken has set."""
+    """Yield the changes of attributes by the row that was taken."""
     became = {each.name: each.value for each in traced.events if isinstance(each, AttributeSet)}
     if update.source not in MOVED:
         return
@@ -252,7 +252,7 @@ def _guard(each: RowOutcome[Any]) -> str:
 
 
 def _taken(traced: TracedTurn) -> int | None:
-    """Return the index of the row that led the agent on; None if none did."""
+    """Return the index of the row that was taken; None if no row was taken."""
     answer = traced.answer
     if not isinstance(answer, Update) or traced.chosen is None or answer.source not in MOVED:
         return None

@@ -17,7 +17,7 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
         trigger: what happened to the agent.
         from_state, to_state: the states before and after it; equal if it asked, or stayed.
         source: what moved it, a `prism.agents.Source`; `question` if it asked the oracle instead.
-        reason: why a decision is a fallback, or why nothing came of it; empty otherwise.
+        reason: why a decision is a fallback, or why it had no effect; empty otherwise.
         options: the states that the oracle was asked to choose from; empty for any other turn.
         effect: the effect that the turn had on the world, as JSON values; None for none.
         events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie
@@ -90,7 +90,7 @@ class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
         text: the text of a chat, unchanged; empty for probabilities.
         probabilities: `{option: probability}`; None for a chat.
         model: the model that answered.
-        problem: why it is not usable: a reason of a failure, or what was unsound; empty otherwise.
+        problem: why it is not usable: the reason of a failure, or the fault in the reply; empty otherwise.
         prompt_tokens, completion_tokens, cached_tokens, latency_s: what it took.
     """
 
@@ -137,7 +137,7 @@ class ModelCalls(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         outcome: `ok`, a reason of a failure, or `cancelled`.
-        calls: their number; the rest is of all of them together.
+        calls: their number; the other fields are sums over them.
     """
 
     outcome: str
@@ -233,8 +233,8 @@ class ExplainedChange(msgspec.Struct, frozen=True, kw_only=True):
         name: the attribute.
         to: the expression of its new value; `when`: its condition, empty for none.
         values: `{field: value}` of the fields that both read; empty where they need a post in view, and none was.
-        holds: whether the value is worked out: the condition holds, and what is read is there.
-        found: what the expression comes to, before it is kept in its range; None if it has no value or does not hold.
+        holds: whether the value is computed: the condition holds, and all fields that are read exist.
+        found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.
         before, after: the attribute's value in this tick, and from the next one on.
     """
 
@@ -256,8 +256,8 @@ class ExplainedTurn(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         tick: the turn's tick.
         agent, name: the agent's number and name.
-        profile: what is known of the agent, as JSON values: interests, personality and attributes of a person, or the
-            panel that a domain of one's own shows.
+        profile: the known facts about the agent, as JSON values: interests, personality and attributes of a person, or
+            the panel of a user's own domain.
         trigger: what happened to it; `context`: the trigger's context by field, such as the post in view.
         state: the state before; `ticks_in_state`: for how long.
         rows: the rows of the chart for this state and trigger, in order. With a decision, as of the question's tick.
@@ -433,8 +433,8 @@ class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
         outcome: `applied`; `accepted`, `rejected` or `proposed` if it came no further; `none` without a proposal.
         action: the proposal in words; empty for none.
         is_valid: what the validator said; None if it was not asked.
-        rate_before, rate_after: the interest rate that the engine was told and the one that it set, in percent; None
-            if the proposal was not applied.
+        rate_before, rate_after: the interest rate that the engine got and the one that it set, in percent; None if the
+            proposal was not applied.
         chains: the reasoning of the agent, the validator and the engine, in this order, as far as they were asked:
             the records of the journal with `component`, `prompt`, `response`, `reasoning`, `model` and `confidence`.
         turns: the nation's turns, explained.
@@ -478,7 +478,7 @@ class TickDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         agents: the agents whose records in the journal differ in any byte, such as in a post that they have in view.
-        acting: those of them that did something else: another trigger, another state, another effect.
+        acting: those of them that acted differently: another trigger, another state, another effect.
     """
 
     tick: int
@@ -495,7 +495,7 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """An agent that did something else.
+    """An agent that acted differently.
 
     Args:
         first: the first tick in which it did; `ticks`: the number of such ticks.
@@ -517,7 +517,7 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
         until: the ticks are compared up to this one, which is not among them.
         path_was, path_would_be: the agent's own turns in these ticks.
         ticks: how far the futures are apart in each tick.
-        events: `{what took place on the feed: how often}`, in these ticks; both numbers, also where they are equal.
+        events: `{kind of event on the feed: how often}`, in these ticks; both numbers, even if they are equal.
         states: the agents in each state at the end, where it differs.
         totals: the numbers of the world at the end, where they differ: those of `summary.json` that are plain numbers.
         agents: the agents that did something else, those first that did so in most ticks.

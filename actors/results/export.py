@@ -29,10 +29,10 @@ FORMATS: Final = ("parquet", "csv", "sqlite")
 
 
 class NoTableError(LookupError):
-    """A table that runs do not have.
+    """The error for a table that runs do not have.
 
     Args:
-        name: as it was asked for; `tables`: those that there are.
+        name: the name that the caller gave; `tables`: the existing tables.
     """
 
     def __init__(self, name: str, tables: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ class Exported(NamedTuple):
         rows: `{table: rows}`.
         left_out: `{table: the reason}` of the tables that were wanted and that no run has.
         bytes: of all files.
-        notes: what the tables of a run lack, a sentence each, with the run's name.
+        notes: the gaps in the tables of a run, a sentence each, with the run's name.
     """
 
     path: Path
@@ -58,14 +58,14 @@ class Exported(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The progress of an export: bytes of journals read, of all that there are."""
+    """The progress of an export: bytes of journals read, and all bytes of journals."""
 
     done: int
     whole: int
 
 
 def chosen_tables(names: Sequence[str], tables: Mapping[str, Table]) -> tuple[str, ...]:
-    """Return the tables that are named, in their usual order; all of them for no names.
+    """Return the tables that are named, in their usual order; without names, return all tables.
 
     Args:
         tables: those that runs may have, by name.
@@ -94,9 +94,9 @@ def export(
         paths: directories of runs, which may be going on.
         form: one of `FORMATS`.
         out: the directory; its parent exists.
-        names: the tables; none for all.
+        names: the tables; empty for all.
         on_progress: called now and then.
-        replaces: replace an export that is there.
+        replaces: replace an existing export.
 
     Raises:
         RunDirectoryError: a run cannot be read, or has none of the tables, or the directory is not to be written.
@@ -129,7 +129,7 @@ def _files(tables: Iterable[str]) -> frozenset[str]:
 
 
 def _without_tables(paths: Sequence[Path], wanted: Iterable[Table]) -> str:
-    """Return why nothing is written."""
+    """Return the error that says why nothing is written."""
     reasons = [f"no table {table.name}: {table.absent or 'it has no rows'}" for table in wanted]
     return f"{', '.join(map(str, paths))}: {'; '.join(reasons)}"
 
@@ -190,6 +190,6 @@ def files_of(form: str, directory: Path) -> TableFiles:
 
 
 def _facts(runs: Sequence[Recorded]) -> dict[str, str]:
-    """Return the runs that the files are made of, and the version that made them."""
+    """Return the runs whose data the files hold, and the version that made the files."""
     told = [{"run": run.name, "ticks": run.length, "digest": run.digest, "prism": run.header.prism} for run in runs]
     return {"runs": msgspec.json.encode(told).decode(), "prism": version(OWN_PACKAGE)}

@@ -68,8 +68,8 @@ def library(wanted: str | None) -> str:
         wanted: its name; None for the first one that is installed.
 
     Raises:
-        ImportError: it is not installed, or none is.
-        ValueError: it is none of `LIBRARIES`.
+        ImportError: it is not installed, or no library is.
+        ValueError: it is not in `LIBRARIES`.
     """
     if wanted is not None and wanted not in LIBRARIES:
         raise ValueError(f"expected {' or '.join(LIBRARIES)}, got {wanted!r}")
@@ -91,7 +91,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
         LookupError: there is no such table.
         RunDirectoryError: the run has no such table, or cannot be read.
         JournalError: its journal is damaged.
-        ConfigError: its people cannot be made again, because an input file is not there any more.
+        ConfigError: its people cannot be made again, because an input file is missing.
     """
     run = Recorded(path, path.name)
     tables = tables_of([show_of(run.config)])

@@ -1,4 +1,4 @@
-"""The judgements of a run that shares them as a table: what a model said of whom, and what was shared instead."""
+"""The judgements of a run that shares them as a table: the model's probabilities, and the shared ones."""
 
 from __future__ import annotations
 

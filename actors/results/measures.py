@@ -72,7 +72,7 @@ def has_rounds(place: str) -> bool:
 
 
 def cascades_problem(place: str) -> str:
-    """Return what is wrong with a place that begins with `cascades.`; empty if nothing is."""
+    """Return the problem of a place that begins with `cascades.`; empty if there is no problem."""
     name, _, rest = place.removeprefix(CASCADES).partition(".")
     if name == "alone" and not rest:
         return ""
@@ -89,10 +89,10 @@ def cascades_problem(place: str) -> str:
 
 
 def by_problem(place: str, attributes: Mapping[str, Any]) -> str:
-    """Return what is wrong with a place that begins with `by.`; empty if nothing is.
+    """Return the problem of a place that begins with `by.`; empty if there is no problem.
 
     Args:
-        attributes: those that the configuration declares.
+        attributes: the attributes that the configuration declares.
     """
     parts = place.split(".")
     if len(parts) < 4:
@@ -113,7 +113,7 @@ def numbers_of(path: Path) -> RunNumbers:
 
 
 class RunNumbers:
-    """The numbers of a run that has ended. What a place needs is read when the first such place is asked for.
+    """The numbers of a run that has ended. Files are read when the first place that needs them is asked for.
 
     Args:
         summary: the content of `summary.json`.
@@ -150,7 +150,7 @@ class RunNumbers:
         """Return a value as a number.
 
         Raises:
-            RunDirectoryError: it is none.
+            RunDirectoryError: it is no number.
         """
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"

@@ -26,7 +26,7 @@ class FinalStates:
         self.moves: Counter[int] = Counter()
 
     def take(self, tick: RecordedTick) -> None:
-        """Take over what moved in a tick."""
+        """Take over the moves of a tick."""
         moved = tick.moved
         agents = [update.agent for update in moved]
         self.state.update(zip(agents, [update.to_state for update in moved], strict=True))
@@ -81,7 +81,7 @@ def _posts(tick: RecordedTick, moved: Sequence[Update[Any]]) -> list[int | None]
     agents = {event.agent for event in events}
     places = [(update.agent, place) for place, update in enumerate(moved) if update.agent in agents]
     place_of = dict(places)
-    if len(place_of) < len(places):  # somebody moved twice
+    if len(place_of) < len(places):  # an agent moved twice
         return _posts_in_order(tick, found)
     for event in events:
         if event.agent in place_of:
@@ -90,7 +90,7 @@ def _posts(tick: RecordedTick, moved: Sequence[Update[Any]]) -> list[int | None]
 
 
 def _posts_in_order(tick: RecordedTick, found: list[int | None]) -> list[int | None]:
-    """Fill in the posts of a tick in which only the order of the messages says which update an effect belongs to.
+    """Fill in the posts of a tick in which only the order of messages tells the update of an effect.
 
     A post that an intervention publishes stands before all updates, and belongs to none.
     """

@@ -14,9 +14,9 @@ from actors.core.files import beside, hold, opened_as_it_is, remove_abandoned
 
 @contextmanager
 def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterator[Path]:
-    """Yield an empty directory beside `out`, which is put in its place at the end of the block, or else removed.
+    """Yield an empty directory beside `out`; it gets the name `out` at the end of the block, or is removed on an error.
 
-    What a killed process has left of another such block is removed first.
+    The leftovers of killed processes are removed first.
 
     Args:
         out: a path in an existing directory.
@@ -24,7 +24,7 @@ def new_directory(out: Path, files: Container[str], *, replaces: bool) -> Iterat
         replaces: whether a directory with nothing but such files is replaced.
 
     Raises:
-        RunDirectoryError: there is something already, or the place may not be written.
+        RunDirectoryError: `out` exists already, or may not be written.
         DiskFailedError: the disk is full or broken.
     """
     _refuse_unless_free(out, files, replaces=replaces)

@@ -31,8 +31,8 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
     """Return `{run: its configuration}` of runs that are judged together.
 
     Raises:
-        RunDirectoryError: one is no run, has not ended or is of a domain of one's own; or they differ in more than
-            their seeds, or two have the same.
+        RunDirectoryError: one is no run, has not ended or has a user's own domain; or they differ in more than their
+            seeds, or two have the same seed.
         ConfigError: a configuration cannot be read.
     """
     configs = {path: _observed_config(Recorded(path)) for path in paths}
@@ -69,10 +69,10 @@ def _settings(config: Config, section: str) -> Any:
 
 
 def observed_feed(path: Path, config: Config) -> Feed:
-    """Return what happened in a social run, from its journal: it reads all of it.
+    """Return the cascades, posts and hours of a social run, from its journal, which is read whole.
 
-    Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; of a short run,
-    those of its second half.
+    Originals of the last `feed.horizon_rounds` are left out, because their cascades may still grow; in a short run, the
+    originals of its second half are left out.
 
     Raises:
         JournalError: the journal is damaged.
@@ -86,7 +86,7 @@ def observed_feed(path: Path, config: Config) -> Feed:
 
 
 def feed_of(course: Course, engagement_per_post_seen: float | None, config: Config) -> Feed:
-    """Return what happened in a social run; its youngest originals are left out, as in `observed_feed`.
+    """Return the cascades, posts and hours of a social run, without its youngest originals, as in `observed_feed`.
 
     Args:
         engagement_per_post_seen: as in `Feed`.
@@ -112,7 +112,7 @@ def feed_of(course: Course, engagement_per_post_seen: float | None, config: Conf
 
 
 def _engagement_per_post_seen(summary: Mapping[str, Any]) -> float | None:
-    """Return the ratio in a summary; None if it has none, or nobody has seen a post."""
+    """Return the ratio in a summary; None if the summary has no ratio, or nobody has seen a post."""
     behaviour = summary.get("behaviour")
     if not summary.get("posts_seen") or not isinstance(behaviour, dict):
         return None

@@ -74,9 +74,9 @@ def _columns(
 
 
 def _set_by_charts(config: Config) -> dict[str, AttributeConfig]:
-    """Return the attributes that the chart of a configuration sets; none if it is not to be had.
+    """Return the attributes that the chart of a configuration sets; empty if the chart is not available.
 
-    The agents of the run are then not to be had either, and the error is told when they are made.
+    The agents of the run are then not available either, and making them raises the error.
     """
     try:
         names = {change.name for change in look_at_chart(config).behaviour.all_changes}
@@ -108,7 +108,7 @@ class AgentRows:
         """Add the agents of a run.
 
         Args:
-            changed: what people have changed, all of it taken.
+            changed: all attribute changes of the run.
         """
         further = [column.name for column in self._rows.table.columns[6:]]
         population = built.population
@@ -136,7 +136,7 @@ class AgentRows:
         made: Made,
         changed: tuple[TieTables, AttributeChanges],
     ) -> Iterator[tuple[str, Value]]:
-        """Yield what a person has done, and the ties and attributes of the end."""
+        """Yield the counts of a person's acts, and the ties and attributes at the end."""
         ties, attributes = changed
         yield "followers_end", start["followers"] + ties.followers[agent]
         yield "following_end", start["following"] + ties.following[agent]

@@ -11,9 +11,9 @@ import msgspec
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it: a record as an object with its fields, also where it is encoded as an array.
+    """Return a value as JSON values: a record as an object with its fields, even if it is encoded as an array.
 
-    A number that JSON does not have, and a value of any other kind, is a text as Python shows it.
+    A number that JSON cannot express, and a value of any other kind, becomes a text as Python shows it.
     """
     match value:
         case msgspec.Struct():

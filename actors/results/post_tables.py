@@ -1,6 +1,6 @@
 """The posts, engagements and feeds of a run as tables.
 
-The journal names each post and its parent; its cascade, its topics and its text follow from what came before. Rows of
+The journal names each post and its parent; its cascade, its topics and its text follow from earlier messages. Rows of
 posts are written once all likes are counted. Until then they wait in a file, so that memory holds a few numbers a post.
 """
 
@@ -45,7 +45,7 @@ class Drafts:
         """`{agent: the text}` of the posts that the updates so far have made in this tick."""
 
     def take(self, updates: Sequence[Update[Any]]) -> None:
-        """Take over the drafts of a tick's updates, and give out those whose post is made in it."""
+        """Take over the drafts of a tick's updates, and return the drafts whose posts are made in it."""
         self.said.clear()
         if not self._drafts and not any(update.effect.__class__ is list for update in updates):
             return
@@ -79,13 +79,13 @@ class PostIndex:
         places = self._by_author[author]
         if number == len(places):
             places.append(self.size)
-        else:  # ids of a domain of one's own
+        else:  # ids of a user's own domain
             self._others[post] = self.size
         self.size += 1
         return self.size - 1
 
     def get(self, post: int) -> int | None:
-        """Return the place of a post; None for one that was never made."""
+        """Return the place of a post; None if the post was never made."""
         places = self._by_author.get(post >> NUMBER_BITS)
         number = post & ((1 << NUMBER_BITS) - 1)
         if places is not None and number < len(places):
@@ -94,10 +94,10 @@ class PostIndex:
 
 
 class Spool:
-    """Rows that wait in a file without a name for the end of the run.
+    """Rows that wait for the end of the run, in a file without a name.
 
     Args:
-        directory: where there is room.
+        directory: a directory on a disk with room.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -134,7 +134,7 @@ class PostTables:
     """The rows of `posts` and `engagements`, and the posts and likes of each agent.
 
     Args:
-        behaviour: the people's chart, for texts that a model has written; None where none are.
+        behaviour: the people's chart, for texts that a model has written; None if there are no such texts.
         directory: a directory for rows that wait.
         attributes: the attributes of posts, a column each.
         is_feed: whether posts are those of people on a feed, and have texts.
@@ -192,7 +192,7 @@ class PostTables:
         return str(published.get("text") or "") if number is None else self._given[number - 1].text
 
     def finish(self) -> None:
-        """Write the posts, with all that came of them."""
+        """Write the posts, with the counts of reactions to them."""
         if self._posts is None or self._spool is None:
             return
         counts = zip(*self._counts.values(), strict=True)
@@ -201,7 +201,7 @@ class PostTables:
             self._posts.add(*row, likes, replies, reshares, *map(of_file.get, self._attributes))
 
     def close(self) -> None:
-        """Discard what waits."""
+        """Discard the rows that wait."""
         if self._spool is not None:
             self._spool.close()
 

@@ -1,6 +1,6 @@
-"""The questions of a run as a table: what was asked, joined with the answer in the oracle's log and with what followed.
+"""The questions of a run as a table, each joined with its answer in the oracle's log and with its effect.
 
-Decisions take effect ticks after their questions, so rows wait until all questions before them have theirs.
+Decisions take effect some ticks after their questions, so rows wait until all earlier questions have their decisions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Questions:
         self._open: dict[tuple[int, str], _Asked] = {}
         self._answers = answers_by_question(run.path)
         self._lost = 0
-        """Answers of a model that took effect, and that the log does not have."""
+        """The number of a model's answers that took effect but are missing in the log."""
 
     def take(self, tick: RecordedTick) -> None:
         """Take over the questions and decisions of a tick, and add the rows that are complete."""
@@ -127,7 +127,7 @@ class Questions:
         return self._answers.take(question)
 
     def _cost(self, answer: Decided | None) -> Iterator[Value]:
-        """Yield what the answer said, how long it took and what it cost."""
+        """Yield the content of the answer, its latency and its cost."""
         if answer is None:
             yield from [None] * 8
             return

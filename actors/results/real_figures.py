@@ -33,7 +33,7 @@ class Real(NamedTuple):
 
 
 def read_real(files: Sequence[str], config: Config) -> Real:
-    """Return the real figures of files, whose columns say what they hold; nothing without a file.
+    """Return the real figures of files, recognised by their columns; no figures without a file.
 
     Args:
         config: that of the runs.
@@ -63,7 +63,7 @@ def read_real(files: Sequence[str], config: Config) -> Real:
 
 
 def _check_length(quarters: Sequence[Figures], source: str) -> None:
-    """Refuse a series that is too short for moments, which begin when it has a year behind it."""
+    """Refuse a series that is too short for moments, which begin after its first year."""
     least = YEAR_QUARTERS + QUARTERS_MIN
     if len(quarters) < least:
         raise InputError(source, f"expected at least {least} quarters, got {len(quarters)}")

@@ -1,4 +1,4 @@
-"""The requests to a model behind a question, worked out again: byte for byte what its server got, and its replies.
+"""The requests to a model for a question, worked out again byte for byte as its server got them, with its replies.
 
 The oracle of the run is asked once more, with a model in place of the real one that notes what it is asked and answers
 from the tape. Without a tape it notes the request and ends the question there: nothing is sent anywhere.
@@ -35,7 +35,7 @@ SYSTEMONE = "systemone"
 
 
 class _EndError(Exception):
-    """The end of a question whose reply is not on any tape."""
+    """The error that ends a question whose reply is not on any tape."""
 
 
 class Requests:
@@ -43,7 +43,7 @@ class Requests:
 
     Args:
         way: how the server was asked; None if that is not known, and messages are as the oracle wrote them.
-        usual: how options were chosen among, by `Health.note`: `systemone`, `logprobs` or `json`.
+        usual: the usual way of choosing an option, by `Health.note`: `systemone`, `logprobs` or `json`.
         tapes: the tapes of the run and of those that it branched off, its own first.
     """
 
@@ -101,7 +101,7 @@ class Requests:
         raise _EndError
 
     async def choice(self, request: ChoiceRequest) -> Distribution | Undecided | None:
-        """Note a choice, unless it was not put to the server as one, and return its reply on a tape."""
+        """Note a choice, if it was put to the server as a choice, and return its reply on a tape."""
         for tape in self._tapes:
             try:
                 found = await tape.choose(request)
@@ -142,7 +142,7 @@ class Requests:
 
 
 class _Taped(TapedModel):
-    """A taped model that notes what it is asked. It is one, so an oracle takes its answers as those of a replay."""
+    """A taped model that notes its requests. It is a `TapedModel`, so an oracle treats its answers as a replay's."""
 
     def __init__(self, requests: Requests, tapes: Sequence[TapedModel]) -> None:
         self.mode = "replay"
@@ -162,7 +162,7 @@ class _Taped(TapedModel):
 
 
 class _Untaped:
-    """A model that notes what it is asked, and answers nothing."""
+    """A model that notes its requests, and answers nothing."""
 
     name = "none"
     identity = Identity(backend="none", model="", dialect="", options={})
@@ -187,7 +187,7 @@ class _Untaped:
 def requests_of(run: OpenRun) -> Iterator[Requests]:
     """Provide the requests of a run, and close its tapes in the end.
 
-    The notes of tapes that cannot be read are lost: then no reply is known, as without a tape.
+    If a tape cannot be read, its log lines are dropped, and no reply is known, as without a tape.
     """
     usual = next((method for method in (SYSTEMONE, LETTERS) if f"({method})" in run.manifest.oracle), "json")
     with ExitStack() as stack:
@@ -196,7 +196,7 @@ def requests_of(run: OpenRun) -> Iterator[Requests]:
 
 
 class _Mute:
-    """A logger that is silent while anybody is within a `with` of it, in whatever thread.
+    """A logger that is silent while any thread is inside a `with` block of it.
 
     Args:
         name: of the logger.
@@ -227,11 +227,11 @@ _decisions_unlogged = _Mute("prism")
 
 
 def _tapes_of(run: OpenRun) -> list[Path]:
-    """Return the tapes that there are, of the run and of those beside it that it branched off."""
+    """Return the existing tapes of the run, and of the runs beside it that it branched off."""
     if run.config.oracle.backend == "choice":
         return []
     paths = [run.path / TAPE]
-    with suppress(TapeError):  # a kept tape that was changed: it says nothing of this run
+    with suppress(TapeError):  # a kept tape that was changed is no evidence about this run
         paths.insert(0, tape_path(run.config, run.path))
     beside = run.path.resolve().parent
     paths += [beside / Path(fork.parent).name / TAPE for fork in reversed(run.manifest.forks)]
@@ -239,7 +239,7 @@ def _tapes_of(run: OpenRun) -> list[Path]:
 
 
 def _opened(path: Path, stack: ExitStack) -> Tape | None:
-    """Return a tape with something on it, opened so that nothing of it changes; None if it cannot be read."""
+    """Return a tape that is not empty, opened read-only; None if it cannot be read."""
     try:
         tape = stack.enter_context(closing(Tape(path, "look")))
         return tape if tape.header() is not None else None

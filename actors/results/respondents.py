@@ -1,4 +1,4 @@
-"""People of a recorded run as they were at a moment of it, with what they had lately seen and done."""
+"""People of a recorded run at one moment, with the things that they had recently seen and done."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from prism.social.person import SocialAgent
 from prism.survey import Respondent
 
 LATELY_ROUNDS = 5
-"""The rounds before a moment that people of a run without memory are reminded of."""
+"""The rounds before a moment that people remember in a run without memory."""
 LINES = 10
-"""The most things that a person of a run without memory is reminded of."""
+"""The most things that a person remembers in a run without memory."""
 _RANGE = re.compile(r"(\d+)-(\d+)")
 
 Answers = Callable[[SocialAgent], dict[tuple[str, int], int | str | None]]
@@ -59,7 +59,7 @@ def checked_tick(run: OpenRun, tick: int) -> int:
     """Return a number of ticks, if the run has so many.
 
     Raises:
-        RunDirectoryError: it has not.
+        RunDirectoryError: it has fewer.
     """
     if tick > run.length:
         problem = f"there is no moment after {tick:,} ticks; the run has {run.length:,} ticks"
@@ -68,7 +68,7 @@ def checked_tick(run: OpenRun, tick: int) -> int:
 
 
 def tick_of(run: OpenRun, round_number: int) -> int:
-    """Return the whole ticks at the end of a round; of round 0, the beginning, none.
+    """Return the whole ticks at the end of a round; 0 for round 0, the beginning.
 
     Raises:
         RunDirectoryError: the run has no such round.
@@ -94,7 +94,7 @@ async def respondents_at(
         run: the run, whose domain is used up by this.
         moment: its name; tick: the whole ticks before it, at most those of the run.
         numbers: of the people.
-        answers: works out their answers, if no model is asked: then nothing is remembered that the run does not.
+        answers: works out their answers, if no model is asked: then people remember only what the run itself keeps.
 
     Raises:
         DivergedError: a tick has another result than the journal.
@@ -130,7 +130,7 @@ def _respondent(domain: SocialDomain, number: int, moment: str, tick: int, answe
 
 
 class _Memory:
-    """The memory of some people of a run while ticks are done again: that of the run, or else of the latest rounds.
+    """The memory of some people while ticks are done again: the run's memory, or else that of the latest rounds.
 
     Args:
         first: the tick from which on a run without memory is remembered, whatever checkpoint is the start.

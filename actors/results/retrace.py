@@ -1,10 +1,11 @@
 """Recorded ticks, done again from the nearest checkpoint, with the turns of some agents traced on the way.
 
 Every tick that is done again is compared with the journal, and every traced turn is worked out a second time by itself
-and compared with what the journal has. So what is traced is what happened, or there is an error. Nothing is written.
+and compared with what the journal has. So a trace is either equal to the recorded run, or there is an error. Nothing is
+written.
 
-A turn is seen where the engine sends its trigger, because nothing of the agent has changed then. A run without a trace
-has plain mailboxes and pays nothing for it.
+A turn is traced where the engine sends its trigger, because the agent has not changed yet. A run without a trace has
+plain mailboxes and no extra cost.
 """
 
 from __future__ import annotations
@@ -57,10 +58,10 @@ class OpenRun(Recorded):
 
     Raises:
         RunDirectoryError: it is no run, or has no whole tick.
-        ResumeRefusedError: settings or input files are not what the run was made of.
+        ResumeRefusedError: settings or input files are not those of the run.
         JournalError: its journal cannot be read.
         ConfigError: its configuration cannot be used.
-        UntrustedCodeError: it names code of somebody's own that its user has not asked for.
+        UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
 
     def __init__(self, path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> None:
@@ -82,7 +83,7 @@ def recovered_run(path: Path, before: int) -> Recovered:
 
 
 class TracedTurn:
-    """A turn as it was traced: the agent before it, what the chart said, and what came of it.
+    """A turn as it was traced: the agent before it, the choice of the chart, and the result.
 
     Args:
         trigger: as the agent received it.
@@ -90,7 +91,7 @@ class TracedTurn:
         asker: the agent as the oracle may see it, if the turn asks or carries out a decision.
         chosen: what the chart selects.
         question: the question that the turn asks, or whose decision it carries out; None for neither.
-        answer: what the agent sends back; in the end, what the journal has.
+        answer: the agent's answer; in the end, the one in the journal.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class Changes(Protocol):
 
 
 def _fixed(agent: StatefulAgent[Any]) -> StatefulAgent[Any]:
-    """Return an agent whose persona stays as it is now: that of people who change tells their present attributes."""
+    """Return an agent whose persona stays as it is now: the persona of people who change is live."""
     persona = getattr(agent, "persona", None)
     if isinstance(persona, Persona) and not isinstance(persona.attributes, dict):
         agent.persona = msgspec.structs.replace(persona, attributes=dict(persona.attributes))  # type: ignore[attr-defined]
@@ -199,7 +200,7 @@ class Trace:
         """Compare the tick's traced turns with its frame, and keep them.
 
         Raises:
-            DivergedError: a turn by itself comes out otherwise than in the run.
+            DivergedError: a turn by itself has another result than in the run.
         """
         if not self._tick:
             return
@@ -241,7 +242,7 @@ def _numbered(turns: Sequence[TracedTurn]) -> list[tuple[int, TracedTurn]]:
 
 
 def _settle(traced: TracedTurn, encoded: bytes, message: Message) -> None:
-    """Take over what the journal has of a turn."""
+    """Take over the journal's record of a turn."""
     trigger = traced.trigger
     is_failure = isinstance(message, Update) and message.source in (Source.CRASH, Source.QUARANTINE)
     if not is_failure and traced.expected != encoded:
@@ -252,11 +253,11 @@ def _settle(traced: TracedTurn, encoded: bytes, message: Message) -> None:
 
 
 def _traced(domain: Domain, trigger: Trigger[Any], *, ask: bool) -> TracedTurn:
-    """Return what can be said of a turn before it is taken."""
+    """Return the facts about a turn before it is taken."""
     chart, name, context = domain.chart, trigger.name, trigger.context
     agent = domain.agent(trigger.agent)
     since = trigger.tick if trigger.decision is None else trigger.decision.asked
-    if since < agent.entered:  # a decision for a state that the agent has left since
+    if since < agent.entered:  # a decision for a state that the agent has left
         return TracedTurn(trigger, domain, agent, (), None, None)
     agent.tick = since
     chosen = chart.select(agent, name, context)
@@ -296,7 +297,7 @@ async def retrace(
     """Do the ticks up to `until` again, from the nearest checkpoint before the trace, and return the simulation.
 
     Args:
-        run: the run, whose domain is used up by this: another trace needs the run opened anew.
+        run: the run; its domain cannot be used again: another trace needs the run opened again.
         until: the ticks that are done in the end; more than `trace.first`, and at most those of the run.
         on_begin: called with the simulation of each part before it runs.
         on_commit: called with the simulation, the tick and its frame after each tick, before the next one begins.
@@ -305,7 +306,7 @@ async def retrace(
         DivergedError: a tick has another result.
         JournalError: a file cannot be read.
     """
-    # The questions of the first decisions are asked again as well, where it is to be known what they shared.
+    # If shared judgements are wanted, the questions of the first decisions are asked again, too.
     before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.path, max(0, trace.first - before))
     try:

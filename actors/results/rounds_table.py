@@ -14,7 +14,7 @@ _OWN = ("round", "tick")
 
 
 class RoundsTable:
-    """The rows of a run's rounds.csv, as it is when this is made: rows that a run under way adds are not read.
+    """The rows of a run's rounds.csv at the creation of this object: rows that a run adds later are not read.
 
     Args:
         run: the run.

@@ -13,7 +13,7 @@ from prism.config import Config
 
 SEED = "simulation.seed"
 NOT_COMPARED = ("metrics.", "run.", SEED, "simulation.domain_path")
-"""Settings that make no other configuration: what follows from them is nothing, or chance."""
+"""Settings that do not make another configuration: they have no effect on results, or only by chance."""
 NOT_SET = "not set"
 
 
@@ -30,7 +30,7 @@ class RunGroup(NamedTuple):
 
     @property
     def first(self) -> RunRecord:
-        """The run that is shown where one must stand for all."""
+        """The run that is shown where a single run must represent the group."""
         return self.runs[0]
 
 

@@ -1,4 +1,4 @@
-"""A run as a report shows it: its files, read once, whether it has ended, is going on, or was killed."""
+"""A run as a report shows it, read once from its files; it may have ended, be under way, or have been killed."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class OracleTrace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Recorded):
-    """A run as a report shows it, whether it has ended, is going on, or was killed: its files are read at once.
+    """A run as a report shows it, read at once from its files; it may have ended, be under way, or have been killed.
 
     Args:
         path: its directory.
         name: a short name that no other run of the report has.
-        on_tick: called with the ticks that have been read, and the ticks that there are.
+        on_tick: called with the ticks that have been read, and all ticks.
 
     Raises:
         RunDirectoryError: it is no run's directory, or its journal or configuration cannot be read.
@@ -71,7 +71,7 @@ class RunRecord(Recorded):
         )
         """The events in its journal."""
         self.chart = None if chart is None else outline(chart, self.course.activity)
-        """The chart with what the run did on it; None if it cannot be read."""
+        """The chart with the counts of the run; None if it cannot be read."""
         is_of_the_end = self.summary_fields.get("ticks") == listed.ticks == self.course.ticks
         self.summary = _summary(self.summary_fields) if is_of_the_end else None
         """The numbers of its end; None if it has not ended, or ended in another way."""
@@ -79,7 +79,7 @@ class RunRecord(Recorded):
         self.oracle = _oracle(path)
         """The traces of calls to a model; None without any."""
         self.shadow = read_shadow(path, listed.digest)
-        """The findings of `prism shadow`; None if nobody has asked."""
+        """The findings of `prism shadow`; None if it was not run."""
         self.audience: Audience | str | None = None
         """The people of a social run; the reason, if they cannot be read again; None before `read_people`."""
         self.attributes: tuple[AttributeCourse, ...] = ()
@@ -109,7 +109,7 @@ class RunRecord(Recorded):
 
 
 def feed_of_run(run: RunRecord) -> Feed:
-    """Return what a scorecard needs of a social run, also of one that has not ended."""
+    """Return the data of a social run for a scorecard; the run need not have ended."""
     world = {} if run.summary is None else run.summary.world
     ratio = world.get("behaviour", {}).get("engagement_per_post_seen") if world.get("posts_seen") else None
     return feed_of(run.course, ratio, run.config)
@@ -133,7 +133,7 @@ def _summary(fields: dict[str, Any]) -> Summary | None:
 
 
 def _oracle(path: Path) -> OracleTrace | None:
-    """Return what the oracle's log says, up to any damage; None if no model was asked."""
+    """Return the traces in the oracle's log, up to any damage; None if no model was asked."""
     latencies, ledger = list[float](), Ledger()
     for record in logged_in(path):
         if isinstance(record, Judged):

@@ -49,7 +49,7 @@ class RunTables:
         attributes: the columns of own attributes.
     """
 
-    def __init__(  # where rows come from, and where they go
+    def __init__(  # the source and the target of rows
         self,
         run: Recorded,
         show: Show,
@@ -137,7 +137,7 @@ class RunTables:
                     table.add(self._run.name, *values)
         except (PrismError, ActorError):
             raise
-        except Exception as error:  # somebody else's code may raise anything
+        except Exception as error:  # a user's own code may raise any error
             raise domain_error(f"{self._run.domain_name}: its tables cannot be gathered: {raised(error)}") from error
 
     def _add_people(self) -> None:
@@ -160,7 +160,7 @@ class RunTables:
 
 
 def _has(run: Recorded, show: Show, table: str) -> bool:
-    """Return whether a run has a table, though it may have no rows. Others begin with their first row, if any."""
+    """Return whether a run has a table, even one without rows. Other tables begin with their first row, if any."""
     if table in OF_EVENTS:
         return table in show.records
     return table != "judgements" or run.config.oracle.sharing.by != "none"

@@ -277,5 +277,5 @@ def tables_of(shows: Iterable[Show | type[Show]]) -> dict[str, Table]:
 
 
 def shipped_tables() -> dict[str, Table]:
-    """Return all tables that runs of the domains may have that come with PRISM, by name."""
+    """Return all tables that runs of PRISM's shipped domains may have, by name."""
     return tables_of(shipped_shows())

@@ -45,7 +45,7 @@ class TableFiles(Protocol):
         """Complete all files.
 
         Args:
-            facts: what the files say of themselves, by name, if their format has a place for it.
+            facts: facts about the files themselves, by name, if their format has a place for them.
         """
 
     def discard(self) -> None:
@@ -55,7 +55,7 @@ class TableFiles(Protocol):
 class CsvFiles:
     """A CSV file for each table, as RFC 4180 has them, in UTF-8, with a line feed at the end of a line.
 
-    Texts stand in quotes, and so begin with a quote; nothing at all stands where there is no value.
+    Texts stand in quotes; a missing value is an empty cell without quotes.
 
     Args:
         directory: an existing directory.
@@ -84,15 +84,15 @@ class CsvFiles:
     def discard(self) -> None:
         """Close the files."""
         while self._files:
-            with suppress(OSError):  # of a full disk, which has no room for what is still in memory
+            with suppress(OSError):  # on a full disk there is no room for the rows that are still in memory
                 self._files.popitem()[1].close()
 
 
 def csv_text(text: str) -> str:
     """Return a text as a cell of CSV: no spreadsheet takes it for a formula.
 
-    An apostrophe is put in front of what begins like a formula, and in front of an apostrophe, and stands for an empty
-    text: an empty cell is no value.
+    A text that begins like a formula, or with an apostrophe, gets an apostrophe in front. An empty text becomes an
+    apostrophe, because an empty cell means no value.
     """
     if not text or text[0] in FORMULA_STARTS:
         text = "'" + text
@@ -174,7 +174,7 @@ class SqliteFile:
         self._database.close()
 
     def _index(self, table: Table, columns: tuple[str, ...]) -> None:
-        """Add an index. None is unique: a domain of one's own may give two posts the same number."""
+        """Add an index. No index is unique: a user's own domain may give two posts the same number."""
         name, listed = "_".join((table.name, *columns)), ", ".join(map(_quoted, columns))
         self._database.execute(f"CREATE INDEX {_quoted(name)} ON {_quoted(table.name)} ({listed})")
 
@@ -200,5 +200,5 @@ def _indexes(table: Table) -> Iterator[tuple[str, ...]]:
 
 
 def _quoted(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Return a name quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'

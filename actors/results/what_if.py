@@ -43,7 +43,7 @@ class Asked(NamedTuple):
         turn: the turn that asked it; `decided_in`: the tick in which its decision took effect.
         was: the option that was taken.
         is_logged: whether the oracle's log has its answer; the embedded oracle keeps none.
-        source: whose the answer was; `content`: its content; both only if it is logged.
+        source: the source of the answer; `content`: its content; both only if it is logged.
     """
 
     turn: PathTurn
@@ -70,7 +70,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
         tick: the tick of the question, or that in which its decision took effect.
         answer: one of the question's options.
         ticks: the ticks to compare, from the one in which the decision takes effect; by default a round.
-        ask: ask the run's model where no recorded answer is to the same question. That costs what it costs.
+        ask: ask the run's model if there is no recorded answer to the same question. These calls may cost money.
 
     Raises:
         RunDirectoryError: there is no such run, agent, tick or question, or the answer is none of its options.
@@ -94,7 +94,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
 
 
 def _until(run: OpenRun, asked: Asked, ticks: int | None) -> tuple[int, list[str]]:
-    """Return the end of the ticks that are compared, and what a reader has to know of the run."""
+    """Return the end of the ticks that are compared, and notes on the run for a reader."""
     wanted = asked.decided_in + (run.config.simulation.ticks_per_round if ticks is None else ticks)
     until, notes = min(wanted, run.length), list(run.notes)
     if until < wanted:
@@ -220,7 +220,7 @@ class _Departing(Replay):
     """A replay that leaves the journal at a tick, with another answer to one question.
 
     Args:
-        replaced: the question, and its other answer; None if an oracle is to give it.
+        replaced: the question, and its other answer; None if an oracle gives the answer.
         departs: the tick from which nothing is compared.
         same: the recorded questions from then on.
         on_tick: called with each tick from then on and its frame.
@@ -243,11 +243,11 @@ class _Departing(Replay):
         """The questions after the departure that have kept their recorded answers."""
 
     def late_agents(self, tick: int) -> frozenset[int] | None:
-        """Return those of the journal, and after the departure none: every answer is waited for."""
+        """Return the late agents of the journal; after the departure no agent is late, because the tick waits."""
         return super().late_agents(tick) if tick < self._departs else frozenset()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
-        """Return the recorded answer to a question that is the same in every byte; None to any other."""
+        """Return the recorded answer to a question that is the same in every byte; None for any other question."""
         name = name_of_question(question)
         if name == self._name:
             return self._replacement

@@ -1,4 +1,4 @@
-"""An oracle's probabilities of choices that people made, beside what they did."""
+"""An oracle's probabilities of choices that people made, beside the choices."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AgainstSummary(msgspec.Struct, frozen=True, kw_only=True):
     """An oracle beside choices that people made.
 
     Args:
-        oracle: the oracle in words; file: of the choices.
+        oracle: the oracle in words; file: the file of the choices.
         outcomes: `{answered, or the reason why there is no answer: choices}`; only the first ones are scored.
     """
 
@@ -49,7 +49,7 @@ class AgainstSummary(msgspec.Struct, frozen=True, kw_only=True):
 async def against(directory: RunDirectory, file: str, overrides: Sequence[str] = ()) -> AgainstSummary:
     """Ask an oracle for its probabilities of choices that people made. The caller holds the run's lock.
 
-    The run gives the people, the chart and the settings; what happened in it does not matter.
+    The run gives the people, the chart and the settings; its events do not matter.
 
     Args:
         file: of the choices.
@@ -99,7 +99,7 @@ def _given(file: str, domain: SocialDomain) -> list[GivenChoice]:
 
 
 def _question(domain: SocialDomain, number: int, given: GivenChoice) -> Question[Any]:
-    """Return a choice as a question; what the file does not say of the post is worked out for the person."""
+    """Return a choice as a question; facts about the post that the file lacks are computed for the person."""
     shown, options = given.shown, given.options
     if shown.topic_match < 0.0:
         interests = domain.population.personas[given.person].interests
@@ -109,7 +109,7 @@ def _question(domain: SocialDomain, number: int, given: GivenChoice) -> Question
         engagements = shown.likes + shown.replies + shown.reshares
         half = domain.config.population.relevance.popularity_half
         shown = msgspec.structs.replace(shown, popularity=engagements / (engagements + half))
-    # The tick tells apart two questions to one person: a tape and a draw go by it.
+    # The tick separates two questions to one person: a tape and a draw depend on it.
     return Question(number, given.person, given.trigger, given.state, options, shown)
 
 

@@ -26,7 +26,7 @@ class Checkpointer:
     """A task of a run: it takes checkpoints of a simulation.
 
     Args:
-        every_ticks: ticks between two checkpoints; 0 takes only those that are asked for.
+        every_ticks: ticks between two checkpoints; 0 takes only those that `take` asks for.
     """
 
     def __init__(self, simulation: Simulation, store: RunStore, every_ticks: int) -> None:

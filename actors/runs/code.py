@@ -16,7 +16,7 @@ from actors.factory.kept_inputs import sources_below, sources_of
 from prism.config.yaml_text import read_document, without_lines
 
 ROOMS = ("core", "factory", "oracle", "runtime")
-"""The rooms of `actors` that decide, with `prism`, what a tick is. The others keep it or show it."""
+"""The rooms of `actors` that, with `prism`, decide the content of a tick. The others keep it or show it."""
 
 CHART_SUFFIX = ".yaml"
 """Charts decide a run, too."""
@@ -35,7 +35,7 @@ def code_sha256() -> str:
     """Return the SHA-256 over the syntax trees of `prism` and of the `ROOMS` of `actors`.
 
     Parsing takes about 0.35 s, and reading 10 ms. So the result is kept where Python keeps compiled files, with the
-    hash of the sources that it is of. Where that directory cannot be written, every process computes it again.
+    hash of its sources. Where that directory cannot be written, every process computes it again.
     """
     sources = dict(_sources())
     of = _sha256_of(sources)
@@ -51,7 +51,7 @@ def code_sha256() -> str:
 def own_code_sha256(places: tuple[Path, ...]) -> str:
     """Return the SHA-256 over the syntax trees of a domain's own code; empty without any.
 
-    A process reads it once, as it imports a module once: what is edited later is not what runs.
+    A process reads it once, as it imports a module once: later edits do not run in this process.
 
     Args:
         places: the file of a module, or the directories of a package.
@@ -69,9 +69,9 @@ def tree_sha256(sources: Mapping[str, bytes]) -> str:
 
 
 def _tree_of(name: str, source: bytes) -> str:
-    """Return the syntax tree of a file as a text; the hash of one that is no Python, such as a template.
+    """Return the syntax tree of a Python file as a text; for another file, such as a template, its hash.
 
-    Of a chart it is what the YAML says.
+    For a chart it is the data in the YAML file.
     """
     if name.endswith(CHART_SUFFIX):
         return ascii(without_lines(read_document(source.decode(), name)))
@@ -117,7 +117,7 @@ def _write(node: object, add: Callable[[str], None], *, has_docstrings: bool) ->
 
 
 def _is_docstring(node: object) -> bool:
-    """Return whether a statement is nothing but a text: the docstring of something, or of an attribute."""
+    """Return whether a statement is only a text: a docstring, also of an attribute."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
@@ -159,7 +159,7 @@ def _read(kept: Path, of: str) -> str | None:
 
 
 def _keep(kept: Path, of: str, found: str) -> None:
-    """Keep a hash for the next process. What cannot be written is only computed again."""
+    """Keep a hash for the next process. If it cannot be written, the next process computes it again."""
     draft = kept.with_name(f"{_KEPT}.{os.getpid()}")
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)

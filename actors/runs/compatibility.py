@@ -34,7 +34,7 @@ PAST = ("population.", "simulation.")
 """Settings that even a fork may not change: the people, and the passing of time."""
 
 CODE_SETTINGS = ("domain_path",)
-"""Settings of section `simulation` that say where the code is. What it is, its hash tells."""
+"""Settings of section `simulation` that say where the code is. Its content is checked by its hash."""
 
 PUT_IT_BACK = (
     "Leave out its --set, or put it back in config.yaml or its own file: "
@@ -47,7 +47,7 @@ _MISSING = object()
 def refuse_unless_compatible(
     path: Path, header: Header, manifest: Manifest, config: Config, built: BuiltDomain, *, accept_settings: bool
 ) -> Manifest:
-    """Return the manifest of the resumed run, if its settings and input files allow it. Its code is another question.
+    """Return the manifest of the resumed run, if its settings and input files allow it. Its code is checked elsewhere.
 
     Args:
         accept_settings: accept settings that cannot change the past, now and at every later resume.
@@ -78,7 +78,7 @@ def refuse_unless_compatible(
 
 
 def refuse_needless_settings(path: Path, header: Header, manifest: Manifest, config: Config) -> None:
-    """Refuse --accept-settings where there is nothing to accept: then something else is meant."""
+    """Refuse --accept-settings where no setting has changed: the user probably means another option."""
     if not any(is_safe(key) for key, _ in unaccepted(header, manifest, config)):
         raise RunDirectoryError(
             f"{path}: --accept-settings is not needed: no setting has changed since the run was last resumed, or began"
@@ -143,7 +143,7 @@ def _flat(settings: dict[str, Any], section: str) -> Iterator[tuple[str, Any]]:
 
 
 def _listed(value: Any) -> Any:
-    """Return a value with lists for the tuples in it, as it is read back from a file."""
+    """Return a value with lists in place of its tuples, as when it is read from a file."""
     if isinstance(value, dict):
         return {key: _listed(inner) for key, inner in value.items()}
     return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

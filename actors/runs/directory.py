@@ -142,7 +142,7 @@ class RunDirectory:
         return sorted(self.path.glob(f"{LOG}*"))
 
     def is_tape_sealed(self) -> bool:
-        """Return whether the tape is the one that the end of the run has left."""
+        """Return whether the tape is unchanged since the end of the run."""
         try:
             return sha256_of(self.path / TAPE) == read_manifest(self.path).sealed.get(TAPE)
         except (OSError, RunDirectoryError):
@@ -154,13 +154,13 @@ class RunDirectory:
             self.write_manifest(self.with_seals(manifest, [TAPE]))
 
     def seal_end(self) -> None:
-        """Note in the manifest what the end of the run has left: its files, and its checkpoints by name."""
+        """Note in the manifest the end of the run: the seals of its files, and the names of its checkpoints."""
         checkpoints = tuple(checkpoint_names(RealDisk(self.path)))
         manifest = msgspec.structs.replace(read_manifest(self.path), checkpoints=checkpoints)
         self.write_manifest(self.with_seals(manifest, [SUMMARY, TAPE]))
 
     def record_stop(self, stop: Stop) -> None:
-        """Record in the manifest what stopped the run before its last tick."""
+        """Record in the manifest why the run stopped before its last tick."""
         self.write_manifest(msgspec.structs.replace(read_manifest(self.path), stopped=stop))
 
     def discard_unless_begun(self) -> None:

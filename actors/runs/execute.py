@@ -76,12 +76,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """A run that is ready to begin or to be resumed.
 
     Args:
-        manifest: what it is made of now.
+        manifest: its present manifest.
         recorded: the ticks of its journal after the checkpoint, to be run again and compared.
         digest: the digest after the journal's last tick.
         checkpoint: the checkpoint to start from; None for tick 0.
-        is_whole: whether every file is what the run has written, as far as a resume can tell: if not, it writes again
-            what can be worked out, also of a run that has all its ticks.
+        is_whole: whether every file is as the run wrote it, as far as a resume can check. If not, a resume writes the
+            derived files again, even of a run that has all its ticks.
     """
 
     directory: RunDirectory
@@ -170,7 +170,7 @@ async def execute(run: Run, host: Host, observed: Observation) -> Summary:
 
 @asynccontextmanager
 async def _tape_kept(directory: RunDirectory) -> AsyncIterator[None]:
-    """Seal the tape again where the block raises before the run goes on, if it was the sealed one before."""
+    """If the block raises before the run goes on, seal the tape again, provided that it was sealed before."""
     was_sealed = await to_thread.run_sync(directory.is_tape_sealed)
     try:
         yield
@@ -189,7 +189,7 @@ def tell_end(summary: Summary, phases: PhaseWatch) -> None:
 
 @contextmanager
 def telling_end(logs: LogContext, phases: PhaseWatch) -> Iterator[None]:
-    """Tell that the run has ended where the block raises; log it only if the run had begun, else no file changes."""
+    """If the block raises, tell that the run has ended. Log it only if the run had begun: else no file may change."""
     try:
         yield
     except BaseException as error:
@@ -212,7 +212,7 @@ async def _write_summary(run: Run, summary: Summary) -> None:
 
 @contextmanager
 def _at_the_end() -> Iterator[None]:
-    """Say, where the block cannot write a file, that the run itself is whole."""
+    """If the block cannot write a file, say that the run itself is whole."""
     try:
         yield
     except ActorError as error:
@@ -246,7 +246,7 @@ async def _run(run: Run, host: Host, logs: LogContext, phases: PhaseWatch) -> Su
 
 
 def _beginning(run: Run, oracle: str) -> Event:
-    """Return the event with which a process takes up a run."""
+    """Return the event with which a process begins or resumes a run."""
     ticks, release, length = run.recorded.ticks, run.manifest.packages[OWN_PACKAGE], run.config.simulation.length
     forks, resumed = run.manifest.forks, run.manifest.resumed
     if forks and resumed == (ticks,) and forks[-1].tick == ticks:
@@ -268,7 +268,7 @@ def run_started(config: Config, domain: Domain, oracle: str, release: str) -> Ru
 
 
 def _write_config(run: Run, opened: OpenOracle) -> None:
-    """Write the configuration and the manifest, now that the run can begin: else it must not change its files."""
+    """Write the configuration and the manifest, now that the run can begin: before that no file may change."""
     run.directory.write_config(run.config)
     manifest = msgspec.structs.replace(
         run.manifest,
@@ -281,7 +281,7 @@ def _write_config(run: Run, opened: OpenOracle) -> None:
 
 
 def _changed_capabilities(before: Manifest, now: Mapping[str, str]) -> str:
-    """Return the ways in which a resumed run asks its server otherwise than before, in words; empty if it does not."""
+    """Return the changes in how a resumed run asks its server, in words; empty if there are none."""
     changes = [
         f"{name} {words}, was {before.capabilities[name]}"
         for name, words in now.items()
@@ -323,7 +323,7 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
 
 
 def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | None:
-    """Return the stop that an error of the oracle, or a signal while it was away, means; None for a crash."""
+    """Return the stop for an error of the oracle, or for a signal while the server was away; None for a crash."""
     if (interrupted := first_error(group, InterruptedRunError)) is not None:
         return Stop(tick=ticks, reason=interrupted.signal, detail=interrupted.reason)
     error = first_error(group, OracleUnavailableError)
@@ -336,7 +336,7 @@ def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | Non
 
 async def _record_stop(run: Run, stop: Stop) -> None:
     with suppress(ActorError), anyio.CancelScope(shield=True):
-        # On a full disk it looks like a crash, and is resumed all the same.
+        # On a full disk it looks like a crash, but can be resumed in the same way.
         await to_thread.run_sync(run.directory.record_stop, stop)
 
 
@@ -350,12 +350,12 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     observer: Observer | None = None,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
-    """Run a simulation with its store, checkpoints and rows; return it, and what stopped it early, if anything did.
+    """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
         disk: the disk with the run's files.
         drive: runs the simulation.
-        rows: what is in `rounds.csv` already.
+        rows: the rows that are in `rounds.csv` already.
         execute: runs a blocking function.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
@@ -404,7 +404,7 @@ async def simulate(
     between: Callable[[], Awaitable[None]] = do_nothing,
     every: int = 1,
 ) -> str | None:
-    """Run a simulation to its end or to the first signal; return what stopped it early, if anything did.
+    """Run a simulation to its end or to the first signal; return the reason if it stopped early.
 
     Args:
         on_tick, between, every: as of `Simulation.run`.

@@ -1,4 +1,4 @@
-"""The forecast of what a run asks of a model: calls, tokens, dollars and hours, from a rehearsal without a server.
+"""The forecast of a run's use of a model: calls, tokens, dollars and hours, from a rehearsal without a server.
 
 The rehearsal runs the beginning of the configured run, with fewer people if they are many, and lets the embedded oracle
 decide. For each of its questions the request to a model is made too, and measured instead of sent.
@@ -78,7 +78,7 @@ class MeasuringModel:
     """A model that sends nothing: it measures each request, and answers with the first thing that the schema allows.
 
     Args:
-        answer_tokens: the longest answer, where a request does not say it.
+        answer_tokens: the longest answer, if a request does not state it.
     """
 
     def __init__(self, answer_tokens: int) -> None:
@@ -310,7 +310,7 @@ def _rehearsal_of(config: Config) -> Config:
         config,
         simulation=replace(simulation, ticks=length),
         population=population,
-        interventions=(),  # they may be on people whom the rehearsal does not have
+        interventions=(),  # they may name people whom the rehearsal does not have
         oracle=oracle,
         run=replace(config.run, tick_s=0.0),
     )
@@ -325,7 +325,7 @@ def _spent(calls: float, model: MeasuringModel) -> Spent:
 
 
 def archetypes_of_all(seen: Counter[Any], questions: float) -> float:
-    """Return how many archetypes so many questions have, by those of a few: between a bound below and a law above.
+    """Return the number of archetypes of all questions, from those of a few: between a lower bound and a power law.
 
     Args:
         seen: `{archetype: its questions}` of the few.
@@ -337,7 +337,7 @@ def archetypes_of_all(seen: Counter[Any], questions: float) -> float:
 
 
 def _at_least(seen: Counter[Any], questions: float) -> float:
-    """Return the archetypes that there surely are, by how many of the few questions have one to themselves.
+    """Return a lower bound of the number of archetypes, from the number of archetypes that have a single question.
 
     Source: Chao, "Nonparametric estimation of the number of classes" (1984); Colwell et al. (2012), for so many more.
     """
@@ -349,7 +349,7 @@ def _at_least(seen: Counter[Any], questions: float) -> float:
 
 
 def _by_power(seen: Counter[Any], questions: float) -> float:
-    """Return the archetypes if their number grows as a power of that of questions, which falls as it did before.
+    """Return the number of archetypes if it grows as a power of the number of questions, and the power keeps falling.
 
     The last power, and how much it falls with each doubling, are those between a quarter, half and all of the few.
     Source: Heaps, "Information Retrieval" (1978); for the parts Hurlbert, "The nonconcept of species diversity" (1971).
@@ -363,14 +363,14 @@ def _by_power(seen: Counter[Any], questions: float) -> float:
 
 
 def _expected(seen: Counter[Any], part: float) -> float:
-    """Return the archetypes that a part of the questions has in the mean, of all parts of that size."""
+    """Return the mean number of archetypes in a part of the questions, over all parts of that size."""
     return math.fsum(1.0 - (1.0 - part) ** count for count in seen.values())
 
 
 def _shared_calls(config: Config, questions: float, archetypes: float) -> float:
     """Return the calls that are left where questions share judgements.
 
-    A server whose configuration says nothing of it is taken to have probabilities: one call is a judgement.
+    Unless the configuration says otherwise, the server is taken to give probabilities: then one call is a judgement.
     """
     sharing = config.oracle.sharing
     if sharing.by != "archetype":

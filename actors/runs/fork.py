@@ -59,7 +59,7 @@ class Branch(NamedTuple):
         config: the settings from then on; `built`: the domain that they describe.
         answers: the parent's answers that it begins with.
         repaired: the parent's lost answers that it asks for again; 0 for a fork that repairs nothing.
-        code: `a.b=value` each: where code of its own is now, if not where the parent keeps it.
+        code: `a.b=value` each: the place of its own code, if it is not where the parent keeps it.
     """
 
     parent: RunDirectory
@@ -93,7 +93,7 @@ async def fork(  # noqa: PLR0913  # one for each option of the command
         added: a file with interventions that the new run has besides its parent's.
 
     Returns:
-        Notes on what the fork lacks, a sentence each.
+        Notes on the gaps of the fork, a sentence each.
 
     Raises:
         ConfigError: a setting is wrong, or an added intervention.
@@ -117,7 +117,7 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
         on_begin: called with the simulation that runs the past again.
 
     Returns:
-        Notes on what the new run lacks, a sentence each.
+        Notes on the gaps of the new run, a sentence each.
 
     Raises:
         ForkRefusedError: an input file has changed, or it would end before its past does.
@@ -137,14 +137,14 @@ async def branch_off(branch: Branch, on_begin: Callable[[Simulation], None] = la
     with child.writing():
         await _write_past(branch, future, inputs.hashes)
         notes = _copy_rounds(branch, future)
-    _write_manifest(branch, past, inputs.hashes)  # last: a directory without a manifest is no run
+    _write_manifest(branch, past, inputs.hashes)  # the manifest comes last: a directory without one is no run
     return notes
 
 
 async def _past(branch: Branch, on_begin: Callable[[Simulation], None]) -> Simulation:
     """Return the parent's simulation after the ticks in common, which are compared with its journal.
 
-    Code in another place than the parent's own has to give the same past.
+    Code from another place than the parent's has to give the same past.
     """
     parent, tick = branch.parent, branch.tick
     if tick:
@@ -187,7 +187,7 @@ def _refuse_other_interventions(
 
 
 def _refuse_settings_set(parent: RunDirectory, tick: int, settings: Container[str], config: Config) -> None:
-    """Refuse a new value for a setting that an intervention of the past has set: that value would stay."""
+    """Refuse a new value for a setting that an intervention of the past has set: its value would stay."""
     for at, each in planned(config.interventions, config.simulation.ticks_per_round):
         changed = [path for path in each.set or () if at < tick and path in settings]
         if changed:
@@ -265,7 +265,7 @@ async def _write_past(branch: Branch, future: Simulation, inputs: dict[str, str]
 def _copy_rounds(branch: Branch, future: Simulation) -> list[str]:
     """Copy the rows of the rounds up to the fork: all or none, because a resume drops rows after a gap.
 
-    A future with another chart may count more, of which there was nothing in the past.
+    With another chart the fork may have more columns, which are 0 in the past.
     """
     parent, tick, ticks_per_round = branch.parent, branch.tick, branch.config.simulation.ticks_per_round
     rows = read_rows(RealDisk(parent.path), ticks_per_round, until=tick)

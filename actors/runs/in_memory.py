@@ -36,11 +36,11 @@ class InMemory(NamedTuple):
 
 
 async def execute_in_memory(config: Config, domain: Domain, host: Host, observed: Observation) -> InMemory:
-    """Run to the end or to the first signal, and return what there is to tell.
+    """Run to the end or to the first signal, and return the summary and the rounds.
 
     Raises:
         PrismError: the oracle or an actor failed for good.
-        ConfigError: the configuration asks for a file that only a directory has room for.
+        ConfigError: the configuration asks for a file, which needs a directory.
     """
     phases = PhaseWatch(anyio.current_time, tick_s=config.run.tick_s)
     own_version = await to_thread.run_sync(version, OWN_PACKAGE)  # it looks into directories

@@ -1,7 +1,7 @@
-"""The inputs of a run, kept in its directory, so that it can be done again anywhere, whatever becomes of the sources.
+"""The inputs of a run, kept in its directory, so that it can be run again anywhere, even if the sources are gone.
 
 Each file is `inputs/SHA-256/NAME`, and the code of its own is the directory `inputs/SHA-256`. A large file that another
-run beside this one keeps is not copied again: the two are hard links of one file on the disk. They cannot be written.
+run beside this one keeps is not copied again: the two are hard links of one file on the disk. Kept files are read-only.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Inputs(NamedTuple):
     Args:
         config: the run's configuration, which names what is kept.
         files: `{name of a kept file: as it was called}`.
-        code: `{name: content}` of the code of its own, but not of installed packages; empty without any.
+        code: `{name: content}` of its own code, without installed packages; empty if it has no own code.
     """
 
     config: Config
@@ -56,7 +56,7 @@ def inputs_of(config: Config, read: Mapping[str, str], code: tuple[Path, ...] = 
     """Return the inputs that a run is to keep. Nothing is written.
 
     Args:
-        read: `{input file, as it was called: SHA-256}`; `code`: the places of the code of its own, also as it was read.
+        read: `{input file, as it was called: SHA-256}`; `code`: the places of its own code, as it was read.
 
     Raises:
         RunDirectoryError: its code has been edited since this process imported it.
@@ -94,9 +94,9 @@ def _is_whole_tape(tape: Path) -> bool:
 
 
 def keep(directory: RunDirectory, inputs: Inputs) -> None:
-    """Write inputs into a run's directory, as far as they are not there, and note that they are.
+    """Write the missing inputs into a run's directory, and note the places of all.
 
-    Each file is written whole or not at all; what a killed process has left is written again.
+    Each file is written whole or not at all; files that a killed process has left are written again.
 
     Raises:
         RunDirectoryError: a file has changed since it was read, or cannot be written.
@@ -125,10 +125,10 @@ def keep_files(directory: RunDirectory, files: Iterable[Path]) -> None:
 
 
 def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> None:
-    """Keep in a run what a configuration of the run that it branched off from names.
+    """Keep in a run the inputs that a configuration of its parent names.
 
     Raises:
-        RunDirectoryError: something cannot be read or written.
+        RunDirectoryError: an input cannot be read or written.
         DiskFailedError: the disk is full or broken.
     """
     with child.writing():
@@ -140,7 +140,7 @@ def keep_those_of(parent: RunDirectory, child: RunDirectory, config: Config) -> 
 
 
 def _sources_of(code: tuple[Path, ...]) -> dict[str, bytes]:
-    """Return the code as it was imported, without what is installed."""
+    """Return the code as it was imported, without installed packages."""
     if code and tree_sha256(dict(sorted(sources_of(code).items()))) != own_code_sha256(code):
         names = ", ".join(map(str, code))
         raise RunDirectoryError(f"{names}: has been edited since this process imported it; start a new process")
@@ -152,7 +152,7 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
     if target.exists() and sha256_of(target) == digest:
         return
     if is_kept(source) or found.parent.name == digest:
-        if sha256_of(found) != digest:  # before anything is removed: it may be all that is left
+        if sha256_of(found) != digest:  # before any file is removed: this copy may be the last one
             raise RunDirectoryError(f"{found}: is not what the run has kept; {BRING_ALONG}")
         link_or_copy(found, target)
     elif found.stat().st_size >= LARGE_BYTES and (twin := _twin(directory, name, digest)) is not None:
@@ -163,7 +163,7 @@ def _keep_file(directory: Path, name: str, source: str) -> None:
 
 
 def _twin(directory: Path, name: str, digest: str) -> Path | None:
-    """Return the file of this name in a run beside this one, or in what holds them all; None if there is none."""
+    """Return the file of this name in a run beside this one, or in the directory of all runs; None without one."""
     above = directory.resolve().parent
     for other in islice(_around(above), BESIDE_MAX):
         if (found := other / name).is_file() and sha256_of(found) == digest:
@@ -196,7 +196,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def _write(path: Path, chunks: Iterator[bytes]) -> str:
-    """Write a file whole or not at all, and let nobody write to it; return its SHA-256."""
+    """Write a file whole or not at all, make it read-only, and return its SHA-256."""
     path.parent.mkdir(parents=True, exist_ok=True)
     digest, disk = sha256(), RealDisk(path.parent)
 

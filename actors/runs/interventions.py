@@ -1,4 +1,4 @@
-"""The interventions that a run has carried out, in words, and what came of their posts."""
+"""The interventions that a run has carried out, in words, and the reactions to their posts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DoneIntervention(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         tick: the tick at whose beginning it happened; `round`: its round, from 1 on.
         index: its place in the configuration's list, from 0 on.
-        kind: what was done, such as `publish`; `what`: to whom or to what, in words.
+        kind: the kind of intervention, such as `publish`; `what`: its object, in words.
         reactions: likes of a published post, and replies to it and reshares of it; None for another intervention.
     """
 
@@ -55,7 +55,7 @@ def interventions_done(simulation: Simulation) -> list[DoneIntervention]:
 
 
 def what(each: InterventionConfig) -> str:
-    """Return what an intervention does, without its kind, in one line."""
+    """Return the object of an intervention, without its kind, in one line."""
     if each.publish is not None:
         text = " ".join((each.publish.text or f"post {each.publish.post} of the file").split())
         return f'by {each.publish.author}: "{text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 3] + "..."}"'

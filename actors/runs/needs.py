@@ -1,7 +1,7 @@
 """The needs of a run: time, memory and disk of its machine, from rehearsals of it with fewer agents or rounds.
 
-Two rehearsals of other sizes say what each further agent costs, and a dozen rounds say how a run grows until as much is
-forgotten as is new. Each is a process of its own, so that memory is its own.
+Two rehearsals of different sizes show the cost of each further agent. A dozen rounds show how a run grows, until it
+forgets as much as it adds. Each rehearsal is a separate process, so that its memory can be measured.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SIZES: Final = (10_000, 30_000)
 """The agents of the two rehearsals of a run with more of them."""
 
 ROUNDS: Final = 12
-"""The rounds of a rehearsal: by default, what is made in one is forgotten before they are over."""
+"""The rounds of a rehearsal: by default, posts of its first round are forgotten before its end."""
 
 LAST: Final = 3
-"""The last rounds of a rehearsal, which further rounds are taken to be like."""
+"""The last rounds of a rehearsal: further rounds are taken to be like these."""
 
 SEALING: Final = 1.5
-"""The memory that it takes to seal a segment, in its own bytes. Rehearsals seal none while they run."""
+"""The memory that it takes to seal a segment, as a multiple of its bytes. Rehearsals seal no segment while they run."""
 
 LOCKED: Final = 0.5
 """The share of the time of sealing that the run waits for: a thread seals, half of the time without Python's lock."""
@@ -57,14 +57,14 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         agents: their number.
-        start_s: until the first tick began.
+        start_s: the time until the first tick began.
         rounds_s: the time of each round, with its checkpoints.
         rounds_bytes: the bytes of the journal of each round, before they are sealed.
         memory_mib: the most memory of the process.
         round_ticks: the ticks of a round.
-        segment_bytes: the size of a segment of the run that is foretold; 0 for none.
-        sealed_share: what is left of bytes that are sealed, as many ticks together as in that run; `seal_s`: the time
-            that it takes to seal one.
+        segment_bytes: the size of a segment of the run in the forecast; 0 if nothing is sealed.
+        sealed_share: the ratio of sealed bytes to unsealed ones, with as many ticks in a segment as in that run;
+            `seal_s`: the time that it takes to seal one byte.
     """
 
     agents: int
@@ -82,7 +82,8 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """The needs of a run on this machine.
 
     Args:
-        start_s: until the first tick begins; `run_s`: from then to the end, without waiting for a model.
+        start_s: the time until the first tick begins; `run_s`: the time from then to the end, without waits for a
+            model.
         memory_mib: the most memory; `journal_bytes`: on the disk, beside checkpoints.
         rehearsed: the agents of each rehearsal, and `rounds`: how long they were.
     """
@@ -123,7 +124,7 @@ def needs(config: Config) -> Needs:
     is_large = is_drawn and size is not None and size > SIZES[-1]
     sizes: tuple[int | None, ...] = SIZES if is_large else (None,)
     segment_bytes = round(config.run.segment_mb * 1_000_000)
-    # Segments of a rehearsal are as much smaller as its ticks are, so they have as many.
+    # Segments of a rehearsal are smaller by the same factor as its ticks, so they have as many ticks.
     parts = [segment_bytes if each is None or size is None else segment_bytes * each // size for each in sizes]
     measured = tuple(
         _measured_alone(_shortened(config, each), segment_bytes, part) for each, part in zip(sizes, parts, strict=True)
@@ -132,17 +133,17 @@ def needs(config: Config) -> Needs:
 
 
 def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs:
-    """Return the needs of a run of so many agents and rounds, by rehearsals of one size or two."""
+    """Return the needs of a run of so many agents and rounds, from rehearsals of one size or two."""
 
     def scaled(values: tuple[float, ...]) -> float:
-        """Return the value for all agents on the line through those of the rehearsals."""
+        """Return the value for all agents, on the line through the values of the rehearsals."""
         if len(values) == 1:
             return values[0]
         (small, large), (low, high) = (measured[0].agents, measured[1].agents), values
         return max(high, low + (high - low) * (agents - small) / (large - small))
 
     def grown(each: tuple[float, ...]) -> float:
-        """Return the sum over all rounds: those rehearsed, and further ones like the last."""
+        """Return the sum over all rounds: the rehearsed rounds, and further rounds like the last ones."""
         last = each[-LAST:]
         return sum(each[:rounds]) + max(0, rounds - len(each)) * sum(last) / len(last)
 
@@ -153,7 +154,7 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
     segment = together(largest.segment_bytes, journal / (rounds * largest.round_ticks))
     if largest.segment_bytes and journal > segment:
         run_s += LOCKED * largest.seal_s * journal
-        journal = journal * largest.sealed_share + segment / 2  # of the last segment half is there, in the mean
+        journal = journal * largest.sealed_share + segment / 2  # on average half of the last segment exists
         memory_mib += SEALING * segment / 2**20
     return Needs(
         start_s=scaled(tuple(each.start_s for each in measured)),
@@ -166,7 +167,7 @@ def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs
 
 
 def _shortened(config: Config, size: int | None) -> Config:
-    """Return the configuration of a rehearsal, without a model and without what is only for looking at a run."""
+    """Return the configuration of a rehearsal, without a model and without settings that only serve observers."""
     simulation, population = config.simulation, config.population
     ticks = min(simulation.length, ROUNDS * simulation.ticks_per_round)
     asked = config.oracle
@@ -208,7 +209,7 @@ def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     """Run a rehearsal in this process, in a directory that is removed afterwards, and return its measures.
 
     Args:
-        segment_bytes: the size of a segment of the run that is foretold; `part`: that of the rehearsal's own.
+        segment_bytes: the size of a segment of the run in the forecast; `part`: that of the rehearsal's segments.
     """
     begun = perf_counter()
     with TemporaryDirectory(prefix="prism-rehearsal-") as directory:
@@ -219,7 +220,7 @@ def measure(config: Config, segment_bytes: int, part: int) -> Rehearsed:
     length, ends = config.simulation.ticks_per_round, [watch.ends[0] - watch.first_s, *watch.ends]
     marks = [*range(0, len(ends) - 1, length), len(ends) - 1]
     times, sizes = [ends[mark] for mark in marks], [0, *(watch.sizes[mark - 1] for mark in marks[1:])]
-    times[-1] = last  # what is written at the end, too
+    times[-1] = last  # files that are written at the end count, too
     return Rehearsed(
         agents=agents,
         start_s=ends[0] - begun,
@@ -241,7 +242,7 @@ def _rehearsed(config: Config, path: Path, watch: Observer) -> int:
 
 
 def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
-    """Return what is left of a byte of a rehearsal when it is sealed, and the seconds that it takes."""
+    """Return the sealed size of a rehearsal's byte, and the seconds that it takes to seal it."""
     disk, sealed = RealDisk(directory / "run"), RealDisk(directory)
     header, first = read_header(disk)
     size = journal_size(disk) - first
@@ -256,7 +257,7 @@ def _sealing(directory: Path, segment_bytes: int) -> tuple[float, float]:
 
 
 def _peak_kib() -> float:
-    """Return the most memory of this process. What the system has of its resources may be that of its parent."""
+    """Return the most memory of this process. The system's record of resources may include those of its parent."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
     except OSError:

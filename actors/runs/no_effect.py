@@ -17,11 +17,11 @@ from prism.statechart import Statechart
 from prism.wording import counted
 
 STAYS_MIN: Final = 30
-"""The fewest stays in a state of which something is said: fewer may all have ended in one way by chance."""
+"""The fewest stays in a state that is reported: fewer stays may all have ended in one way by chance."""
 CUT_SHARE: Final = 0.9
-"""The share of stays that the end of the round ends from which the state's own ways out count for nothing."""
+"""If the end of the round ends this share of stays, the state's own ways out count as without effect."""
 OFFERS_MIN: Final = 100
-"""The fewest questions with an option of which nobody took it."""
+"""The fewest questions with an option after which the option is reported as never taken."""
 ROUNDS_MIN: Final = 2
 """The fewest rounds of a run: in one, some ways out are not due yet."""
 
@@ -29,9 +29,9 @@ ROUNDS_MIN: Final = 2
 def no_effect_in(
     simulation: Simulation, done: Sequence[DoneIntervention], chosen: Sequence[Divergence]
 ) -> list[NoEffect]:
-    """Return what had no effect, of the run so far.
+    """Return the parts of the configuration that had no effect in the run so far.
 
-    Of the delays that were foreseen to be too long, what came of them is told.
+    For delays that seemed too long before the run, the text says what came of them.
 
     Args:
         done: the interventions so far.
@@ -51,7 +51,7 @@ def no_effect_in(
 
 
 def unused_exits(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:
-    """Yield the states that agents left by no row of the state's own, but because the round ended; or never.
+    """Yield the states that agents never left, or left only because the round ended and not by the state's own rows.
 
     Args:
         rows: `{(from_state, to_state, trigger, source): updates}`.
@@ -79,7 +79,7 @@ def unused_exits(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str]
 
 
 def _by(own: set[str], ways: Counter[str]) -> str:
-    """Return how often the ways out of a state were taken."""
+    """Return how often agents took each way out of a state."""
     names = ", ".join(sorted(own))
     taken = sum(ways[trigger] for trigger in own)
     if not taken:
@@ -91,7 +91,8 @@ def unchosen(choices: Sequence[Divergence], *, is_embedded: bool) -> Iterator[No
     """Yield the options that were offered to the oracle often and that it never chose.
 
     Args:
-        is_embedded: whether it is a formula; one without probabilities, such as a policy rule, need not take all.
+        is_embedded: whether the oracle is a formula; a formula without probabilities, such as a policy rule, need not
+            take all options.
     """
     for each in choices:
         if is_embedded and EMBEDDED not in each.choices:

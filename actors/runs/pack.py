@@ -1,10 +1,10 @@
 """One file of a run, an experiment or a calibration, to send or to archive: a `.prism` file.
 
 It is a zip file with `pack.json`, which names every file with its length and SHA-256, and one member for each content,
-called by its SHA-256. So a content that many cells share is in it once, and no name in the archive says where anything
-is written: `pack.json` does, and its names are checked. Logs, locks, drafts and strange files are left out, and so are
-settings that hold on one machine alone. Symbolic links are refused: they could lead to any file of whoever packs.
-Equal runs make equal packs.
+called by its SHA-256. So content that many cells share is stored once, and no name in the archive is a path to write
+to: only `pack.json` has paths, and they are checked. Logs, locks, drafts and unknown files are left out, and so are
+settings for one machine alone. Symbolic links are refused: they could lead to any file of the user who packs. Equal
+runs make equal packs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ OF_A_STUDY = (
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""
 SECRET_LENGTH_MIN: Final = 8
-"""The least characters of a secret that is looked for: a shorter one is found anywhere."""
+"""The fewest characters of a secret that is looked for: a shorter text occurs anywhere by chance."""
 Secrets = Mapping[str, frozenset[bytes]]
 """`{environment variable: its value, in each form in which it is looked for}`."""
 _TEXTS = (".yaml", ".json", ".csv", ".md")
@@ -77,7 +77,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         kind: a run, or a study, which has runs as its cells.
-        name: of the directory that was packed.
+        name: the name of the directory that was packed.
         files: `{name from that directory, with slashes: its content}`.
     """
 
@@ -93,7 +93,7 @@ class Written(NamedTuple):
 
     Args:
         files: in it; `bytes`: of these; `packed_bytes`: of the pack.
-        paths: `file: text` of what looks like a path of this machine in it.
+        paths: `file: text` of each text in it that looks like a path of this machine.
     """
 
     files: int
@@ -170,7 +170,7 @@ def _put(draft: Path, out: Path) -> None:
 
 
 def _copy_whole(draft: Path, out: Path) -> None:
-    """Copy a file to a name that is free; of a copy that fails nothing is left."""
+    """Copy a file to a name that is free; remove a copy that fails."""
     with draft.open("rb") as whole, out.open("xb") as copy:
         try:
             shutil.copyfileobj(whole, copy)
@@ -182,7 +182,7 @@ def _copy_whole(draft: Path, out: Path) -> None:
 
 
 def _files_of(path: Path) -> tuple[list[str], str]:
-    """Return the names of the files to be packed, in order, and the kind of what they are.
+    """Return the names of the files to be packed, in order, and the kind of the pack.
 
     Raises:
         RunDirectoryError: there is nothing to pack, a process works on it, or one of them is behind a symbolic link.
@@ -227,7 +227,7 @@ def _names(directory: Path, patterns: tuple[str, ...]) -> list[str]:
 
 
 def _kept_in(directory: Path) -> list[str]:
-    """Return the names of the inputs that a run keeps, files and code, and nothing else that lies beside them."""
+    """Return the names of the inputs that a run keeps, files and code, without other files beside them."""
     manifest, found = read_manifest(directory), dict[str, None]()
     for file in manifest.configs:
         for name in kept_inputs(read_resolved(directory / file)):
@@ -238,7 +238,7 @@ def _kept_in(directory: Path) -> list[str]:
 
 
 def _unplaced(directory: Path) -> dict[str, bytes]:
-    """Return `{file: content}` of a run's files that name what only this machine has, without it."""
+    """Return `{file: content}` of a run's files that name places of this machine, with those places removed."""
     manifest, replaced = read_manifest(directory), {}
     for file in manifest.configs:
         config = read_resolved(directory / file)
@@ -263,7 +263,7 @@ def _without_places(config: Config) -> Config:
 
 
 def _secrets_of(path: Path, files: list[str]) -> Secrets:
-    """Return the values of secrets: settings name their variables, or the names of these say so."""
+    """Return the values of secrets: their variables are named by settings, or have a secret's name."""
     names = {name for name in os.environ if is_secret_name(name)}
     for file in files:
         if not fnmatch(file.rpartition("/")[2], "config*.yaml"):
@@ -285,7 +285,7 @@ def _forms_of(value: str) -> frozenset[bytes]:
 
 
 def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Secrets) -> dict[str, Packed]:
-    """Write the zip file, and return what is in it."""
+    """Write the zip file, and return its contents."""
     packed: dict[str, Packed] = {}
     for name, content in files.items():
         place = path / name
@@ -352,7 +352,7 @@ def _refuse_secrets_in_segment(path: Path, secrets: Secrets) -> None:
 
 
 def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield `file: text` of what looks like a path below this user's home, or in this directory, in packed texts."""
+    """Yield `file: text` of each text that looks like a path below this user's home, or in this directory."""
     here = {str(Path.home()), str(Path.cwd()), str(path.resolve().parent)} - {"/"}
     pattern = re.compile("|".join(rf"{re.escape(each)}/[^\s\"',]*" for each in sorted(here, reverse=True)).encode())
     for name in files:

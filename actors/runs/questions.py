@@ -1,4 +1,4 @@
-"""The questions of recorded runs, found by their ids: what was asked, its answer, and what the agent did with it."""
+"""The questions of recorded runs, found by their ids: the question, its answer, and the update of the agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class FoundQuestion(NamedTuple):
 
     Args:
         question: the question; None if its tick is not in the journal, so that only an answer to its agent is known.
-        answer: its answer in the oracle's log; None if there is none, as of the embedded oracle, which keeps no log.
+        answer: its answer in the oracle's log; None if there is no answer, as with the embedded oracle, which keeps no
+            log.
         effect: the update that the decision led to; None if the journal has none.
     """
 
@@ -67,10 +68,10 @@ def _answer(path: Path, question: Question[Any]) -> LoggedAnswer | None:
 
 
 def _effect(question: Question[Any], messages: Iterable[bytes]) -> Update[Any] | None:
-    """Return the first update of the question's agent that comes of a decision on its trigger.
+    """Return the first update of the question's agent that follows from a decision on its trigger.
 
     Args:
-        messages: those of the agent from the question on.
+        messages: the agent's messages from the question on.
     """
     for update in map(decoded, messages):
         if not isinstance(update, Update) or update.trigger != question.trigger:

@@ -1,7 +1,7 @@
-"""Recomputation of what a run has written beside its journal: a replay gives it again, and it is compared.
+"""Recomputation of the files beside a run's journal: a replay computes them again, and they are compared.
 
-The rows of `rounds.csv` and the counts in `summary.json` are caches of the journal. Damage in them that leaves a number
-a number can only be found in this way.
+The rows of `rounds.csv` and the counts in `summary.json` are caches of the journal. Damage that changes one number into
+another number can only be found in this way.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from prism.errors import ConfigError, PrismError
 
 NOT_COMPARED = frozenset(
     {
-        # from a clock
+        # these depend on a clock
         "wall_s",
         "wall_activations",
         "latency_s_p50",
         "latency_s_p95",
-        # of the processes that asked and crashed, which a replay does not
+        # these count calls and crashes, which a replay does not have
         "llm",
         "oracle_calls",
         "oracle_coalesced",
@@ -45,7 +45,7 @@ NOT_COMPARED = frozenset(
         "decisions_by_method",
         "fallbacks_by_reason",
         "crashes",
-        # of the processes of the run, and how it ended
+        # these are about the processes of the run and its end
         "resumes",
         "ticks_replayed",
         "status",
@@ -69,7 +69,7 @@ class RowsComparison:
         """The first difference, in words; empty if there is none."""
 
     def after_round(self, simulation: Simulation) -> None:
-        """Compare the row of the round that has just ended, if one has and the file goes so far."""
+        """Compare the row of the round that has just ended, if a round has ended and the file has its row."""
         row, rows = row_line(simulation, self._header), self._rows
         number = int(row.split(",", 1)[0])
         if self.problem or not rows.first <= number <= rows.last:
@@ -124,7 +124,7 @@ def _compared(finding: Finding, problem: str | None) -> Finding:
     """Return a finding after the replay.
 
     Args:
-        problem: what the replay gave otherwise; None or empty if there is nothing.
+        problem: the difference that the replay found; None or empty if it found no difference.
     """
     if problem and (finding.is_good or finding.detail == NOT_AS_WRITTEN):
         return finding._replace(is_good=False, detail=problem)
@@ -132,9 +132,9 @@ def _compared(finding: Finding, problem: str | None) -> Finding:
 
 
 def _summary_problem(written: dict[str, Any], simulation: Simulation) -> str:
-    """Return the first field of the summary that a replay gives otherwise; empty if there is none, or no summary."""
+    """Return the first field of the summary that differs in a replay; empty if all are equal, or without a summary."""
     if written.get("ticks") != simulation.engine.tick:
-        return ""  # of an earlier end of the run
+        return ""  # the summary is from an earlier end of the run
     replayed: dict[str, Any] = msgspec.json.decode(summarise(simulation, 0.0).to_json())
     for name, value in replayed.items():
         is_ = written.get(name)
@@ -148,8 +148,8 @@ def _shown(value: object) -> str:
 
 
 def _failed(directory: RunDirectory, checked: Verification, error: PrismError) -> Verification:
-    """Return the findings after a replay that did not come to its end."""
-    if isinstance(error, ConfigError):  # a domain of its own that is not to be found here says nothing of the files
+    """Return the findings after a replay that did not reach its end."""
+    if isinstance(error, ConfigError):  # a missing own domain is no evidence about the files
         return without_replay(checked, f"not worked out again: {error}")
     manifest, config = read_manifest(directory.path), read_resolved(directory.path / CONFIG)
     now = manifest_of(config, {}, code_of(config))

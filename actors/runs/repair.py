@@ -1,8 +1,8 @@
 """A repair: a fork before the first answer that a run has lost, in which only what failed is asked again.
 
-A lost answer is a choice that was made without the oracle, because the oracle failed. The new run has every answer
-that the old one got. Up to the first choice that comes out otherwise its questions are the same; from then on an
-answer is used only for a question that is equal to the old one in every byte.
+A lost answer is a choice that was made without the oracle, because the oracle failed. The new run has every answer that
+the old one got. Its questions are the same up to the first choice that differs; from then on an answer is used only for
+a question that is equal to the old one in every byte.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Losses(NamedTuple):
 
     Args:
         reasons: `{question: the reason why it has no answer}`.
-        ticks: whole ticks of the run; `length`: those it was to have.
+        ticks: whole ticks of the run; `length`: its planned ticks.
         answers: the answers that it got.
         ended_by: the reason of the failure that ended it, in a domain without fallbacks; empty if none did.
     """
@@ -70,7 +70,7 @@ class Losses(NamedTuple):
 
 
 def find_losses(parent: RunDirectory) -> Losses:
-    """Return what a run has lost.
+    """Return the answers that a run has lost.
 
     Raises:
         RunDirectoryError: it is no run, or a process works on it.
@@ -114,11 +114,12 @@ def plan_repair(parent: RunDirectory, losses: Losses, overrides: Sequence[str] =
     """Return the repair of a run, and write nothing.
 
     Args:
-        losses: what the run has lost.
+        losses: the answers that the run has lost.
         overrides: `a.b=value` each: settings that change nothing of the past, such as the server's address.
 
     Raises:
-        RepairRefusedError: what failed would fail again, or other settings would change more than what failed.
+        RepairRefusedError: the same failure would come again, or other settings would change more than the lost
+            answers.
         ConfigError: the settings cannot be used.
     """
     before = read_resolved(parent.path / CONFIG)
@@ -132,7 +133,7 @@ def plan_repair(parent: RunDirectory, losses: Losses, overrides: Sequence[str] =
 async def repair(plan: Plan, child: RunDirectory, on_begin: Callable[[Simulation], None] = lambda _: None) -> list[str]:
     """Write a run with its parent's past up to the first lost answer, and with its answers, into a new directory.
 
-    `prism resume` runs the rest of it, and asks what it has no answer to.
+    `prism resume` runs the rest of it, and asks the questions without an answer.
 
     Args:
         child: an empty directory.
@@ -154,7 +155,7 @@ async def repair(plan: Plan, child: RunDirectory, on_begin: Callable[[Simulation
 
 
 def _refuse_useless(parent: RunDirectory, losses: Losses, before: Config, config: Config) -> None:
-    """Refuse a repair that would change more than what failed, or in which it would fail again."""
+    """Refuse a repair that would change more than the lost answers, or that would fail again in the same way."""
     changes = [change for key, change in changed_settings(header_in(parent.path), config) if not is_safe(key)]
     if changes:
         remedy = "A repair asks the same questions again; use `prism fork` for other settings."
@@ -199,8 +200,8 @@ def kept_answers(
 ) -> Iterator[LoggedAnswer]:
     """Yield the answers that the new run may use.
 
-    Those to questions from the first lost one on get the hash of their question. Questions of a tick that is not in the
-    journal are not known: they are those of the new run only if nothing was lost before they were answered.
+    From the first lost question on, each answer gets the hash of its question. Questions of a tick that is not in the
+    journal are not known: the new run has the same ones only if nothing was lost before they were answered.
 
     Args:
         asked: `{name: hashes of the questions of that name}`, in order, from the tick of the first lost one on.

@@ -65,7 +65,7 @@ class Replay(Record):
         return self._recorded.late_agents(tick)
 
     def is_recorded(self, tick: int) -> bool:
-        """Return True for every tick of the journal: none of them waits for `run.tick_s`, or ends the run early."""
+        """Return True for every tick of the journal: no such tick waits for `run.tick_s`, or ends the run early."""
         return tick < self._recorded.ticks
 
     def recorded_ticks(self) -> int:
@@ -118,11 +118,11 @@ async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is t
 
     Raises:
         DivergedError: a tick has another result.
-        ResumeRefusedError: settings or input files are not what the run was made of.
+        ResumeRefusedError: settings or input files are not those of the run.
         RunDirectoryError: the journal does not have so many ticks.
         JournalError: the journal cannot be read.
     """
-    # One tick at least is done again, so that the world is as this code and these settings make it.
+    # At least one tick is done again, so that this code and these settings have made the world.
     before = until - 1 if from_nearest and until else 0
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
     try:
@@ -165,12 +165,12 @@ def _prepare(
     if ticks > recorded.ticks:
         raise RunDirectoryError(f"{directory.path}: has {recorded.ticks:,} ticks, not {ticks:,}")
     config = read_resolved(directory.path / CONFIG, overrides)
-    # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: to find out
-    # whether it gives the same result is what a replay is for.
+    # Checked first, so that other settings or files do not look like a wrong result. Other code is allowed: a replay
+    # finds out whether it gives the same result.
     built = build_domain(config)
     now = refuse_unless_compatible(directory.path, recovered.header, manifest, config, built, accept_settings=True)
     if recovered.checkpoint is not None and changed_code(manifest, now):
-        # What other code has made is done again from the start.
+        # A run of other code is done again from the start.
         return _prepare(directory, until, 0, on_frame, overrides)
     record = Replay(recorded, on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
@@ -204,7 +204,7 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     simulation: Simulation | None = None
     for part in parts:
         settings = at_once(part.config)
-        if own_oracle is not None:  # its answers are no part of what the run has shared
+        if own_oracle is not None:  # its answers are not among the run's shared judgements
             settings = msgspec.structs.replace(settings, oracle=settings.oracle.unshared)
         of_part = domain if part.config is config else build_domain(part.config).domain
         oracle = own_oracle
@@ -233,7 +233,7 @@ def parts_of(directory: RunDirectory, config: Config, ticks: int, overrides: Seq
 
 
 def at_once(config: Config) -> Config:
-    """Return a configuration whose agents take their turns many at once, with the same journal in less time."""
+    """Return a configuration whose agents take their turns many at once: it gives the same journal in less time."""
     return msgspec.structs.replace(config, run=msgspec.structs.replace(config.run, activation="compiled"))
 
 

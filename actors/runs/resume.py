@@ -38,7 +38,7 @@ from prism.domain import Domain
 
 
 class Accepted(NamedTuple):
-    """The differences despite which a run is to be resumed.
+    """The differences that a resume accepts.
 
     Args:
         settings: settings that cannot change the past.
@@ -60,7 +60,7 @@ class ResumePlan(NamedTuple):
         rows: its rows in `rounds.csv`.
         covered: the latest tick from which it may start; None for any.
         cut_damage: cut off damage that no crash explains.
-        inputs: what the resumed run is to keep.
+        inputs: the inputs that the resumed run will keep.
     """
 
     directory: RunDirectory
@@ -108,8 +108,8 @@ def plan_resume(
     Args:
         ticks: its length from now on; None keeps it.
         overrides: `a.b=value` each: settings from now on.
-        accepted: the differences despite which it is resumed.
-        build: builds the domain; it may show that.
+        accepted: the differences that the resume accepts.
+        build: builds the domain, and may show its progress.
 
     Raises:
         RunDirectoryError: it is no run, or may not be resumed, or nothing needs to be accepted.
@@ -204,7 +204,7 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
 
 
 def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
-    """Return whether a run that has all its ticks has nothing that a resume could write again."""
+    """Return whether a run that has all its ticks has no file that a resume could write again."""
     ticks, before = recovered.recorded.ticks, plan.before
     if recovered.skipped or not plan.rows.is_clean or (plan.covered is not None and plan.covered < ticks):
         return False
@@ -215,7 +215,7 @@ def _is_whole(plan: ResumePlan, recovered: Recovered) -> bool:
 
 
 def _damaged(directory: RunDirectory, manifest: Manifest) -> dict[str, str]:
-    """Return `{file: its problem}` of the files beside the journal that are not what the run has written."""
+    """Return `{file: its problem}` of the files beside the journal that are not as the run wrote them."""
     damaged = broken_seals(directory.path, manifest)
     if not is_as_written(directory.path):
         damaged[MANIFEST] = "is not what the run has written; what it says of the run's past may be wrong"

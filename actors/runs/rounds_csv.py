@@ -50,7 +50,7 @@ def header_line(simulation: Simulation) -> str:
 def row_line(simulation: Simulation, header: str) -> str:
     """Return the row of the round that has just ended, as it stands in a file with these columns.
 
-    A column of which the run has no number is 0: in a fork it is of the past, or of what only comes later.
+    A column without a number in the run is 0: in a fork it belongs to the past, or to events that come later.
     """
     numbers = round_of(simulation)
     return ",".join(str(numbers.get(name, 0)) for name in header.split(","))
@@ -62,7 +62,7 @@ class RoundsWriter:
     Args:
         store: writes the rows, after a header in a new file.
         simulation: the simulation of the rounds.
-        rows: what is in the file already; nothing if there is none.
+        rows: the rows in the file already; empty if there is no file.
     """
 
     def __init__(self, store: RunStore, simulation: Simulation, rows: bytes) -> None:
@@ -106,7 +106,7 @@ def write_rows(disk: Disk, rows: Rows) -> None:
 
 
 def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
-    """Remove the rows of later ticks, which are written again; return what is left, nothing if no row and no file."""
+    """Remove the rows of later ticks, which are written again; return the remaining rows, empty without a file."""
     if ROUNDS not in disk.names():
         return b""
     rows = read_rows(disk, ticks_per_round, until=tick)
@@ -118,7 +118,7 @@ def cut_series(disk: Disk, tick: int, ticks_per_round: int) -> bytes:
 
 
 class Coverage:
-    """The rows of a run that is to be resumed, and the last tick from which that leaves no round without a row.
+    """The rows of a run that will be resumed, and the last tick from which a resume leaves no round without a row.
 
     Args:
         disk: the disk with the rows.
@@ -133,9 +133,9 @@ class Coverage:
 
     @property
     def is_clean(self) -> bool:
-        """True if nothing else follows the rows. A resume that begins cuts it off."""
+        """True if no other content follows the rows. A resume cuts off such content."""
         return not self._rows.has_more
 
     def is_as_written(self, position: Position) -> bool:
-        """Return whether the rows up to a checkpoint are those that it was written after; True if it does not say."""
+        """Return whether the rows up to a checkpoint have the hash in it; True if it has no hash."""
         return self._rows.is_as_written(position, self._ticks_per_round)

@@ -48,14 +48,14 @@ _OUTCOMES = {"": ANSWERED, "breaker_open": AWAY, "spent": SPENT}
 """`{reason of an answer: outcome}`; any other reason is that of a call that failed."""
 
 _ASKED = ("oracle.", "llm.")
-"""The settings that say who is asked, and how."""
+"""The settings that say which oracle is asked, and how."""
 _KEPT = f"an answer is kept in {SHADOW_TAPE}"
 _OWN = {"oracle.tape": _KEPT, "oracle.tape_path": _KEPT}
-"""Those of them that the command sets, with the reason."""
+"""The settings among these that the command itself sets, with the reason."""
 
 
 class SettledTurns:
-    """The settled turns that are asked about, found while their run is replayed.
+    """The settled turns that the oracle is asked about, found while their run is replayed.
 
     Args:
         share: the share of them, from 0 to 1.
@@ -155,9 +155,9 @@ async def shadow(
     overrides: Sequence[str] = (),
     on_begin: Callable[[Simulation], None] = lambda _: None,
 ) -> ShadowSummary:
-    """Replay a run, ask an oracle about turns that rules settled, and write what came of it. The caller holds its lock.
+    """Replay a run, ask an oracle about turns that rules settled, and write the figures. The caller holds its lock.
 
-    Of a fork only the ticks after the fork are looked at.
+    In a fork only the ticks after the fork are used.
 
     Args:
         share: the share of those turns that are asked about, from 0 to 1.
@@ -225,7 +225,7 @@ def asked_config(directory: RunDirectory, overrides: Sequence[str], *, is_whole:
 
 
 def refuse_other_settings(path: Path, overrides: Sequence[str], own: Mapping[str, str], why: str) -> None:
-    """Refuse settings that do not say which oracle a recorded run is put to.
+    """Refuse settings that are not about the oracle which is asked about a recorded run.
 
     Args:
         own: `{setting of an oracle that the command makes: the reason}`; why: the reason for settings of the run.

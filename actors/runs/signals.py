@@ -104,7 +104,7 @@ class _End:
         """End the process with a code; at once if it was told to stop: to free millions of objects takes seconds."""
         if self._kind is not None:
             for stream in (sys.stdout, sys.stderr):
-                with suppress(OSError, ValueError):  # it is closed, or nobody reads it
+                with suppress(OSError, ValueError):  # the stream is closed, or its reader is gone
                     stream.flush()
             os._exit(code)
         if code:
@@ -132,11 +132,11 @@ class StopOnInterrupt:
     """A task that waits for Ctrl-C on behalf of a script or a notebook, which goes on after the run.
 
     With the first Ctrl-C, and at the end, Ctrl-C does again what it did before: a second one interrupts at once. In a
-    thread, and in a process that ignores Ctrl-C, this waits for nothing.
+    thread, and in a process that ignores Ctrl-C, there is nothing to wait for, and Ctrl-C stays as it is.
 
     Args:
         stop: called at the first Ctrl-C.
-        within_s: of no use here: the process is somebody else's.
+        within_s: not used here, because the process belongs to the caller.
     """
 
     def __init__(self, stop: Callable[[], None], within_s: float = 0.0) -> None:  # noqa: ARG002  # as above
@@ -147,7 +147,7 @@ class StopOnInterrupt:
         """Wait for the first Ctrl-C, and stop the run."""
         if current_thread() is not main_thread():
             return
-        # A loop that sleeps is woken by nothing else.
+        # Only this wakes a loop that sleeps.
         stop = partial(get_running_loop().call_soon_threadsafe, self._receive)
         _ctrl_c.add(stop)
         try:
@@ -209,6 +209,6 @@ def _exit_at_once(kind: int, _: FrameType | None) -> None:
     # A live display hides the cursor. It also replaces `sys.stderr` by an object that drops escape codes, and this
     # signal may have interrupted a write to it: so the escape code is written to the descriptor itself.
     if os.isatty(STANDARD_ERROR):
-        with suppress(OSError):  # it has just been closed
+        with suppress(OSError):  # the terminal has just been closed
             os.write(STANDARD_ERROR, SHOW_CURSOR)
     os._exit(EXIT_BASE + kind)

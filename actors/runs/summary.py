@@ -28,11 +28,11 @@ STOPPED = "stopped"
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a run.
 
-    All follows from config, seed and answers, but for `stopped_by`, `resumes`, `ticks_replayed`,
+    All follows from config, seed and answers, except for `stopped_by`, `resumes`, `ticks_replayed`,
     `latency_s_*` and `wall_*`.
 
     Args:
-        in_words: what happened, and what limits it, a sentence each; empty for a domain without its own words.
+        in_words: the outcome and its limits, a sentence each; empty for a domain without its own words.
         digest: the run's digest, 32 hexadecimal digits; equal digests mean equal runs.
         status: `done`; `done_with_fallbacks` if some choices were made without the oracle; or `stopped` before the
             last tick, as `stopped_by` says.
@@ -47,10 +47,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         oracle_retries: times that a question was asked again, because a call failed; `retries_by_reason`: why.
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
-        interventions: those that were carried out, and what came of their posts.
+        interventions: those that were carried out, and the reactions to their posts.
         no_effect: delays, ways out, options, attributes and interventions that had no effect.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
-            They are of the whole run, but for the percentiles of latencies, which are of its last process.
+            They are of the whole run, except the percentiles of latencies, which are of its last process.
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
             embedded choice.
         oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
@@ -136,7 +136,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """Return the summary that `summary.json` holds.
 
         Raises:
-            msgspec.ValidationError: a field is missing, or not what this version writes.
+            msgspec.ValidationError: a field is missing, or not as this version writes it.
         """
         own = {name: value for name, value in fields.items() if name in cls.__struct_fields__}
         world = {name: value for name, value in fields.items() if name not in own}
@@ -215,7 +215,7 @@ def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
 
 
 def _effects(simulation: Simulation) -> dict[str, Any]:
-    """Return the entries on what was done from outside and chosen by the oracle, and on what had no effect."""
+    """Return the entries on interventions, the oracle's choices, and parts of the configuration without effect."""
     done, divergence = interventions_done(simulation), simulation.engine.open_questions.choices.divergences()
     return {
         "interventions": done,
@@ -250,8 +250,8 @@ def _ratio(part: int, whole: int) -> float:
 
 
 def _own_words(domain: Domain, rounds: int) -> str:
-    """Return what a domain says of its run; empty if it says nothing. Its failure does not take the summary away."""
+    """Return the domain's sentences about its run; may be empty. If the domain fails, the summary is still written."""
     try:
         return domain.in_words(rounds) if isinstance(domain, HasWords) else ""
-    except Exception as error:  # noqa: BLE001  # somebody's own code, and the run is over
+    except Exception as error:  # noqa: BLE001  # a user's own code, and the run is over
         return f"The domain could not say what happened: its in_words ended with {type(error).__name__}."

@@ -1,4 +1,4 @@
-"""The code of somebody's own that a run names: what of it this user has not run here before, and how it is allowed."""
+"""The user's own code that a run names: the part that this user has not run here before, and its permission."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from prism.errors import PrismError
 
 
 def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCode]:
-    """Return the code that doing the run in a directory again would run, and that its user has not run here before.
+    """Return the code that running a directory's run again would run, and that its user has not run here before.
 
-    Nothing of it is run. What cannot be read, or is not to be found, cannot be run: a run of it says why.
+    No code is run here. Code that cannot be read or found is left out: it cannot run, and a run of it says why.
 
     Args:
         overrides: `a.b=value` each: settings that the run is to have.
@@ -26,7 +26,7 @@ def unknown_code_of(path: Path, overrides: Sequence[str] = ()) -> list[LocatedCo
         named |= {fork.config: () for fork in read_manifest(path).forks}
     found: dict[tuple[str, ...], LocatedCode] = {}
     for name, changes in named.items():
-        with suppress(PrismError):  # of this file alone: what the others name is asked about all the same
+        with suppress(PrismError):  # an error of this file alone: the code that other files name is still asked about
             found |= {code.keys: code for code in own_code(read_resolved(path / name, changes))}
     return unknown_code(found.values())
 

@@ -1,7 +1,7 @@
 """The unpacking of a `.prism` file: every length, hash and name is checked before anything is in its place.
 
-A pack may come from anybody. Nothing in it says where to write but its `pack.json`, whose names must stay inside of
-the directory; nothing is written beyond the lengths that it states; and these must be in proportion to the pack.
+A pack may come from anybody. Only its `pack.json` says where to write, and its names must stay inside the directory. No
+file gets more bytes than `pack.json` states, and these lengths must be in proportion to the pack.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DAMAGED = (BadZipFile, ZlibError, EOFError, NotImplementedError, RuntimeError, 
 
 
 def unpack(file: Path, out: Path | None = None) -> tuple[Path, Contents]:
-    """Unpack a file into a new directory, whole or not at all; return it and what was in the file.
+    """Unpack a file into a new directory, whole or not at all; return the directory and the contents of the file.
 
     Args:
         out: the directory; by default one of the packed name, in the current directory.
@@ -71,7 +71,7 @@ def unpack(file: Path, out: Path | None = None) -> tuple[Path, Contents]:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """Yield a directory with what is in a file, which is removed at the end of the block.
+    """Yield a directory with the contents of a file; the directory is removed at the end of the block.
 
     Raises:
         RunDirectoryError: the file is no whole pack, or there is no place for it.
@@ -84,7 +84,7 @@ def unpacked(file: Path) -> Iterator[Path]:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[tuple[ZipFile, Contents]]:
-    """Open a pack, and check what it says of itself."""
+    """Open a pack, and check its `pack.json`."""
     try:
         with opened(file) as descriptor, os.fdopen(os.dup(descriptor), "rb") as stream:
             try:
@@ -117,7 +117,7 @@ def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
 
 
 def _members(file: Path, archive: ZipFile) -> list[str]:
-    """Return the names of the members, all of which are compressed as `pack` does it, or not at all."""
+    """Return the names of the members; each is compressed as `pack` does it, or not at all."""
     if not {member.compress_type for member in archive.infolist()} <= {ZIP_STORED, ZIP_DEFLATED}:
         # The library decompresses the other kinds without a limit, into any amount of memory.
         raise _refusal(file, "is compressed in a way that `prism pack` does not use")
@@ -147,7 +147,7 @@ def _is_inside(name: str) -> bool:
 
 
 def _misnamed(contents: Contents) -> str | None:
-    """Return the problem with a name that leads elsewhere, or that `pack` gives to no file."""
+    """Return the problem with a name that leads out of the directory, or that `pack` never gives to a file."""
     name = contents.name
     if not _is_inside(name) or "/" in name or name.startswith("."):
         return f"names {name!r} as its directory; expected a name without a slash, and without a dot before it"
@@ -160,7 +160,7 @@ def _misnamed(contents: Contents) -> str | None:
 
 
 def _strange(contents: Contents, members: list[str]) -> str | None:
-    """Return what does not fit together: names twice, a file below a file, contents without a file, or the reverse."""
+    """Return the contradiction in a pack: a name twice, a file below a file, content without a file, or the reverse."""
     lengths: dict[str, int] = {}
     for name, packed in contents.files.items():
         if packed.bytes < 0 or not _SHA256.fullmatch(packed.sha256):
@@ -178,7 +178,7 @@ def _strange(contents: Contents, members: list[str]) -> str | None:
 
 
 def _is_shared(name: str) -> bool:
-    """Return whether a file is an input that a run keeps: of equal ones only the first takes space."""
+    """Return whether a file is an input that a run keeps: only the first of equal inputs takes space."""
     return INPUTS in PurePosixPath(name).parts[:-1]
 
 

@@ -1,6 +1,6 @@
-"""Verification of a run: its files, its seals, and what they say of each other and of the input. It runs nothing.
+"""Verification of a run: its files, its seals, and whether they fit each other and the input. It runs no tick.
 
-What only a replay can give is compared by `actors.runs.recompute`.
+`actors.runs.recompute` compares the files that only a replay can check.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _unchecked(directory: RunDirectory) -> Iterator[Finding]:
 
 
 def _sealed(directory: RunDirectory, manifest: Manifest, findings: list[Finding]) -> Iterator[Finding]:
-    """Check the seals: yield the findings, those of a broken seal in place of good ones, and those of further files."""
+    """Check the seals: yield the findings; a broken seal replaces a good finding, and further files get their own."""
     broken = broken_seals(directory.path, manifest)
     for finding in findings:
         problem = broken.pop(finding.file, "") if finding.is_good else ""
@@ -132,7 +132,7 @@ def _inputs(directory: RunDirectory, manifest: Manifest) -> Iterator[Finding]:
     """Check that the run has the inputs that its configurations name, as they were when it began."""
     names = dict.fromkeys(manifest.inputs)
     for file in manifest.configs:
-        with suppress(ConfigError):  # that it cannot be read, another finding says
+        with suppress(ConfigError):  # another finding says that it cannot be read
             names |= dict.fromkeys(kept_inputs(read_resolved(directory.path / file)))
     for name in names:
         try:

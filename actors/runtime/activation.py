@@ -69,7 +69,7 @@ class Activation(Protocol):
         oracle: Oracle[Any],  # noqa: ARG002
         pending: Sequence[Answered],  # noqa: ARG002
     ) -> tuple[Stretch, Sequence[Kind]] | None:
-        """Run ticks together; return what came of them, with the kinds of updates. None if they must be run one by one.
+        """Run ticks together; return their results, with the kinds of updates. None if they must be run one by one.
 
         Args:
             ticks, delay, oracle, pending: as of `prism.domain.Turns.stretch`.
@@ -77,7 +77,7 @@ class Activation(Protocol):
         return None
 
     def end(self) -> None:
-        """End what `begin` started."""
+        """End the tasks that `begin` started."""
 
 
 class Resident(Activation):
@@ -165,7 +165,7 @@ class OneByOne(Activation):
         """Take the turns, and give the event loop its turn before them and after each millisecond of them."""
         encoded: list[bytes] = []
         self.unanswered = len(triggers)
-        await asyncio.sleep(0)  # also in a short wave: else a run without waits would never hear of a stop
+        await asyncio.sleep(0)  # even in a short wave: otherwise a run without waits would never notice a stop
         begun, take, agents = perf_counter(), self._supervisor.take_turn, self._agents
         for start in range(0, len(triggers), CHUNK):  # a world that makes triggers when asked makes many in less time
             for trigger in triggers[start : start + CHUNK]:
@@ -188,7 +188,7 @@ MANY = 10_000
 def way_of(config: RunConfig, domain: Domain) -> str:
     """Return the way in which a domain's agents take their turns: `resident`, `compiled` or `one_by_one`.
 
-    Many at once need a domain that offers it, and a chart without functions, which may do anything to their agent.
+    `compiled` needs a domain that offers it, and a chart without functions, because functions may change their agent.
     """
     way: str = config.activation
     if way == "auto":

@@ -76,6 +76,6 @@ class AgentActor:
             if not put(answer):
                 await engine.send(answer)
             if goes_on is None:
-                mailbox.close()  # a world that still sends here gets an error instead of no answer
+                mailbox.close()  # a world that still sends here gets an error instead of silence
                 return
             agent = goes_on

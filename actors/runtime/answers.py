@@ -22,7 +22,7 @@ class Answers(NamedTuple):
     """The answers to one wave.
 
     Args:
-        updates: the updates; None if there is none.
+        updates: the updates; None if there are no updates.
         questions: the questions, each as its agent encoded it, ascending by agent; or in columns.
         encoded: pieces of all answers as they were encoded, ascending by agent; `number`: how many answers these are.
     """
@@ -34,7 +34,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def of(cls, encoded: Sequence[bytes], answers: Sequence[Answer]) -> Answers:
-        """Return answers that have come one by one, in any order, each agent's once.
+        """Return answers that came one by one, in any order, at most one of each agent.
 
         Args:
             encoded: each answer as its agent encoded it.
@@ -44,7 +44,8 @@ class Answers(NamedTuple):
             places = agents.argsort(kind="stable")
             agents, order = agents[places], places.tolist()
             encoded, answers = [encoded[place] for place in order], [answers[place] for place in order]
-        # Not `isinstance(each, Question)`: it takes four times as long for structs of another class: nearly all.
+        # Not `isinstance(each, Question)`: it takes four times as long for structs of another class, which are nearly
+        # all.
         updates = [each for each in answers if isinstance(each, Update)]
         if updates and len(updates) == len(answers):
             return cls(Updates.of(updates, agents), (), encoded, len(encoded))

@@ -1,4 +1,4 @@
-"""The turns of a wave at once, in kernels; one turn at a time for those that an agent must take by itself.
+"""The turns of a wave at once, in kernels; turns that need their agent are taken one at a time.
 
 A turn is a number: that of a kind of update with an effect, or of a question. Its bytes are those that its agent would
 have encoded. An agent that must take its turn by itself, because its row runs a function or its decision has a text, is
@@ -127,14 +127,14 @@ class Compiled:
         return None, found
 
     def _settled(self, decisions: Decisions[Any]) -> Ints:
-        """Return what the turns come to that bring decisions in columns."""
+        """Return the numbers of the turns that carry out decisions in columns."""
         numbers = self._turns.settled(decisions)
         if self._supervisor.quarantined:
             numbers[[*map(self._supervisor.is_quarantined, decisions.questions.agents.tolist())]] = ALONE
         return numbers
 
     def _decided(self, trigger: Trigger[Any]) -> int:
-        """Return what a turn comes to that brings a decision."""
+        """Return the number of a turn that carries out a decision."""
         number, decision = self._asked.pop(trigger.agent, ALONE), trigger.decision
         if number == ALONE or decision is None or self._supervisor.is_quarantined(trigger.agent):
             return ALONE
@@ -151,7 +151,7 @@ class Compiled:
         """Return the answers of a wave.
 
         Args:
-            numbers: what each agent's turn has come to.
+            numbers: the number of each agent's turn.
             asked: the questions in columns; given: the other answers that were made one by one, by place.
         """
         forms, effects, reasons = self._forms, dict[int, Any](), dict[int, str]()

@@ -41,7 +41,7 @@ class Counters:
         self.add(updates.kinds, updates.counts)
 
     def add(self, kinds: Sequence[Kind], counts: Sequence[int]) -> None:
-        """Count so many updates of each kind; what is beyond the kinds is 0."""
+        """Count so many updates of each kind; counts beyond the kinds are 0."""
         for (trigger, before, after, source), count in zip(kinds, counts, strict=False):
             if count:
                 self.rows[before, after, trigger, source] += count

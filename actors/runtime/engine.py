@@ -53,8 +53,8 @@ async def do_nothing() -> None:
 class Pace:
     """The pace of ticks: the least time between the beginnings of two of them.
 
-    After a stall it does not hurry, unless it is to catch up: ticks without a pause would all at once ask a server that
-    is just recovering.
+    After a stall it keeps its pace, unless it is to catch up: ticks without a pause would ask a server all at once
+    while it is still recovering.
 
     Args:
         config: the least time, and whether to catch up with a schedule.
@@ -105,11 +105,11 @@ class EngineActor:
         counters: counts what is committed.
         recorder: records what is committed.
         observer: is told of every tick.
-        reference: returns what the embedded choice says to a question.
+        reference: returns the embedded choice's answer to a question.
         answer_now: returns the oracle's answers to questions; None if they must be put into its mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
-        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns what came
-            of them, with the kinds of updates; None if they must be run one by one.
+        stretch: runs ticks together, with the questions whose answers have not taken effect yet, and returns their
+            results, with the kinds of updates; None if they must be run one by one.
     """
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
@@ -130,7 +130,7 @@ class EngineActor:
     ) -> None:
         self._observer = observer or Observer()
         self.decisions = self._observer.mailbox("decisions", config.run.mailbox_capacity)
-        """The mailbox of the oracle's answers. The engine never waits for them and for those of agents at once."""
+        """The mailbox of the oracle's answers. The engine never waits for the oracle and agents at the same time."""
         self.digest = RunningDigest()
         self.counters = counters
         self.tick = 0
@@ -155,9 +155,9 @@ class EngineActor:
         self.ticks_replayed = 0
         """Ticks done again that were in the journal already."""
         self._frame: list[bytes] = []
-        """The answers that this tick has committed so far, as the agents encoded them, and what came of them."""
+        """The answers that this tick has committed so far, as the agents encoded them, and their effects."""
         self._in_frame = 0
-        """The messages in it: a piece may hold several."""
+        """The number of messages in the frame: a piece may hold several."""
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
@@ -169,21 +169,21 @@ class EngineActor:
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run until `ticks` ticks are committed, or to the end of the tick, or of the ticks run together, at a `stop`.
+        """Run until `ticks` ticks are committed. After a `stop`, end with the tick or ticks that are under way.
 
-        Recorded ticks are run again without any pace, and before any stop: until they are, the record is ahead of the
-        state in memory, so there is no state of the run to stop in.
+        Recorded ticks are run again without any pace, and before any stop: until then the record is ahead of the state
+        in memory, so the run cannot stop in a valid state.
 
         Args:
-            on_tick: called with the number of ticks committed, for each; of ticks run together, once the last is.
+            on_tick: called for each tick with the number of ticks committed; for ticks run together, after the last.
             between: awaited after `on_tick`, while nothing changes.
-            every: ticks whose multiples are the only ones, beside ends of rounds, after which these two look at the
-                run. Others may be run together, and then the state after one of them is not to be had.
+            every: these two look at the run only after multiples of this number of ticks, and at ends of rounds. Other
+                ticks may be run together, and then the state after one of them is not available.
         """
         self._end = ticks
-        self.open_questions.ask_again(ticks)  # those of a checkpoint: their mailbox did not outlive the process
+        self.open_questions.ask_again(ticks)  # the questions of a checkpoint: their mailbox ended with its process
         while self.tick < ticks and (not self.is_stopping or self.is_replaying):
-            # 1. The tick, or several that need nobody in between.
+            # 1. The tick, or several ticks that need no one in between.
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
             self.is_in_tick = True
@@ -206,14 +206,14 @@ class EngineActor:
                 await self._pace.wait()
 
     async def _run_ticks(self, until: int) -> list[bytes]:
-        """Run the next tick, and those to before `until` that can be run together with it; return their frames."""
+        """Run the next tick, and the ticks before `until` that can be run together with it; return their frames."""
         # 1. How far: not past the recorded ticks, the next intervention, or the last tick whose questions are answered.
         if self.is_replaying:
             until = min(until, self._recorder.recorded_ticks())
         until = min(
             [until, self._end - self._deliberation, *(tick for tick in self._interventions if tick >= self.tick)]
         )
-        # 2. Together, if nobody must see a single wave and all open questions have answers that were computed at once.
+        # 2. Together, if no one must see a single wave, and the answers to all open questions were computed at once.
         must_look = self.on_triggers is not None or self.reactions.are_counted or self._pace.is_set
         pending, found = self.open_questions.chosen(), None
         if until > self.tick and pending is not None and not must_look:
@@ -229,7 +229,7 @@ class EngineActor:
         ticks = zip(stretch.frames, stretch.messages, strict=True)
         frames = [self.digest.add(self.tick + at, [frame], number) for at, (frame, number) in enumerate(ticks)]
         await asyncio.sleep(0)
-        # 4. A wave that the stretch could not take has left the world in the midst of a tick, which is done now.
+        # 4. A wave that the stretch could not take has left the world within a tick, which is completed now.
         if stretch.wave is not None:
             frames.append(await self._step(self.tick + len(frames), stretch.wave))
         return frames
@@ -334,7 +334,7 @@ class EngineActor:
                 self.waits_since = anyio.current_time()
             self.open_questions.add_answers(await self.decisions.receive_all())
         self.waits_since = None
-        # An answer that is here in time now was not then: without it the tick comes out as it was recorded.
+        # An answer that is in time now may have been late then. It is discarded, so that the tick equals its record.
         self.open_questions.discard_answers(late or ())
 
     async def _exchange(self, tick: int, triggers: Sequence[Trigger[Any]]) -> None:
@@ -365,7 +365,7 @@ class EngineActor:
             self.counters.add_all(answers.updates)
         if answers.number > AT_ONCE:
             await asyncio.sleep(0)
-        # 3. The frame: the answers as they were encoded, then what came of them.
+        # 3. The frame: the answers as they were encoded, then their effects.
         self._frame.extend(answers.encoded)
         self._in_frame += answers.number
         self.reactions.add(self._add_events())
@@ -373,7 +373,7 @@ class EngineActor:
         self.open_questions.offer()
 
     def _add_events(self) -> Sequence[Event]:
-        """Add what has taken place in the world to the tick's frame, and return it."""
+        """Add the world's new events to the tick's frame, and return them."""
         events = self._world.take_events()
         if isinstance(events, Events):
             self._frame.append(events.encoded)
@@ -403,7 +403,7 @@ class EngineActor:
         self.counters.questions += 1
         due = question.tick + self._deliberation
         self.open_questions.open(question, due)
-        if due < self._end:  # else no tick is left in which an answer could take effect
+        if due < self._end:  # otherwise no tick is left in which an answer could take effect
             self.open_questions.ask(question, encoded)
 
 

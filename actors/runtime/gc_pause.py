@@ -1,4 +1,4 @@
-"""Pauses of the garbage collector, which would examine very many objects that all stay."""
+"""Pauses of the garbage collector, which would examine very many objects that all stay in use."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ def agents_frozen(agents: int) -> Iterator[None]:
     """Keep the objects that exist when the block begins out of collections, from FREEZE_FROM_AGENTS agents on.
 
     Args:
-        agents: those that are objects; a compiled run has none, and the collection would cost it a tenth of its time.
+        agents: the number of agents that are objects; in a compiled run none is, and the collection would cost a tenth
+            of its time.
     """
     freezes = agents >= FREEZE_FROM_AGENTS
     if freezes:
-        gc.collect()  # else garbage would be frozen as well
+        gc.collect()  # otherwise garbage would be frozen as well
         gc.freeze()
     try:
         yield
     finally:
         if freezes:
-            gc.unfreeze()  # else they would stay frozen until the process ends
+            gc.unfreeze()  # otherwise they would stay frozen until the process ends

@@ -26,7 +26,7 @@ class OpenQuestions:
     Args:
         codec: the domain's messages.
         oracle: the oracle's mailbox.
-        reference: returns what the embedded choice says to a question.
+        reference: returns the embedded choice's answer to a question.
         answer_now: returns the answers to questions; None if they must be put into the mailbox.
         choose_now: returns those to questions in columns; None if they must be asked one by one.
     """
@@ -59,8 +59,7 @@ class OpenQuestions:
         self._chosen: dict[int, Answered] = {}
         """`{tick: the questions in columns whose answers take effect in it}`: all those of one wave."""
         self._unsent: deque[tuple[Question[Any], bytes]] = deque()
-        """Questions that have not been asked, each as its agent encoded it: those of this wave, or that the oracle's
-        mailbox has no room for."""
+        """Encoded questions that were not sent yet: of this wave, or without room in the oracle's mailbox."""
 
     def open(self, question: Question[Any], due: int) -> None:
         """Add a question whose agent deliberates until the tick `due`."""
@@ -82,7 +81,7 @@ class OpenQuestions:
         return None if self._asked else [*self._chosen.values()]
 
     def settle(self, stretch: Stretch, tick: int, deliberation: int) -> None:
-        """Take over what has come of questions in the ticks before one."""
+        """Take over the outcomes of questions in the ticks before this one."""
         for due in [due for due in self._chosen if due < tick]:
             del self._chosen[due]
         self._chosen |= {each[0].tick + deliberation: each for each in stretch.pending}
@@ -168,7 +167,7 @@ class OpenQuestions:
         return triggers
 
     def _close(self, agent: int) -> tuple[Question[Any], Decision]:
-        """Remove an agent's question, and return it with its decision; late, and the first option, if there is none."""
+        """Remove an agent's question, and return it with its decision; without an answer, the late first option."""
         question, decided = self._asked.pop(agent), self._decided.pop(agent, None)
         if decided is None:
             self.late += 1

@@ -14,10 +14,9 @@ from actors.core.phase import Phase
 EVERY_S = 0.25
 """The time between two looks at the phase."""
 DISK_S = 2.0
-"""The duration of a write from which the run waits for the disk."""
+"""A write that takes longer than this means that the run waits for the disk."""
 ORACLE_S = 10.0
-"""The wait of one tick for an answer from which the run waits for the oracle, although its server is not known to be
-away."""
+"""A tick that waits longer for an answer means that the run waits for the oracle, even if no outage is known."""
 STALL_S = 30.0
 """The time without a tick, beyond `run.tick_s`, after which the run has stalled."""
 
@@ -38,7 +37,7 @@ def standing_of(
     asks_since: float | None,
     writes_since: float | None,
 ) -> Standing:
-    """Return the phase that follows from what a simulation waits for.
+    """Return the phase of a simulation, by the thing that it waits for.
 
     Args:
         outage: why the server is away; None if it is not.

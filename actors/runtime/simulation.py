@@ -145,9 +145,9 @@ class Simulation:
         )
 
     def _answer_now(self, questions: Sequence[Question[Any]]) -> Sequence[Decided] | None:
-        """Return the oracle's answers to questions in the turn in which they are asked; None if its mailbox takes them.
+        """Return the oracle's answers to questions in the turn in which they are asked; None if they go to its mailbox.
 
-        Where agents have mailboxes the oracle has one, too. In `realtime` the clock says which answers are in time.
+        If agents have mailboxes, the oracle has one, too. In `realtime` the clock decides which answers are in time.
         """
         return self.oracle.answer_now(questions) if self._answers_now else None
 
@@ -162,7 +162,7 @@ class Simulation:
         begun, first, ticks_per_round = perf_counter(), ticks.start, self.config.simulation.ticks_per_round
         ticks = range(first, min(ticks.stop, first - first % ticks_per_round + ticks_per_round))
         found = self.agents.stretch(ticks, self.config.deliberation_ticks, self.oracle.oracle, pending)
-        if found is not None and (number := found[0].asked):  # an answer takes no longer than another turn
+        if found is not None and (number := found[0].asked):  # an answer takes no longer than any other turn
             self.oracle.count_chosen(number, (perf_counter() - begun) / found[0].triggers, first)
         return found
 
@@ -266,7 +266,7 @@ class Simulation:
         )
 
     def _divergence(self) -> dict[tuple[str, str], float]:
-        """Return the distances of the oracle's choices so far, in bits, with a 0 for each that is not known yet."""
+        """Return the distances of the oracle's choices so far, in bits; a distance that is not known yet is 0."""
         found = self.engine.open_questions.choices.bits()
         return {name: found.get(name, 0.0) for name in self._compared}
 
@@ -302,13 +302,12 @@ class Simulation:
         between: Callable[[], Awaitable[None]] = do_nothing,
         every: int = 1,
     ) -> None:
-        """Run to the last tick, or to the end of the tick, or of the ticks run together, in which `stop` is called.
+        """Run to the last tick. After a `stop`, end with the tick, or the ticks run together, under way.
 
         Args:
             on_tick: called with the number of ticks committed, after each.
             between: awaited after `on_tick`, while nothing changes.
-            every: ticks whose multiples are the only ones, beside ends of rounds, after which these two look at the
-                run; without them nobody does.
+            every: these two look at the run only after multiples of this number of ticks, and at ends of rounds.
 
         Raises:
             ExceptionGroup: the engine failed, or the oracle failed for good.

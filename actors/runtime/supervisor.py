@@ -1,4 +1,4 @@
-"""Supervision: a crashed actor is restarted from its last committed state; after too many crashes it is not.
+"""Supervision: a crashed actor is restarted from its last committed state, unless it has crashed too often.
 
 The supervisor answers the trigger of a crashed agent with an update that changes nothing. So the tick's barrier never
 hangs, and the crash is recorded. Crashes are counted in ticks and not in seconds, so a replay has the same ones.
@@ -100,7 +100,7 @@ class Supervisor:
         return AgentActor(agent, chart, self.codec, self.engine, self, ask=self.ask)
 
     def take_turn(self, trigger: Trigger[Any], agents: dict[int, StatefulAgent[Any]]) -> bytes:
-        """Return the encoded answer of an agent without an actor, or the supervisor's if it crashes.
+        """Return the encoded answer of an agent without an actor; if the agent crashes, the supervisor's answer.
 
         Args:
             agents: `{agent id: agent}` of those that are made already. One that is made is added, and one that crashes
@@ -110,7 +110,7 @@ class Supervisor:
             MailboxClosedError: the agent is quarantined.
         """
         codec, number = self.codec, trigger.agent
-        if trigger.context is not None:  # as it is after it has crossed a mailbox: checked, and nobody else's
+        if trigger.context is not None:  # a checked copy, as after a mailbox: no other object shares its parts
             trigger = codec.trigger(codec.encode(trigger))
         agent = agents.get(number)
         if agent is None:
@@ -144,7 +144,7 @@ class Supervisor:
         """
         while True:
             try:
-                with structlog.contextvars.bound_contextvars(actor=name):  # also for the tasks that it starts
+                with structlog.contextvars.bound_contextvars(actor=name):  # this binds the tasks that it starts, too
                     await run()
             except (OracleUnavailableError, JournalError):
                 raise  # a restart would meet the same error

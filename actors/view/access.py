@@ -1,4 +1,4 @@
-"""The guard of the local page: it decides who may ask, and adds to every answer what a browser may do with it.
+"""The guard of the local page: it decides who may ask, and adds a browser's permissions to every answer.
 
 A page of another site must not read runs through the browser of the person who looks at them. So the name in the
 `Host` header must be this machine's (another site can make its own name lead here), no answer may be put into a frame,
@@ -52,10 +52,10 @@ class Guard:
     """The guard in front of the page.
 
     Args:
-        app: what it guards.
+        app: the application that it guards.
         host: the address that is listened on.
         port: its port; a cookie belongs to one port, though browsers share cookies among the ports of a host.
-        token: demanded of everybody; empty if nobody else can reach the address.
+        token: the token that every client must show; empty if no other machine can reach the address.
     """
 
     def __init__(self, app: ASGIApp, *, host: str, port: int, token: str = "") -> None:
@@ -107,7 +107,7 @@ class Guard:
         return self._is_open
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the answer to somebody without the token, or who has just shown it; None for those with the cookie."""
+        """Return the answer to a client that has no token, or has just shown it; None for a client with the cookie."""
         query = parse_qsl(scope["query_string"].decode("latin-1"))
         given = next((value for name, value in query if name == TOKEN), None)
         if given is not None and hmac.compare_digest(_bytes(given), _bytes(self._token)):

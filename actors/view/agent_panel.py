@@ -1,4 +1,4 @@
-"""An agent at a tick: its state, the way to it, its questions, its last feed, and what is known of it."""
+"""An agent at a tick: its state, the way to it, its questions, its last feed, and its profile."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         context: what the agent saw, by name.
-        answer: what came back, if a log has it: by field.
+        answer: the answer by field, if a log has it.
         taken: the state that the agent went to; empty as long as there is no answer.
     """
 
@@ -64,13 +64,13 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentPanel(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is shown of an agent.
+    """The facts that are shown about an agent.
 
     Args:
-        since: the first tick that was searched; what came before it is left out.
+        since: the first tick that was searched; earlier messages are left out.
         moves, questions, posts: the latest of each; `moves_in_all` and the like: how many there are since then.
         feed: the posts of the latest feed that was recorded; None without one.
-        person: name and value of what is known of the person, its attributes as they are after the tick.
+        person: the name and value of each known fact about the person, with its attributes after the tick.
         follows: some of the people it follows after the tick; `follows_count`, `followers_count`: all of them.
         changes: its latest changes of ties and attributes since the start; `changes_in_all`: how many there are.
     """
@@ -147,7 +147,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
 
 
 def _changed(run: ViewedRun, journal: Followed, agent: int, last: int) -> list[Changed]:
-    """Return what concerns an agent's ties and attributes from the start on, if any can change: in order."""
+    """Return the changes of an agent's ties and attributes from the start on, in order; empty if none can change."""
     opened = run.opened
     if opened is None:
         return []
@@ -213,7 +213,7 @@ def _put(question: Question[Any], name: str, show: Show) -> Put:
 
 
 def _settle(questions: list[Put], update: Update[Any], tick: int) -> None:
-    """Note what a question led to: the first decided update on its trigger."""
+    """Note the result of a question: the first decided update on its trigger."""
     if update.source not in ("oracle", "llm", "fallback", "timeout"):
         return
     for place, put in enumerate(questions):
@@ -225,7 +225,7 @@ def _settle(questions: list[Put], update: Update[Any], tick: int) -> None:
 
 
 def _with_answers(run: ViewedRun, agent: int, questions: list[Put]) -> list[Put]:
-    """Return the questions with what the oracle's log has of their answers."""
+    """Return the questions with their answers from the oracle's log."""
     asked = {put.tick for put in questions}
     logged = answers_in(run.path) if asked else ()
     answers = {(each.asked, each.trigger): each for each in logged if each.agent == agent and each.asked in asked}
@@ -258,7 +258,7 @@ def _shown(answer: Decided) -> dict[str, Any]:
 
 
 def _person(population: Population, agent: int, changed: Sequence[Changed]) -> list[tuple[str, Any]]:
-    """Return what is known of a person after these changes, by name."""
+    """Return the known facts about a person after these changes, by name."""
     persona = population.personas[agent]
     became = {each.name: each.value for each in changed if isinstance(each, AttributeSet)}
     return [

@@ -105,12 +105,12 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Site:
-    """All that is served of one directory.
+    """The pages and numbers of one directory.
 
     Args:
         root: a directory of runs, of one run, or of an experiment.
         look: reads the metrics of a run under way.
-        explain: the beginning of the command that works out a turn; without it none is worked out.
+        explain: the beginning of the command that works out a turn; without it no turn is worked out.
     """
 
     def __init__(self, root: Path, look: Look = lambda _: None, explain: Sequence[str] = ()) -> None:
@@ -157,7 +157,7 @@ class Site:
         return self._lister.lines()
 
     def experiment(self, _: Request) -> Any:
-        """Return the experiment of the directory with its cells; None if it is none."""
+        """Return the experiment of the directory with its cells; None if the directory is no experiment."""
         return None if self._experiment is None else self._experiment.now()
 
     def charts(self, _: Request) -> Any:
@@ -207,7 +207,7 @@ class Site:
         return (states if drawn is None else states[drawn.people]).tobytes()
 
     def network(self, request: Request) -> Any:
-        """Return how far the network is, and begin to work it out."""
+        """Return the progress of the network, and begin to work it out."""
         _, opened = self._opened(request)
         opened.network.begin()
         return opened.network.now
@@ -284,7 +284,7 @@ class Site:
     def _of_name(self, name: str) -> ViewedRun:
         with self._lock:
             if name in self._open:
-                self._open[name] = self._open.pop(name)  # it is the last that will be closed
+                self._open[name] = self._open.pop(name)  # the run that is used now is the last that will be closed
                 return self._open[name]
             path = self._lister.paths().get(name)
             if path is None:
@@ -343,7 +343,7 @@ def _styles(run: ViewedRun) -> list[Style]:
 
 
 def _arrows(chart: Outline) -> list[tuple[str, str]]:
-    """Return between which inner states the chart has arrows."""
+    """Return the pairs of inner states that have an arrow in the chart."""
     leaves, entered = inner_states(chart.definition), chart.entered
     pairs = {
         (source, entered.get(arrow.target, arrow.target))
@@ -397,7 +397,7 @@ def _theme(_: Request) -> Response:
 
 
 def _no_page(_: Request, __: Exception) -> Response:
-    """Return the page of an address that leads nowhere: it leads back."""
+    """Return the page for an unknown address, with a link back."""
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Not found</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -1,4 +1,4 @@
-"""Two runs side by side: the settings in which they differ, and the first tick that is not the same."""
+"""Two runs side by side: the settings in which they differ, and the first tick that differs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two runs beside each other.
 
     Args:
-        answers: what they say beside each other, in sentences; `limits`: what limits these, and what the runs are made
-            of. Nothing before both have ended.
+        answers: their comparison in sentences; `limits`: the limits of these, and the runs' versions and inputs. Both
+            are empty before both runs have ended.
         settings: those in which they differ.
         compared: ticks that both have.
         first: the first tick that differs; None if all that both have are the same.
@@ -79,9 +79,9 @@ def differing(configs: list[dict[str, Any]]) -> list[Difference]:
 
 
 def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
-    """Return what two runs say beside each other, each named by the settings in which they differ.
+    """Return the comparison of two runs in sentences, each named by the settings in which they differ.
 
-    The right one comes first: as in the other numbers of the page, its difference from the left one is told.
+    The right run comes first: as elsewhere on the page, the sentences give its difference from the left one.
     """
     told = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
     sides: dict[str, Sequence[Path]] = {}
@@ -132,7 +132,7 @@ def _words(message: Message | None) -> str:
 
 
 def _done(message: Message) -> str:
-    """Return what an agent did, or what came of it, in words."""
+    """Return an agent's act, or its effect, in words."""
     match message:
         case Update():
             return f" on {message.trigger}: from {message.from_state} to {message.to_state} by {message.source}"
@@ -160,7 +160,7 @@ def _around(left: str, right: str) -> list[str]:
 
 
 def _flat(value: Any, name: str = "") -> dict[str, str]:
-    """Return the parts of a message: `{their names, joined by dots: value as text}`; one that is nothing is empty."""
+    """Return the parts of a message: `{their names, joined by dots: value as text}`; a missing value is empty."""
     inner: Iterable[tuple[Any, Any]]
     if isinstance(value, dict):
         inner = value.items()

@@ -30,7 +30,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
         state: `waiting`, `working`, `done` or `failed`.
         seconds: how long it has been worked on.
         problem: why there is none.
-        explanation: what `prism explain --json` says, as `docs/view.md` describes it.
+        explanation: the output of `prism explain --json`, as `docs/view.md` describes it.
     """
 
     state: str
@@ -46,7 +46,7 @@ class _Failed(msgspec.Struct):
 
 
 class Explainer:
-    """Works out turns, one after the other.
+    """A worker that explains turns, one after the other.
 
     Args:
         command: the beginning of the command that does: a run, an agent and a tick follow.
@@ -57,13 +57,13 @@ class Explainer:
         self._lock = Lock()
         self._done: OrderedDict[Key, Explained] = OrderedDict()
         self._wanted: Key | None = None
-        """The turn that is next; only the latest wish counts."""
+        """The next turn; only the latest request counts."""
         self._current: Key | None = None
         self._began_s = 0.0
         self._process: subprocess.Popen[bytes] | None = None
 
     def get(self, path: Path, agent: int, tick: int) -> Explained:
-        """Return the explanation of an agent's turns in a tick, and see to it that it is worked out."""
+        """Return the explanation of an agent's turns in a tick, and have it worked out if it is missing."""
         key = (path, agent, tick)
         with self._lock:
             if key in self._done:
@@ -98,7 +98,7 @@ class Explainer:
                     self._done.popitem(last=False)
 
     def _next(self) -> Key | None:
-        """Return the turn that is next; None if nothing is wanted that is not done."""
+        """Return the next turn; None if every wanted turn is done."""
         with self._lock:
             wanted = None if self._wanted in self._done else self._wanted
             self._current, self._wanted, self._began_s = wanted, None, monotonic()

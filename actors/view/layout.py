@@ -20,7 +20,7 @@ STEPS = 60
 GRID = 256
 """Cells of the grid a side; its outer quarter on each side stays empty, so that nobody is pushed from the far side."""
 SPREAD = 0.62
-"""The share of the way to the middle of one's ties that a person goes in a step, at first."""
+"""The share of the way to the middle of the people with a tie to a person that the person goes in a step, at first."""
 GOLDEN = np.pi * (3 - np.sqrt(5))
 
 
@@ -52,7 +52,7 @@ def _begin(degrees: NDArray[np.int64]) -> Floats:
 
 
 def _middles(places: Floats, tails: Ints, heads: Ints, degrees: NDArray[np.int64]) -> Floats:
-    """Return the middle of the people to whom each has a tie; one's own place without any."""
+    """Return the middle of the people to whom each person has a tie; the person's own place without ties."""
     size, middles = len(places), places.copy()
     tied = degrees > 0
     for axis in (0, 1):
@@ -63,11 +63,11 @@ def _middles(places: Floats, tails: Ints, heads: Ints, degrees: NDArray[np.int64
 
 
 def _push(places: Floats) -> Floats:
-    """Return the way on which the density of people pushes each."""
+    """Return the vector by which the density of people pushes each person."""
     cells = ((places + 2) * (GRID / 4)).astype(np.int64).clip(1, GRID - 2)
     density = np.bincount(cells[:, 0] * GRID + cells[:, 1], minlength=GRID * GRID).reshape(GRID, GRID)
     waves = np.fft.fftfreq(GRID)[:, None] ** 2 + np.fft.rfftfreq(GRID)[None, :] ** 2
-    waves[0, 0] = np.inf  # the mean pushes nobody
+    waves[0, 0] = np.inf  # the mean density pushes nobody
     hill = np.fft.irfft2(np.fft.rfft2(density / len(places)) / waves, (GRID, GRID))
     down, across = np.gradient(hill, axis=0), np.gradient(hill, axis=1)
     pushed = -np.stack([slope[cells[:, 0], cells[:, 1]] for slope in (down, across)], axis=1)

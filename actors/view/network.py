@@ -20,7 +20,7 @@ from prism.social.ties.graph import FollowGraph
 DRAWN_MAX = 100_000
 """The most people that are drawn; of more, as many are chosen evenly."""
 BUILT_MAX = 1_000_000
-"""People of a population that is built here at all: it takes the memory that it takes in a run."""
+"""The largest population that is built here: it takes as much memory as in a run."""
 TIES_MAX = 40_000
 """The most ties that are drawn; of more, as many are chosen evenly."""
 LAID_OUT = 0.3
@@ -32,9 +32,10 @@ class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         share: the share of the work that is done, from 0 to 1.
-        step: what is being done, in words.
+        step: the present step, in words.
         problem: why there is no network; empty if there is one, or will be.
-        people, ties: of the run, a friendship being one tie; `people_drawn`, `ties_drawn`: those that the picture has.
+        people, ties: counts of the run, in which a friendship is one tie; `people_drawn`, `ties_drawn`: counts of the
+            picture.
     """
 
     share: float = 0.0

@@ -1,4 +1,4 @@
-"""The oracle's part in a run: what it answered, how long that took and what it cost, from its log."""
+"""The oracle's part in a run: its answers, their latencies and their cost, from its log."""
 
 from __future__ import annotations
 

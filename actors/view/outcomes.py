@@ -24,7 +24,7 @@ FIGURES_MAX: Final = 5
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """A number at the end of a run, or as far as it has come.
+    """A number at the end of a run, or of a run so far.
 
     Args:
         unit: of the value; empty for a count.
@@ -94,11 +94,11 @@ def outcomes_of(path: Path, config: Config, inputs: dict[str, str]) -> Outcomes:
 
 
 def figures_of(path: Path, show: Show, summary: dict[str, Any]) -> list[Figure]:
-    """Return the few figures that say how a run has ended, or how far it is.
+    """Return the few main figures of a run at its end, or so far.
 
     Args:
         path: the directory of the run; a run whose `rounds.csv` cannot be read has no figures.
-        summary: that of a run that has ended knows its largest cascade.
+        summary: if the run has ended, it has the largest cascade.
     """
     try:
         rounds = read_rounds(path)
@@ -117,9 +117,9 @@ def figures_of(path: Path, show: Show, summary: dict[str, Any]) -> list[Figure]:
 
 
 def _outcome(rounds: RoundsTable, name: str, number: Number, history: list[float | None]) -> Outcome:
-    """Return a number of the world: a level at the end of each round, or what a round has added to a total.
+    """Return a number of the world: a level at the end of each round, or the growth of a total in each round.
 
-    The first row of a fork has all that its parent had done.
+    The first row of a fork includes all counts of its parent.
     """
     values, before = rounds[name], 0.0
     if number.is_total:

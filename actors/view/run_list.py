@@ -1,4 +1,4 @@
-"""The list of runs as the page shows it: how far each is, and the settings in which they differ."""
+"""The list of runs as the page shows it: the progress of each run, and the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
         state: its phase while a process works on it, else its status; `is_running`: whether one does.
         note: what stopped it, or why it waits; empty if there is nothing to say.
         since_s: seconds for which the phase has lasted; None without one.
-        figures: how it has ended, or how far it is.
+        figures: its main figures at the end, or so far.
     """
 
     name: str
@@ -81,9 +81,9 @@ class _Known(NamedTuple):
     """A run when it was last looked at.
 
     Args:
-        marks: of its files; as long as they are the same, so is the rest.
+        marks: the marks of its files; while they are the same, the other fields are valid.
         config: the settings in its journal; empty if they cannot be read.
-        show: what its domain shows.
+        show: the show of its domain.
     """
 
     marks: Marks
@@ -94,7 +94,7 @@ class _Known(NamedTuple):
 
 
 class RunLister:
-    """Lists the runs of a directory; a run is looked at again only if its files have changed.
+    """A lister of the runs in a directory; a run is read again only if its files have changed.
 
     Args:
         root: a directory of runs, or of one run.
@@ -136,7 +136,7 @@ class RunLister:
             return _line(name_of(path), self._look(path))
 
     def _look(self, path: Path) -> _Known:
-        """Return what is known of a run, which is looked at anew if its files have changed."""
+        """Return the record of a run, which is read again if its files have changed."""
         now = marks_of(path)
         known = self._known.get(path)
         if known is None or known.marks != now:
@@ -148,7 +148,7 @@ class RunLister:
 
 
 def _differences(runs: list[_Known]) -> list[Difference]:
-    """Return the settings in which runs of one domain differ, with a value for each run; empty for those of others."""
+    """Return the settings in which runs of one domain differ, with a value for each run; runs of others have none."""
     places: dict[str, list[int]] = {}
     for place, known in enumerate(runs):
         places.setdefault(_domain(known.config), []).append(place)
@@ -162,7 +162,7 @@ def _differences(runs: list[_Known]) -> list[Difference]:
 
 
 def _of_domain(known: _Known) -> dict[str, Any]:
-    """Return the sections that the domain of a run reads: not those that only another domain does."""
+    """Return the sections that the domain of a run reads, without sections that only another domain reads."""
     own = known.show.sections
     others = {name for show in shipped_shows() for name in show.sections if name not in own} if own else ()
     return {name: section for name, section in known.config.items() if name not in others}

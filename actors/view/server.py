@@ -27,9 +27,9 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
     """Serve the page until the process is interrupted.
 
     Args:
-        site: what is served.
+        site: the pages that are served.
         port: 0 for any that is free.
-        token: what an address that others can reach demands; empty for a random one.
+        token: the token for an address that others can reach; empty for a random token.
         on_ready: called with the address, its token included, once it is listened on.
 
     Raises:

@@ -1,4 +1,4 @@
-"""An experiment as the page shows it: the states of its cells, and the charts of its report as far as it has come."""
+"""An experiment as the page shows it: the states of its cells, and the charts of its report so far."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ViewedExperiment:
         )
 
     def charts(self) -> list[Any]:
-        """Return the sections of the report as trees of elements; those of a moment ago while others are drawn.
+        """Return the sections of the report as trees of elements; while new ones are drawn, return the previous ones.
 
         Raises:
             RunDirectoryError: a file cannot be read.

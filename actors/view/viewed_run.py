@@ -24,10 +24,10 @@ TICKS_AT_ONCE = 50
 
 
 class Opened(NamedTuple):
-    """A configuration, and what follows from it.
+    """A configuration, and the objects made from it.
 
     Args:
-        chart: None if it is not to be had; `chart_problem`: the reason.
+        chart: None if it is not available; `chart_problem`: the reason.
         network: the drawing of its people; `oracle`: its log.
     """
 
@@ -61,7 +61,7 @@ class ViewedRun:
 
     @property
     def chart(self) -> Outline | None:
-        """The chart; None if it is not to be had."""
+        """The chart; None if it is not available."""
         return None if self.opened is None else self.opened.chart
 
     @property
@@ -70,7 +70,7 @@ class ViewedRun:
         return self._reader is not None and self._reader.is_alive()
 
     def follow(self) -> None:
-        """Begin to read what is there and has not been read, in a thread of its own, unless one is doing so."""
+        """Start a thread that reads the new part of the journal, unless such a thread is running."""
         with self._lock:
             if self.is_reading:
                 return
@@ -86,17 +86,17 @@ class ViewedRun:
             self._reader.start()
 
     def wait(self) -> None:
-        """Wait until what there was to read has been read."""
+        """Wait until the reading thread has ended."""
         reader = self._reader
         if reader is not None:
             reader.join()
 
     def close(self) -> None:
-        """Read no further: nobody looks at the run any more."""
+        """Stop reading: no one looks at the run any more."""
         self._is_closed = True
 
     def _open(self) -> None:
-        """Open the run; anew if another run has taken its place, or its journal is shorter than what was read."""
+        """Open the run, and again if another run has taken its place or its journal is shorter than the part read."""
         if self.journal is not None and header_in(self.path) != self.journal.header:
             self.opened = self.journal = None
         if self.opened is None:
@@ -116,7 +116,7 @@ class ViewedRun:
 
 
 def _chart(config: Config) -> tuple[Outline | None, str]:
-    """Return the chart, or the reason why it is not to be had: no code is run to look at a run."""
+    """Return the chart, or the reason why it is not available: no code is run to look at a run."""
     if is_own(config):
         return None, "only the domain's own code knows it, and no code of a run is run to look at it"
     try:
@@ -126,7 +126,7 @@ def _chart(config: Config) -> tuple[Outline | None, str]:
 
 
 def _states(chart: Outline | None) -> list[str]:
-    """Return the states of a chart, that in which everybody begins first; none without a chart."""
+    """Return the states of a chart, with the initial state first; empty without a chart."""
     return [] if chart is None else list(dict.fromkeys([chart.initial, *chart.states]))
 
 

@@ -24,7 +24,7 @@ from prism.quoting import printable
 
 CONFIGURATION, RESULT, PAGE = "calibrated.yaml", "calibration.json", "calibration.md"
 DIGITS = 6
-"""Significant digits of what is written: the last ones of a regression depend on the processor."""
+"""Significant digits of written numbers: the last digits of a regression depend on the processor."""
 NOT_COPIED = ("run.calibration.", "metrics.", "simulation.seed")
 
 
@@ -43,7 +43,7 @@ def write_result(plan: CalibrationPlan, out: Path, result: Result) -> None:
         keep_those_of(RunDirectory(plan.base.parent), RunDirectory(out), config)
         write_file(configuration, _configuration(plan, config, result, sha256(content).hexdigest()))
     else:
-        configuration.unlink(missing_ok=True)  # of an earlier fit, which is no longer the one of this file
+        configuration.unlink(missing_ok=True)  # the configuration of an earlier fit is out of date
     write_file(out / PAGE, page_of(plan, result).encode())
     write_file(out / RESULT, content)
 
@@ -80,7 +80,7 @@ def _rounded(value: Any) -> Any:
 
 
 def _configuration(plan: CalibrationPlan, config: Config, result: Result, result_hash: str) -> bytes:
-    """Return the configuration of the fit, with what it was fitted to."""
+    """Return the configuration of the fit, with the data that it was fitted to."""
     asked = plan.calibration
     count = len(asked.targets)
     targets = "1 target" if count == 1 else f"{count} targets"

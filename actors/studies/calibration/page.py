@@ -73,7 +73,7 @@ def _fitted(result: Result) -> list[str]:
 
 
 def _refused(result: Result) -> list[str]:
-    """Return the tables where no fit is reported: what was run, and nothing that could be taken for a fit."""
+    """Return the tables if no fit is reported: the runs, and no number that a reader could take for a fit."""
     parameters = [(each.parameter, _number(each.base)) for each in result.estimates]
     targets = [
         (each.target, "yes" if each.is_fitted else "no", _number(each.real), _number(each.base), _number(each.nearest))
@@ -101,7 +101,7 @@ def _headline(result: Result) -> str:
 
 
 def _held_out(result: Result) -> str:
-    """Return over how many targets the holdout is compared; nothing without one."""
+    """Return the number of targets over which the holdout is compared, in words; empty without a holdout."""
     count = sum(each.is_fitted and each.holdout is not None for each in result.compared)
     of = sum(each.is_fitted for each in result.compared)
     return f" ({count:,} of {of:,} targets)" if count else ""
@@ -169,6 +169,6 @@ def _number(value: float | None) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text on one line, of which no mark makes a table, an emphasis or a page of its own."""
+    """Return a text on one line, with its marks of Markdown escaped."""
     plain = printable(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
     return _MARKS.sub(r"\\\g<0>", plain)

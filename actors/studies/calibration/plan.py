@@ -38,8 +38,8 @@ class CalibrationPlan(msgspec.Struct, frozen=True, kw_only=True):
         values: `{setting: its value there}` of the parameters.
         real: the real cascades, in their two parts.
         data_hash: SHA-256 of the file of the data; None if there is none.
-        own: `{measure: its function}` of measures of one's own; `own_code`: SHA-256 of their modules.
-        hash: of all that decides the result, but for the code of PRISM.
+        own: `{measure: its function}` of the user's own measures; `own_code`: SHA-256 of their modules.
+        hash: the hash of all that decides the result, except the code of PRISM.
     """
 
     path: Path
@@ -94,7 +94,7 @@ def cell_of(plan: CalibrationPlan, step: str, point: Point) -> Cell:
     """Return the cell of a run.
 
     Raises:
-        ConfigError: its settings cannot hold together.
+        ConfigError: its settings contradict each other.
     """
     config = _config(plan.calibration, plan.base, point.values)
     return cells_of(config, step, [point.seed], ask_once=plan.calibration.oracle.ask_once)[0]
@@ -113,7 +113,7 @@ def asking_of_calibration(plan: CalibrationPlan) -> Asking:
 
 
 def _deciding(calibration: Calibration) -> dict[str, Any]:
-    """Return what decides the result, for its hash: of the limits on a model only whether runs share answers."""
+    """Return all that decides the result, for its hash; of the limits on a model, only whether runs share answers."""
     found: dict[str, Any] = msgspec.to_builtins(
         msgspec.structs.replace(calibration, source="", base="", data=None, oracle=SharedOracle())
     )
@@ -150,7 +150,7 @@ def _numbers(config: Config) -> dict[str, Any]:
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:
-    """Return the measures of one's own that targets and checks name, and refuse those that no run will have."""
+    """Return the user's own measures that targets and checks name, and refuse measures that no run will have."""
     sections = [("targets", calibration.targets), ("checks", calibration.checks)]
     keys = {f"{section}.{name}": target for section, targets in sections for name, target in targets.items()}
     places = {f"{key}.measure": target.measure for key, target in keys.items() if target.measure is not None}

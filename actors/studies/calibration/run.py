@@ -29,8 +29,8 @@ class Told(NamedTuple):
     """Functions that are told of progress.
 
     Args:
-        on_runs: of so many runs of a step that are done; True if they were done before.
-        on_best: of the smallest distance so far.
+        on_runs: called with the number of runs of a step that are done; True if they were done before.
+        on_best: called with the smallest distance so far.
     """
 
     on_runs: Callable[[str, int, bool], None]
@@ -38,7 +38,7 @@ class Told(NamedTuple):
 
 
 class CellRunner:
-    """Makes the runs of a calibration as cells, which are done once whatever interrupts them."""
+    """A maker of the runs of a calibration as cells: each is done once, even after interruptions."""
 
     def __init__(self, plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> None:
         self._plan, self._out, self._executor, self._told = plan, out, executor, told
@@ -48,7 +48,7 @@ class CellRunner:
         self._told.on_best(best)
 
     def run(self, step: str, points: Sequence[Point]) -> list[Observed]:
-        """Return what is compared of each run, in the order of the points.
+        """Return the compared numbers of each run, in the order of the points.
 
         Raises:
             RunDirectoryError: a cell has no result.
@@ -72,7 +72,7 @@ class CellRunner:
 
 
 def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: Told) -> Result:
-    """Run all steps of a calibration, or go on with them, and return the result.
+    """Run all steps of a calibration, or continue them, and return the result.
 
     Raises:
         RunDirectoryError: a run has no result.
@@ -82,13 +82,13 @@ def run_calibration(plan: CalibrationPlan, out: Path, executor: Executor, told: 
 
 OBSERVED = "observed"
 VERSION = 3
-"""Of what is kept: another one is worked out again."""
+"""The version of kept results: results of another version are computed again."""
 SMALLER = 0.9
-"""Cascades below this part of the smallest real one are beside none."""
+"""Cascades smaller than this part of the smallest real one have no real counterpart."""
 
 
 def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
-    """Return what is compared of a cell.
+    """Return the compared numbers of a cell.
 
     Raises:
         RunDirectoryError: the run has no such number.

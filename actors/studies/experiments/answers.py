@@ -1,4 +1,4 @@
-"""The answers of an experiment in sentences, with what limits them, from its values and the files of its cells."""
+"""The answers of an experiment in sentences, with their limits, from its values and the files of its cells."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Asked(Protocol):
 
 
 def read_all_beside(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> dict[Key, Beside]:
-    """Return what stands beside the measures of the cells that the answers are about.
+    """Return the context of the measures, for the cells that the answers are about.
 
     Args:
         cells: `((condition, seed), the name of its directory)` of each.
@@ -100,12 +100,12 @@ def answers_of(  # noqa: PLR0913  # what each file of the directory says
     exploratory: Sequence[str] = (),
     is_final: bool = True,
 ) -> list[Answer]:
-    """Return the answer to each hypothesis, the planned ones first; without any, what the first measure was.
+    """Return the answer to each hypothesis, the planned ones first; without hypotheses, describe the first measure.
 
     Args:
         judged: the comparisons that could be made.
         exploratory: the hypotheses that were made after the first result, in words.
-        is_final: whether the experiment has ended, so that what is missing is missing for good.
+        is_final: whether the experiment has ended, so that missing cells will not come any more.
     """
     telling = _Telling(asked, seeds, values, beside)
     if not asked.hypotheses:
@@ -139,7 +139,7 @@ class _Telling:
         return answered(each, words, first, second, self._asked.alpha)
 
     def described(self) -> list[Answer]:
-        """Return what the first measure was in the conditions, if all of them have a seed in common."""
+        """Return a description of the first measure in the conditions, if all of them have a seed in common."""
         name = next(iter(self._asked.measures))
         sides = self._sides(name, list(self._said), is_matched=True)
         if not all(side.values for side in sides):
@@ -172,7 +172,7 @@ class _Telling:
 def caveats_of(
     asked: Asked, beside: Mapping[Key, Beside], missing: Mapping[str, Sequence[int]], exploratory: Sequence[str]
 ) -> list[str]:
-    """Return what limits every answer, a sentence each."""
+    """Return the limits of all answers, a sentence each."""
     said = {each.name: condition_in_words(each.name, each.settings) for each in asked.conditions}
     by_condition: dict[str, list[Beside]] = {}
     for (condition, _), cell in beside.items():

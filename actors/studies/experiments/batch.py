@@ -14,7 +14,7 @@ from actors.studies.experiments.standing import Progress
 KILLS_MAX = 3
 """The times that a cell may end its worker. Then it counts as failed: it may be the cause."""
 LOSSES_MAX = 20
-"""The times that a cell may lose its node, which is hardly ever its fault."""
+"""The times that a cell may lose its node: a cell is seldom the cause of that."""
 
 OnDone = Callable[[Cell, Done], None]
 
@@ -23,7 +23,7 @@ class Batch:
     """The cells of one call of `run`.
 
     Args:
-        cells: what is to be run.
+        cells: the cells that are to be run.
         out: the directory of the experiment.
         on_done: called for each cell that has ended.
         progress: is told of every change.
@@ -45,11 +45,11 @@ class Batch:
 
     @property
     def next_is_alone(self) -> bool:
-        """True if only cells wait whose worker was killed: together they may need more memory than there is."""
+        """True if all waiting cells had their worker killed: run together they may need too much memory."""
         return not self._waiting and bool(self._again)
 
     def take(self) -> Cell:
-        """Return the next cell: first those that were never begun."""
+        """Return the next cell; cells that were never begun come first."""
         return (self._waiting or self._again).popleft()
 
     def give_back(self, cell: Cell) -> None:

@@ -26,7 +26,7 @@ def first_seeds(plan: Plan, count: int) -> Plan:
 def run_batches(plan: Plan, out: Path, run_cells: RunCells) -> tuple[Plan, Values, dict[str, str], Stopped | None]:
     """Run a plan; if its seeds are sequential, in batches, until its rule stops.
 
-    What was done before decides nothing: the looks begin at the first batch each time, so an interrupted experiment
+    Each call checks the rule from the first batch on, whatever cells are done already. So an interrupted experiment
     ends where an uninterrupted one does.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The cells of an experiment: each is a run in a directory that its key names, begun, gone on with, or done already."""
+"""The cells of an experiment: each is a run in a directory named by its key, and is begun, continued or done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Done(NamedTuple):
     Args:
         problem: why it has no result, on one line; empty if it has.
         wall_s: the time that it took here; 0 if it was done already.
-        signal: the signal that stopped it, as a node does that is taken away; empty if none did.
+        signal: the signal that stopped it, as on a node that is shut down; empty if no signal did.
     """
 
     problem: str = ""
@@ -80,14 +80,14 @@ def count_done(out: Path) -> int:
 
 
 def work(task: Task) -> Done:
-    """Run a cell, or go on with it, in this process. It raises nothing: the end says what went wrong."""
+    """Run a cell, or continue it, in this process. It raises no error: the returned end names the problem."""
     try:
         return _worked(task)
     except PrismError as error:
         return Done(" ".join(str(error).replace(RESUME, REPEAT).split()))
     except MemoryError:
         return Done(f"{task.path}: needs more memory than its process may use")
-    except OSError as error:  # of a directory that cannot be made again
+    except OSError as error:  # the error of a directory that cannot be made again
         return Done(f"{task.path}: {error.strerror or error}")
     except Exception as error:  # noqa: BLE001  # somebody else's code, of a domain or a chart, may raise anything
         return Done(f"{task.path}: raised {raised(error)}")
@@ -128,7 +128,7 @@ def _executed(task: Task) -> RunResult:
 
 
 def _is_begun(path: Path) -> bool:
-    """Return whether a run can be gone on with: it has a journal, and a manifest that can be read."""
+    """Return whether a run can be continued: it has a journal, and a manifest that can be read."""
     if not (path / MANIFEST).exists() or not (path / CONFIG).exists() or RunDirectory(path).is_unstarted:
         return False
     try:

@@ -27,7 +27,7 @@ SEEDS_MAX = 200
 LINES_MAX = 20
 """The most cells of a condition whose own lines are kept."""
 COUNTED = ("likes", "replies", "reshares", "posts")
-"""Columns of `rounds.csv` that are totals from the start of the run: what happened in a round is their difference."""
+"""Columns of `rounds.csv` that are totals from the start of the run: the growth in a round is their difference."""
 LEVELS = ("inflation", "interest_rate", "unemployment", "gdp_growth")
 """Columns that are levels."""
 CURVES_MAX = 4
@@ -35,7 +35,7 @@ CURVES_MAX = 4
 
 
 class Band(NamedTuple):
-    """A median over cells with the band in which nine of ten are.
+    """A median over cells, with the band that holds nine of ten cells.
 
     Args:
         x: places; the others have as many values.
@@ -113,7 +113,7 @@ def _chosen(record: ExperimentRecord, conditions: Sequence[str]) -> tuple[list[C
 
 
 def _named_columns(record: ExperimentRecord) -> list[str]:
-    """Return the columns that the measures name: those of `rounds.csv` first, then what the domains have."""
+    """Return all columns in order: first those that the measures name, then those of the domains."""
     places = list(record.plan.experiment.measures.values())
     return list(dict.fromkeys([*(place.removeprefix("rounds.") for place in places), *COUNTED, *LEVELS]))
 
@@ -127,7 +127,7 @@ def _rounds(record: ExperimentRecord, cell: CellLine) -> RoundsTable:
 
 
 def _columns(table: RoundsTable, wanted: Sequence[str]) -> dict[str, Floats]:
-    """Return the wanted columns of a cell's rounds: what happened in each round, or the level after it."""
+    """Return the wanted columns of a cell's rounds: the growth in each round, or the level after it."""
     found: dict[str, Floats] = {}
     for name in wanted:
         values = np.array(table.get(name, ()), dtype=np.float64)
@@ -139,7 +139,7 @@ def _columns(table: RoundsTable, wanted: Sequence[str]) -> dict[str, Floats]:
 
 
 def _over_time(tables: Sequence[Floats]) -> Band:
-    """Return the band of several series over rounds, as far as all of them go; long ones in means of several rounds."""
+    """Return the band of several series over rounds, up to the shortest; long series as means of several rounds."""
     length = min(len(table) for table in tables)
     each = -(-length // POINTS_MAX)
     whole = length // each

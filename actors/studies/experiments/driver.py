@@ -46,7 +46,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Executor(Protocol):
-    """A place that runs cells. Its workers stay between calls of `run`, so that what they have loaded is used again."""
+    """A place that runs cells. Its workers stay between calls of `run`, so that they keep what they loaded."""
 
     progress: Progress
     """The progress of all calls of `run` together. Another thread may read it."""

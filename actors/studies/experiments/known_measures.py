@@ -1,7 +1,7 @@
 """The measures that a run of a configuration will have, as far as they are known before the first run.
 
-They are the entries of a summary, and what the world of the configuration counts when it begins. Names that a run
-itself finds, such as the sizes of its cascades, are known after it alone.
+They are the entries of a summary, and what the world of the configuration counts when it begins. Names that arise in a
+run, such as the sizes of its cascades, are known only after it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from prism.errors import PrismError
 from prism.expectations import guess
 
 AGENTS = 30
-"""The people of the small world that is asked what it counts."""
+"""The number of people in the small world that is built to find the measures."""
 NAMED_BY_RUNS = ("cascade_sizes", "behaviour.time_by_state", "behaviour.dwell")
 """The entries of a shipped domain whose names a run finds."""
 NUMBER, ANYTHING = "a number", "anything"
 
 Entries = Mapping[str, Any]
-"""`{name: entries below it, or what stands there in words}`."""
+"""`{name: entries below it, or a description in words}`."""
 
 
 class KnownMeasures:
@@ -52,7 +52,7 @@ class KnownMeasures:
         self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
-        """Return what is wrong with a measure; empty if runs have it, or if they alone can tell.
+        """Return the problem of a measure; empty if runs have it, or if only a run can tell.
 
         Args:
             others: measures that are worked out elsewhere.
@@ -81,13 +81,13 @@ class KnownMeasures:
         return "" if found in (NUMBER, ANYTHING) else f"{place} is {found}, and no number"
 
     def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
-        """Return which of the names at this depth, or of those that stand for themselves, was meant."""
+        """Return the name that was probably meant: one at this depth, or one that stands for itself."""
         here = [".".join([*above, each]) for each in known]
         return guess(place, [*here, *others, *(() if above else SHORT)])
 
 
 def known_measures(config: Config) -> KnownMeasures | None:
-    """Return the measures of the runs of a configuration; None if its domain cannot be built, as its runs will say."""
+    """Return the measures of the runs of a configuration; None if its domain cannot be built: its runs report why."""
     try:
         return KnownMeasures(config)
     except PrismError:
@@ -103,7 +103,7 @@ def _small(config: Config) -> Domain:
 
 
 def _fields(kind: inspect.Type) -> Any:
-    """Return the entries of a record, or what a value of another type is."""
+    """Return the entries of a record, or a description of a value of another type."""
     if isinstance(kind, inspect.StructType):
         return {field.encode_name: _fields(field.type) for field in kind.fields if field.name != "world"}
     if isinstance(kind, inspect.UnionType):
@@ -114,11 +114,11 @@ def _fields(kind: inspect.Type) -> Any:
 
 
 _OTHERS = {inspect.StrType: "a text", inspect.BoolType: "true or false", inspect.ListType: "a list"}
-"""`{type: in words}` of what is no number."""
+"""`{type: its description}` of types that are no numbers."""
 
 
 def _entries(value: Any, place: str) -> Any:
-    """Return the entries of a value, or what it is in words."""
+    """Return the entries of a value, or its description in words."""
     if place in NAMED_BY_RUNS:
         return ANYTHING
     if isinstance(value, Mapping):
@@ -127,5 +127,5 @@ def _entries(value: Any, place: str) -> Any:
 
 
 def _own_entries(totals: Mapping[str, Any]) -> Entries:
-    """Return the entries of a domain of one's own: what is no number may be another thing once a run has ended."""
+    """Return the entries of a user's own domain: an entry that is no number now may change by the end of a run."""
     return {name: NUMBER if isinstance(each, int | float) else ANYTHING for name, each in totals.items()}

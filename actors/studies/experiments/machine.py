@@ -1,4 +1,4 @@
-"""The memory and the load of this machine, and the memory of a process, from /proc; unknown where there is none."""
+"""The memory and the load of this machine, and the memory of a process, from /proc; unknown without /proc."""
 
 from __future__ import annotations
 

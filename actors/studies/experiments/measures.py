@@ -20,7 +20,7 @@ OwnMeasure = Callable[[Path], float]
 
 
 def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
-    """Import and return a measure of one's own: `module:function`, which is given the directory of a run.
+    """Import and return a user's own measure: `module:function`, a function of the directory of a run.
 
     Args:
         beside: the directory of the experiment's file, in which modules are looked for after Python's path.
@@ -43,7 +43,7 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
 
 
 def code_of_own(own: OwnMeasure) -> str:
-    """Return the SHA-256 of the file of a measure's module; empty if it has none that can be read."""
+    """Return the SHA-256 of the file of a measure's module; empty if there is no readable file."""
     file = _file_of(own)
     try:
         return sha256_of(file) if file else ""
@@ -52,7 +52,7 @@ def code_of_own(own: OwnMeasure) -> str:
 
 
 def keep_own(out: Path, own: Iterable[OwnMeasure]) -> None:
-    """Keep the modules of measures of one's own in the directory of their experiment, whose plans have their hashes.
+    """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes.
 
     Raises:
         RunDirectoryError: one cannot be read or written.

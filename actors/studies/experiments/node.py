@@ -1,4 +1,4 @@
-"""The work of a node of a cluster: a cell with its inputs, its parcel, the node's load, and its way to the gateway."""
+"""The work of a node of a cluster: a cell with its inputs, its parcel, the node's load, and access to the gateway."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Returned(NamedTuple):
 
     Args:
         node: the id of the node.
-        parcel: the files; None where they are in their place already, or there are none.
+        parcel: the files; None if they are in their place already, or if there are no files.
     """
 
     done: Done
@@ -175,7 +175,7 @@ def load_here(experiment: str, node: str) -> Load:
     running = _home(experiment) / _RUNNING / node
     alive = 0
     for path in running.glob("*") if running.is_dir() else ():
-        if not resident_bytes(int(path.name)):  # it was killed; a zombie holds nothing
+        if not resident_bytes(int(path.name)):  # the process was killed; a zombie holds no memory
             path.unlink(missing_ok=True)
         else:
             alive += 1
@@ -272,11 +272,11 @@ def is_there(host: str, port: int) -> bool:
 
 
 def no_way_to(gateway: GatewayPlace, network: str) -> str:
-    """Return why this node cannot ask the gateway, on one line; empty if it can.
+    """Return the reason why this node cannot ask the gateway, on one line; empty if it can.
 
     Args:
-        network: that of the command. At the loopback device of another network is somebody else, who is not asked:
-            a request has the token.
+        network: that of the command. The loopback device of another network leads to another program, which must not be
+            asked: a request has the token.
     """
     parts = urlsplit(gateway.address)
     host, port = parts.hostname or "", parts.port or 0

@@ -1,7 +1,7 @@
 """A Ray cluster that runs cells: each is a task of Ray, on one of its warm processes, on any node.
 
-Ray decides where and when a task runs. Retries are ours, and not Ray's, because then each loss is counted, and a cell
-that ends its process three times is told from one that has lost its node.
+Ray decides where and when a task runs. PRISM makes the retries itself, so that each loss is counted, and a cell that
+ends its process three times differs from a cell that has lost its node.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class _Call:
     def __init__(self, ray: Any, remote: _Remote, nodes: _Nodes, out: Path, batch: Batch) -> None:
         self.batch, self.out = batch, out
         self.experiment = sha256(f"{socket.gethostname()} {out.resolve()}".encode()).hexdigest()[:16]
-        """The name of the experiment on the nodes: the same when it is gone on with."""
+        """The name of the experiment on the nodes: the same when it is continued."""
         self.flying: dict[Any, tuple[Cell, tuple[Returned, Arrival] | None]] = {}
         """`{task: its cell; and the parcel, where the task returns a piece of one}`."""
         self._ray, self._remote, self._nodes = ray, remote, nodes
@@ -218,7 +218,7 @@ class _Call:
             self.batch.end(cell, done)
 
     def _lose(self, cell: Cell, error: Exception) -> None:
-        """Let a cell wait again whose task came to nothing, or note why it cannot be run."""
+        """Let a cell wait again whose task failed, or note why it cannot be run."""
         known = self._ray.exceptions
         if isinstance(error, known.RayTaskError | known.RuntimeEnvSetupError):
             cause = getattr(error, "cause", None) or error
@@ -334,7 +334,7 @@ def connected(address: str, jobs: int | None) -> Any:
             num_cpus=at_once,
             include_dashboard=False,
             object_store_memory=STORE_BYTES,
-            # As it comes, Ray begins a process for each reading of the load, and lets cells wait for all other work.
+            # By default Ray begins a process for each reading of the load, and lets cells wait for all other work.
             _system_config={"num_workers_soft_limit": at_once + SPARE, "worker_niceness": 0},
             **options,
         )
@@ -344,7 +344,7 @@ def connected(address: str, jobs: int | None) -> Any:
 
 
 def left_cluster_is_gone() -> bool:
-    """Return whether the last cluster of this machine has left its address and nobody is there any more.
+    """Return whether the last cluster of this machine is gone but has left its address.
 
     Ray removes the file with the address when the cluster ends, but not when it is killed, and then waits for minutes
     for a cluster that is gone, and says nothing.

@@ -85,16 +85,17 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         plan: the hash of the plan.
-        answers: to the hypotheses in sentences, the planned ones first; without any, what the first measure was.
-        caveats: what limits all of them, a sentence each.
+        answers: the answers to the hypotheses in sentences, the planned ones first; without hypotheses, a description
+            of the first measure.
+        caveats: the limits of all answers, a sentence each.
         made_of: the versions of PRISM and the input files of the runs.
         missing: `{condition: seeds without a result}`.
-        model: what was asked of a model; None if no cell asks one.
+        model: the use of a model; None if no cell asks a model.
         exploratory: the hypotheses that no plan had before the first result, in words, with their tests.
         comparisons: of the hypotheses on two conditions; `several`: of those on more.
         variance: of each measure that varies, where there are several conditions.
         effects: of the factors of a design, on each measure.
-        notes: what to know of all this, in words.
+        notes: remarks on the outcome, in words.
         stopped: the end of sequential seeds; None if their number was fixed.
     """
 
@@ -148,7 +149,7 @@ def read_within(plan: Plan, out: Path, values: Values) -> Values:
 
 
 def read_beside_cells(plan: Plan, out: Path, values: Values) -> dict[tuple[str, int], Beside]:
-    """Return what stands beside the measures of the cells that the answers are about."""
+    """Return the context of the measures, for the cells that the answers are about."""
     cells = (((cell.condition, cell.seed), cell.key) for cell in plan.cells)
     return read_all_beside(plan.experiment, cells, out, values)
 
@@ -168,9 +169,9 @@ def outcome_of(  # noqa: PLR0913  # what each file of the directory says
     Args:
         planned: the hypotheses that a plan had before the first result.
         within: the variance over the rounds of each run, of the measures that have one.
-        notes: what is known already.
+        notes: the notes so far.
         lost: the hypotheses that were planned, too, and are no longer there or mean something else.
-        beside: what stands beside the measures of the cells, for the answers in sentences.
+        beside: the context of the measures of the cells, for the answers in sentences.
     """
     experiment, known = plan.experiment, list(planned)
     comparisons = [
@@ -271,7 +272,7 @@ def _effects(plan: Plan, measure: str, table: Array) -> Effects:
 
 
 def _notes(plan: Plan, values: Values, comparisons: Sequence[Comparison | SeveralCompared]) -> Iterator[str]:
-    """Yield what a reader of the tables has to know: about missing cells, and about tests that could not be made."""
+    """Yield notes for a reader of the tables: on missing cells, and on tests that could not be made."""
     experiment = plan.experiment
     missing = _missing(plan, values)
     if missing:
@@ -305,7 +306,7 @@ def _seeds_done(plan: Plan, values: Values, condition: str) -> list[int]:
 
 
 def _holds_zero(comparison: Comparison) -> bool:
-    """Return whether the interval of a difference that is to be found holds 0."""
+    """Return whether the interval of a difference that a hypothesis looks for holds 0."""
     low, high = comparison.difference.low, comparison.difference.high
     return comparison.hypothesis.test != "equivalence" and low is not None and high is not None and low <= 0.0 <= high
 

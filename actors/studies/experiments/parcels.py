@@ -85,7 +85,7 @@ class Arrival:
         self._got += 1
 
     def settle(self) -> bool:
-        """Put the directory in its place, instead of what is there; return False if the parcel was damaged on its way.
+        """Put the directory in its place, and replace an old one; return False if the parcel was damaged on its way.
 
         Raises:
             OSError: it cannot be written.

@@ -52,9 +52,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         path: the file of the experiment.
         cells: the conditions in the order of the file; for each, the seeds.
-        own: `{measure: its function}` of measures of one's own.
-        own_code: `{measure: SHA-256}` of the modules of these.
-        meanings: `{condition: hash}` of what each of them is, whichever file it comes from: `meaning_of` its cells.
+        own: `{measure: its function}` of the user's own measures.
+        own_code: `{measure: SHA-256}` of the modules of these measures.
+        meanings: `{condition: hash}` of the content of each, whichever file it comes from: `meaning_of` its cells.
         hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
     """
 
@@ -129,7 +129,7 @@ def cells_of(config: Config, condition: str, seeds: Iterable[int], *, ask_once: 
     inputs = _inputs(config)
     fixed = _fixed(config, inputs)
     if ask_once and config.oracle.backend != "choice":
-        fixed["ask_once"] = True  # its answers may be those of another cell, so its result is another one
+        fixed["ask_once"] = True  # its answers may come from another cell, so its result may differ
     found = []
     for seed in seeds:
         seeded = replace(config, simulation=replace(config.simulation, seed=seed))
@@ -144,7 +144,7 @@ def check_measures(places: Mapping[str, str], configs: Iterable[Config], others:
     Args:
         places: `{key in the file: measure}`.
         configs: those of the runs; of each domain one is looked at.
-        others: measures that are worked out elsewhere, for the word on what was meant.
+        others: measures that are worked out elsewhere, for a suggestion in the error.
 
     Raises:
         SettingError: the first such measure.
@@ -163,7 +163,7 @@ def placed(text: str, path: Path, error: SettingError) -> ConfigError:
 
 
 def _blamed(experiment: Experiment, path: Path, condition: Condition, error: ConfigError) -> ConfigError:
-    """Return the error of a setting that the file gives, or the line of a table that gives it; another one as it is."""
+    """Return the error of a setting with the line of the file or table that gives it; other errors are unchanged."""
     if error.source != MAPPING_SOURCE or error.key is None:
         return error
     if condition.line is not None and error.key in condition.settings:
@@ -199,7 +199,7 @@ def settings_hash(config: Config) -> str:
 
 
 def meaning_of(cell: Cell) -> str:
-    """Return the hash of what a condition is: its effective settings, its input files, and the code of one's own.
+    """Return the hash of a condition's content: its effective settings, its input files, and the user's own code.
 
     The seed is no part of it, nor PRISM's own code, nor settings at their defaults: another version of PRISM, which may
     have more of them, asks the same question.
@@ -238,7 +238,7 @@ def _hash(named: object) -> str:
 
 
 def found_beside(path: Path, base: str) -> Path:
-    """Return the path of a file that another one names: as seen from that one, or else from here."""
+    """Return the path of a file that another file names: relative to that file, or else to the current directory."""
     beside = path.parent / base
     return beside if beside.exists() or not Path(base).exists() else Path(base)
 
@@ -253,10 +253,10 @@ def text_of(path: Path, expected: str = "a YAML file with an experiment", page: 
     """Return the text of a file.
 
     Args:
-        expected: what should be there, and the `page` that says more.
+        expected: the expected content; `page`: the page that says more.
 
     Raises:
-        ConfigError: there is none, or it cannot be read.
+        ConfigError: the file is missing, or cannot be read.
     """
     try:
         return read_regular(path, 4 * LENGTH_MAX).decode()

@@ -1,4 +1,4 @@
-"""The record of an experiment's plans: what was planned before the first result, and what after it."""
+"""The record of an experiment's plans: those made before the first result, and those made after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLANS = "plans"
 
 
 def notes_on_plans(out: Path, plan: str) -> list[str]:
-    """Return what the plans in a directory say against the p values of one of them, in words.
+    """Return notes, in words, where the plans in a directory weaken the p values of one of them.
 
     Args:
         plan: the hash of the one that is followed.
@@ -32,7 +32,7 @@ def notes_on_plans(out: Path, plan: str) -> list[str]:
 
 
 def _seeds_added(plans: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a note if seeds were added once there were results: such p values are not what they say.
+    """Return a note if seeds were added once there were results: then p values are too small.
 
     Seeds in place of others are added ones, too, also if there are not more of them.
     """
@@ -118,7 +118,7 @@ def planned_first(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) ->
 def lost_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[Hypothesis]:
     """Return the hypotheses of the last plan before the first result that are not among the planned ones of a plan now.
 
-    They count in every correction: else to remove a hypothesis whose result disappoints would help the others.
+    They count in every correction: otherwise removing a hypothesis with a bad result would help the others.
 
     Args:
         plans: all plans as they were written, in order.
@@ -130,7 +130,7 @@ def lost_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> li
 
 
 def _changed_since(plans: Sequence[Mapping[str, Any]], now: Mapping[str, Any]) -> list[str]:
-    """Return a note for each hypothesis that was planned before the first result, and is removed or another now."""
+    """Return a note for each hypothesis that was planned before the first result, and is now removed or changed."""
     said = [one for each in plans if not each["cells_done"] for one in _hypotheses(each)]
     planned = planned_first(plans, now)
     removed = [

@@ -111,7 +111,7 @@ class Processes(AbstractContextManager["Processes"]):
             cell = batch.take()
             kept = {name: place_of(name).absolute() for name in kept_inputs(cell.config)}
             if not worker.begin(cell, Task(cell.config, cell_path(out, cell), cell.inputs, self._gateway, kept)):
-                self._remove(worker)  # it was killed while it was idle
+                self._remove(worker)  # the process was killed while it was idle
                 batch.give_back(cell)
 
     def _collect(self, batch: Batch) -> None:
@@ -170,7 +170,7 @@ class _Worker:
         self._first_bytes: int | None = None
 
     def begin(self, cell: Cell, task: Task) -> bool:
-        """Give it a cell; return False if it is no more."""
+        """Give it a cell; return False if the process has ended."""
         try:
             self.connection.send((work, task))
         except OSError:
@@ -207,7 +207,7 @@ class _Worker:
         if self._process.is_alive() and not at_once:
             self._process.terminate()
             self._process.join(ENDING_S)
-        if self._process.is_alive():  # somebody else's code that does not end, or a process that was halted
+        if self._process.is_alive():  # a user's own code that does not end, or a process that was halted
             self._process.kill()
         self._process.join()
         self._process.close()
@@ -226,7 +226,7 @@ def serve(connection: Connection) -> None:
 def _begin() -> None:
     """Leave Ctrl-C to the driver, and end when the driver is gone.
 
-    The process that has forked this one is no sign of that: it stays as long as one of its children does.
+    The parent of this process does not show that: it stays as long as one of its children does.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     driver = multiprocessing.parent_process()

@@ -1,7 +1,7 @@
-"""The record of an experiment for a report: its plan, its cells as far as they are, their values, and the outcome.
+"""The record of an experiment for a report: its plan, the states of its cells, their values, and the outcome.
 
 Everything is read from the experiment's directory, and nothing is executed or changed: no configuration is built, and
-no measure of somebody's own is called. So an experiment can be looked at while it is going on, and on another machine.
+no user's own measure is called. So an experiment can be read while it is under way, and on another machine.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class PlanFile(msgspec.Struct, frozen=True, kw_only=True):
     """A plan, as `plans/` has it.
 
     Args:
-        hash: of all that was planned.
+        hash: the hash of all that was planned.
         cells_done: the cells that had a result when it was made; 0 of a plan that came before all results.
         experiment: the file of the experiment as it was read.
-        own_code: `{measure: SHA-256}` of the modules of measures of somebody's own.
-        meanings: `{condition: hash}` of what each of them is.
+        own_code: `{measure: SHA-256}` of the modules of the user's own measures.
+        meanings: `{condition: hash}` of the content of each.
         cells: `(condition, seed, key)` of each.
     """
 
@@ -111,14 +111,14 @@ Values = dict[tuple[str, int], dict[str, float]]
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment, as its files tell it.
+    """An experiment, as read from its files.
 
     Args:
         path: its directory.
         plan: the plan that its outcome follows, or else the last one; `plans`: how many were made.
         cells: every cell of the plan.
         values: of the cells that have some.
-        outcome: as it was written at the end; while cells are missing that it does not name, worked out here.
+        outcome: as it was written at the end. If it lacks cells without naming them as missing, it is worked out here.
         is_final: whether it was written at the end.
     """
 
@@ -149,7 +149,7 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
     """Return the record of the experiment in a directory, also of one that is going on or was interrupted.
 
     Args:
-        on_cell: called with the cells that have been looked at, and those that there are.
+        on_cell: called with the number of cells that have been read, and of all cells.
 
     Raises:
         RunDirectoryError: it holds no plan, or a file of it cannot be read.
@@ -192,7 +192,7 @@ def current_plan(path: Path) -> PlanFile:
 
 
 def _chosen(path: Path) -> tuple[list[PlanFile], PlanFile, dict[str, Any]]:
-    """Return all plans, that which is followed, and the outcome of that one as it stands; empty without one."""
+    """Return all plans, the plan that is followed, and its outcome as it is in the file; empty without an outcome."""
     plans, raw = _plans(path), _raw_outcome(path)
     plan = next((each for each in plans if each.hash == raw.get("plan")), None)
     if plan is None or (plan is not plans[-1] and _written(path, OUTCOME) <= _written(path, PLANS)):
@@ -274,7 +274,7 @@ def _table(path: Path) -> Values:
 
 
 def _measured(path: Path, plan: PlanFile, cells: Sequence[CellLine], known: Values) -> Values:
-    """Return the values of cells that are done but not in the table: of measures that need nobody's own code.
+    """Return the values of cells that are done but not in the table, for measures that need no user's own code.
 
     Totals by attribute are left out, too: the people of a run are made again by its chart, which may have code.
     """

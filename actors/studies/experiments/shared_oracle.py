@@ -1,4 +1,4 @@
-"""The model behind an experiment: the gateway that its cells ask, what they have asked, and what it has cost."""
+"""The model behind an experiment: the gateway that its cells ask, their calls, and the cost."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ModelUse(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         calls: asked of servers for this directory so far, over all its runs; `failed`: those without an answer.
         usd: their cost; None without prices.
-        from_tape, shared: requests of this run of the command that took no call: their answer was on the tape, or
-            another cell had just asked the same.
+        from_tape, shared: requests of this run of the command without a call of their own: their answer was on the
+            tape, or another cell had just asked the same.
         ask_once: whether cells share answers.
     """
 
@@ -152,7 +152,7 @@ def used_so_far(out: Path) -> Totals:
     Raises:
         TapeError: the tape cannot be read.
     """
-    if not (out / TAPE).exists() or not (out / TAPE).stat().st_size:  # it is being made, or its maker was killed
+    if not (out / TAPE).exists() or not (out / TAPE).stat().st_size:  # the file is being made, or its maker was killed
         return Totals()
     with closing(ExperimentTape(out / TAPE, "look")) as tape:
         return tape.totals
@@ -161,11 +161,11 @@ def used_so_far(out: Path) -> Totals:
 def use_of_model(
     plan: Plan, out: Path, counted: GatewayStatistics | None, *, is_replay: bool = False
 ) -> ModelUse | None:
-    """Return what the experiment has asked of models so far; None if no cell asks one.
+    """Return the experiment's use of models so far; None if no cell asks a model.
 
     Args:
         counted: by the gateway of this run of the command; None if there was none.
-        is_replay: whether that one has asked no server, and its totals are those of another directory.
+        is_replay: whether that gateway has asked no server, and its totals are those of another directory.
     """
     if not any(asks_model(cell.config) for cell in plan.cells):
         return None
@@ -186,7 +186,7 @@ def use_of_model(
 
 
 def _fallen(plan: Plan, out: Path) -> list[Fallen]:
-    """Return what decided in each condition, by the summaries of its cells."""
+    """Return for each condition the model's choices and the fallbacks, from the summaries of its cells."""
     found: dict[str, Counter[str]] = {}
     for cell in plan.cells:
         sources = read_summary(cell_path(out, cell)).get("decisions_by_source", {})

@@ -13,7 +13,7 @@ from actors.studies.experiments.cells import Done
 from actors.studies.experiments.machine import Load
 
 LOSSES = ("worker killed", "node lost", "result lost", "worker replaced")
-"""The reasons for which a cell is begun again; and `worker replaced`, which no cell is lost by."""
+"""The reasons for which a cell is begun again, and `worker replaced`, by which no cell is lost."""
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 14400.0, 86400.0)
 """The upper bounds of the histogram of seconds a cell."""
 

@@ -22,7 +22,7 @@ from prism.llm.http import retry_after_s
 from prism.llm.tape_file import TapeError
 
 SERVED_MAX = 200_000
-"""The questions of which it is remembered how many answers they have had. Only one that is asked again is looked up."""
+"""The most questions whose number of answers is remembered. It is only used if a question is asked again."""
 PAUSE_MAX_S = 900.0
 REFUSALS = frozenset({429, 503})
 
@@ -112,7 +112,7 @@ class Broker:
         return flight.reply
 
     def note_served(self, request: Request) -> None:
-        """Note that a cell has got an answer: if it asks the same again, that one was of no use."""
+        """Note that a cell has got an answer: if it asks the same again, that answer could not be used."""
         key = (request.process, request.question, self._key(request))
         self._served[key] = self._served.pop(key, 0) + 1
         if len(self._served) > SERVED_MAX:
@@ -121,8 +121,8 @@ class Broker:
     def _key(self, request: Request) -> str:
         """Return the key of a request.
 
-        The check of a server at start is shared by all cells in any case: it is no part of a result, and a server that
-        is asked in another way by another cell would be.
+        All cells share the check of a server at the start: it is no part of a result. If cells asked a server in
+        different ways, that would be part of their results.
         """
         whose: list[str] = []
         if request.question and not self._limits.ask_once:
@@ -133,7 +133,7 @@ class Broker:
         return blake2b(msgspec.json.encode(parts) + request.body, digest_size=16).hexdigest()
 
     async def _read(self, read: Callable[..., Kept | None], key: str, *number: int) -> Kept | None:
-        """Return what the tape has; or a refusal, if it was damaged while it was in use: nothing new is asked then."""
+        """Return the reply on the tape; or a refusal, if the tape was damaged in use: then no new request is made."""
         try:
             return await to_thread.run_sync(read, key, *number, limiter=self._thread)
         except TapeError as error:
@@ -155,7 +155,7 @@ class Broker:
         return kept
 
     async def _read_only(self, request: Request, key: str) -> Kept:
-        """Ask at once, without a place and without a price, and keep it for a replay if it is news."""
+        """Ask at once, without a place and without a price, and keep a changed reply for a replay."""
         kept = await self._callers[request.service].call(request, key)
         recorded = msgspec.structs.replace(kept, key="", asked_by="")
         if kept.is_answer and recorded != await self._read(self._tape.latest, key):
@@ -202,12 +202,12 @@ class Broker:
             self._calls -= request.is_call and not has_reached
 
     def _follow(self, request: Request, kept: Kept) -> None:
-        """Let all cells respect the pause that a server asks one of them for."""
+        """Make all cells respect a pause for which a server has asked one of them."""
         if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
             self._turns.pause(request.service, pause_s)
 
     def _spent(self) -> str:
-        """Return what is said of a spent budget; empty if there is some left."""
+        """Return the message about a spent budget; empty if some budget is left."""
         totals, limits = self._tape.totals, self._limits
         used = {
             "max_calls": self._calls,
@@ -244,14 +244,14 @@ def _path(place: str) -> str:
 
 
 def _sampled(question: str, *, digits: bool) -> str:
-    """Return the part of a question's id that names its tick and agent, and with `digits` the rest of its own."""
+    """Return the part of a question's id that names its tick and agent; with `digits`, its own digits, too."""
     return "-".join(question.split("-")[: 3 if digits else 2])
 
 
 def _names_its_draw(request: Request) -> bool:
     """Return whether equal bodies mean equal draws: by a seed, a temperature of 0, or since they ask for probabilities.
 
-    Without any of these, two agents who ask the same would be given one draw.
+    Without any of these, two agents who ask the same would get the same draw.
     """
     if request.place.endswith("/v1/systemone"):
         return True

@@ -28,7 +28,7 @@ STATISTICS = "/statistics"
 OPTIONS = ServerOptions(
     name="gateway",
     waiting_max=1024,  # cells begin at once, and a cell has a connection for each of its questions
-    answered_max=None,  # they have shown the token
+    answered_max=None,  # the clients have shown the token
     answer_max_s=None,  # calls have limits of their own
     keep_alive_s=60.0,  # longer than a client keeps an idle connection, so that none is closed as it is used again
 )
@@ -40,7 +40,7 @@ def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Bro
     """Return the application of a gateway.
 
     Args:
-        token: what each request has to know.
+        token: the token that each request must have.
         broker: provides the broker while the application is served.
     """
 
@@ -53,7 +53,7 @@ def application(token: str, broker: Callable[[], AbstractAsyncContextManager[Bro
     inner = Starlette(routes=routes, lifespan=lifespan)
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse who does not know the token, before the body is read, which takes memory."""
+        """Refuse requests without the token before their body is read, which takes memory."""
         is_known = scope["type"] != "http" or hmac.compare_digest(
             Headers(scope=scope).get(TOKEN, "").encode(), token.encode()
         )

@@ -37,13 +37,13 @@ from prism.llm.tape_file import TapeError
 LOOPBACK = "127.0.0.1"
 REMEDY = "set oracle.address to an address of this machine"
 STARTS_MAX = 50
-"""The times that a gateway is begun. One that dies so often has a cause that another start does not mend."""
+"""The times that a gateway is begun. If it ends so often, another start would not help."""
 START_S = 60.0
 STATISTICS_S = 5.0
 ENDING_S = 5.0
 """The time that the process gets to end by itself: its calls are cancelled, and its tape is closed."""
 FILES = 65_536
-"""The connections that it may have, as far as the system allows: each cell may have one for each of its questions."""
+"""The most connections, as far as the system allows: each cell may have a connection for each of its questions."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class _Keeper:
         self._port = 0
         self._process: BaseProcess | None = None
         self._stop, self._go_on = os.pipe()
-        """The first can be read once the second is closed."""
+        """The two ends of a pipe: the first becomes readable once the second is closed."""
         self._starts = 0
 
     @property
@@ -162,7 +162,7 @@ class _Keeper:
 
 
 def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
-    """Be the process. The pipe is told the port, or in words why there is none."""
+    """Run as the gateway's process. It sends its port through the pipe, or the reason in words why it has no port."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver ends it
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
@@ -193,7 +193,7 @@ def serve(
     """Return the server of a gateway.
 
     Args:
-        on_end: called when nobody is asked any more: when it is closed, or by a fault.
+        on_end: called when no server is asked any more: when it is closed, or after a fault.
     """
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The servers that cells may ask through a gateway, with the secrets that they want."""
+"""The servers that cells may ask through a gateway, with their secrets."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from prism.config.model import PricesConfig
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
-    """One or several servers of a model, as a configuration names them, with the secrets that they want.
+    """One or several servers of a model, as a configuration names them, with their secrets.
 
     Args:
-        key: a hash of what it is, without prices and secrets, for the keys of the tape.
+        key: a hash of its settings, without prices and secrets, for the keys of the tape.
         origins: the beginnings of the addresses to which a request may go.
         headers, query: of every request.
         secrets: the texts that no message, file or cell may see.

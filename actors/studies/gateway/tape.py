@@ -30,7 +30,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         status: of the response; 0 if there was none.
         failure: the reason why there is no response; empty if there is one.
         kind: the content type of the body.
-        body: as text; one that is no UTF-8 has U+FFFD in it.
+        body: the body as text; bytes that are no UTF-8 become U+FFFD.
         headers: those of the response that a client reads, such as `Retry-After`.
         read, cached, written: tokens, as far as the server says; `usd`: what they cost, 0 without prices.
         asked_by: the question, for people who read the tape.
@@ -93,7 +93,7 @@ class ExperimentTape(TapeFile):
         mode: `record` to read and append, `replay` to read, `look` to read what another process appends to.
 
     Raises:
-        TapeError: there is no such tape, it is none, or another process appends to it.
+        TapeError: there is no such tape, the file is no tape, or another process appends to it.
     """
 
     def __init__(self, path: Path, mode: Literal["record", "replay", "look"]) -> None:
@@ -119,7 +119,7 @@ class ExperimentTape(TapeFile):
         return self._last(_begin_of(key, is_answer=True), 99_999_999)
 
     def failure(self, key: str, number: int) -> Kept | None:
-        """Return a reply without an answer, from 0: the last one if there are not so many, None without any."""
+        """Return a reply without an answer, counted from 0; the last if there are fewer, None if there are none."""
         return self._last(_begin_of(key, is_answer=False), number)
 
     def add(self, kept: Kept) -> None:

@@ -1,4 +1,4 @@
-"""The places for calls: so many at once and so many a second, given to cells in turn."""
+"""The places for calls: limited in number at once and per second, and given to cells in turn."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Turns:
             queue = self._queues.pop(cell)
             queue.popleft().granted.set()
             if queue:
-                self._queues[cell] = queue  # behind all others
+                self._queues[cell] = queue  # the cell goes behind all others
 
     def _may_begin(self, waiting: _Waiting, now: float) -> bool:
         return self._paused.get(waiting.service, now) <= now

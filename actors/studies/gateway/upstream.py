@@ -70,7 +70,7 @@ class Upstream:
             )
 
     def _passed_back(self, response: httpx.Response) -> dict[str, str]:
-        """Return the headers that a client reads: where it is sent on to, and when it may come again."""
+        """Return the headers that a client reads, such as the place of a redirect and the time of a retry."""
         if response.is_success:
             return {}
         return {
@@ -104,7 +104,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         place: the address that it is for.
         headers: by name in lower case.
         cell: the name of the cell; `process`: of its process.
-        question: the id of its question; empty if it is none, as in the check of a server.
+        question: the id of its question; empty for other requests, as in the check of a server.
         within_s: the time that the call may take.
     """
 
@@ -120,12 +120,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_call(self) -> bool:
-        """True if it asks a model; what is read only, such as a list of models, costs nothing."""
+        """True if it asks a model; other requests, such as for a list of models, cost nothing."""
         return self.method == "POST"
 
 
 def usage_of(body: bytes) -> Usage:
-    """Return the tokens that an answer took, as far as it says."""
+    """Return the tokens that an answer took, as far as the answer states them."""
     for read in (_systemone, read_completion, read_chat):
         try:
             found = read(body)
