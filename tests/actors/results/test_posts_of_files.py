@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +95,10 @@ def test_an_explained_turn_has_the_attribute_that_its_guard_read(run: Path, tabl
 
 
 def test_an_explained_path_says_which_post_of_the_file_was_published(run: Path, tables: Read) -> None:
-    first = tables["posts"][0]
-    told = prism_alone("explain", str(run), "--agent", str(first["author"])).out
-    assert re.search(rf"post {first['post']} is post \d+ of the file", " ".join(told.split()))
+    made = next(row for row in tables["posts"] if row["kind"] == "original" and row["text_by"] == "file")
+    ticks = "--first", str(made["tick"]), "--last", str(made["tick"])
+    told = " ".join(prism_alone("explain", str(run), "--agent", str(made["author"]), *ticks).out.split())
+    assert f"post {made['post']} is post {made['file_post']} of the file" in told
 
 
 def test_the_page_of_the_run_shows_all_of_it_and_the_posts_of_a_person(run: Path, tables: Read) -> None:
