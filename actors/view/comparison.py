@@ -14,7 +14,7 @@ from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import NOT_COMPARED
 from prism.agents import Question, Update
-from prism.events import Intervened
+from prism.events import Event, Intervened
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
@@ -131,7 +131,7 @@ def _words(message: Message | None) -> str:
     return "" if message is None else f"agent {message.agent}{_done(message)}"
 
 
-def _done(message: Message) -> str:
+def _done(message: Update[Any] | Question[Any] | Event) -> str:
     """Return an agent's act, or its effect, in words."""
     match message:
         case Update():
