@@ -123,8 +123,8 @@ class Show:
         self.settings = settings
 
     @property
-    def records(self) -> Collection[str]:
-        """The tables of `prism.events` that a run has though they have no rows; others begin with their first row."""
+    def event_tables(self) -> Collection[str]:
+        """The tables of `prism.events` that `prism export` writes even if they have no rows."""
         return ()
 
     def named(self, column: str) -> Number:

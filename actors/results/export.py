@@ -154,7 +154,7 @@ def write_tables(
         draft: a directory for rows that wait until all of a run is read.
     """
     shows = [show_of(run.config) for run in runs]
-    of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.records]
+    of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.event_tables]
     attributes = attribute_columns(of_feeds if "agents" in wanted else ())
     of_posts = post_columns(of_feeds)
     rounds = [RoundsTable(run) for run in runs]

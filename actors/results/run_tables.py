@@ -94,7 +94,7 @@ class RunTables:
         if (rows := tables.if_wanted("transitions")) is not None:
             self._takers.append(Transitions(run, rows, show).take)
         if any(name in tables for name in ("posts", "engagements", "agents")):
-            is_feed = "posts" in show.records
+            is_feed = "posts" in show.event_tables
             behaviour = look_at_chart(run.config).behaviour if is_feed and run.config.llm.writes else None
             of_posts = self._attributes.of_posts
             self._posts = PostTables(run, tables, behaviour, self._directory, of_posts, is_feed=is_feed)
@@ -162,7 +162,7 @@ class RunTables:
 def _has(run: Recorded, show: Show, table: str) -> bool:
     """Return whether a run has a table, even one without rows. Other tables begin with their first row, if any."""
     if table in OF_EVENTS:
-        return table in show.records
+        return table in show.event_tables
     return table != "judgements" or run.config.oracle.sharing.by != "none"
 
 

@@ -120,7 +120,7 @@ def panel_of(run: ViewedRun, journal: Followed, agent: int, tick: int) -> AgentP
     posts = [each for each in messages if isinstance(each, PostEvent)]
     feed = next((each for each in reversed(messages) if isinstance(each, FeedShown)), None)
     population = None if run.opened is None else run.opened.network.population
-    changed = _changed(run, journal, agent, tick) if "edges" in show.records else []
+    changed = _changed(run, journal, agent, tick) if "edges" in show.event_tables else []
     following, followers = _ties(population, changed, agent)
     own = [each for each in changed if not isinstance(each, Intervened) and each.agent == agent]
     return AgentPanel(

@@ -56,7 +56,7 @@ class SocialShow(Show):
     """Counts of the followers of each person at the start, once they are asked for."""
 
     @property
-    def records(self) -> Collection[str]:
+    def event_tables(self) -> Collection[str]:
         """The tables of posts and ties; that of feeds if they are recorded."""
         feeds = ("feeds",) if self.config.run.record_feeds else ()
         return ("posts", "engagements", "edges", *feeds)
