@@ -58,7 +58,7 @@ SECTIONS = {
             "actors.cli.experiment:experiment", "Run several conditions under the same seeds, and compare them."
         ),
         "fork": Named("actors.cli.fork:fork", "Run another future of a run: the same past, then other settings."),
-        "cause": Named("actors.cli.cause:cause", "Tell what made an outcome of a run, by other futures of it."),
+        "cause": Named("actors.cli.cause:cause", "Tell which people, ties and decisions made an outcome of a run."),
         "calibrate": Named("actors.cli.calibrate:calibrate", "Fit settings to data, and say what the fit is worth."),
         "validate-world": Named(
             "actors.cli.validate_world:validate_world", "Compare runs with figures of the real world."

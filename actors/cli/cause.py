@@ -116,7 +116,7 @@ def cause(  # noqa: PLR0913  # one for each option
     jobs: int,
     json_path: Path | None,
 ) -> None:
-    """Tell what made an outcome of a run: which people, ties, decisions and interventions.
+    """Tell which people, ties and decisions made an outcome of a run.
 
     \b
       prism cause runs/default-001 --of likes

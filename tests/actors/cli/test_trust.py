@@ -87,6 +87,7 @@ ASKS_FIRST = {
     **RUNS_CODE,
     "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
     "explain a post": ("explain", "RUN", "--post", "1"),
+    "cause": ("cause", "RUN", "--of", "activations"),
     "ask": ("ask", "RUN", "--questions", "questions.yaml", "--out", "OUT"),
 }
 LOOKS = {

@@ -227,7 +227,8 @@ def test_a_path_has_changes_beside_the_turns(run: Path, tables: Read) -> None:
     row = next(row for row in tables["ties"] if row["kind"] == "follow")
     path = explain_path(run, row["agent"], 0)
     events = [(turn.tick, event) for turn in path.turns for event in turn.events]
-    assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"]}) in events
+    words = f"follow agent {row['whom']}, with post {row['post']} in view"
+    assert (row["tick"], {"kind": "follow", "whom": row["whom"], "post": row["post"], "words": words}) in events
     changes = sum(event["kind"] == "set" for _, event in events)
     assert changes == sum(each["agent"] == row["agent"] for each in tables["attribute_changes"])
     shown = prism_alone("explain", str(run), "--agent", str(row["agent"]), "--first", str(row["tick"])).out
