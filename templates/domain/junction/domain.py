@@ -35,7 +35,7 @@ class TrafficDomain:
 
     def agent(self, agent_id: int) -> TrafficLight:
         """Return a light as the world knows it."""
-        return TrafficLight(agent_id, self.world.lights[agent_id])
+        return TrafficLight(agent_id, self.world.lights[agent_id], tick=self.world.since[agent_id])
 
     def asker(self, question: Question[int]) -> TrafficLight:
         """Return the light that asks a question."""

@@ -58,6 +58,7 @@ class TrafficShow(Show):
         Number(column="waiting", name="cars that wait"),
         Number(column="passed", name="cars that passed", is_total=True),
     )
+    compared = ("rounds.mean.waiting",)
     tables = (PHASES,)
 
     def name(self, agent: int) -> str:

@@ -28,6 +28,8 @@ class Crossing(World):
         self.settings = settings
         self.seed = seed
         self.lights = [Light.RED] * settings.lights
+        self.since = [0] * settings.lights
+        """The tick in which each light turned last."""
         self.cars = [0] * settings.lights
         self.passed = 0
         self.away: dict[int, None] = {}
@@ -47,6 +49,7 @@ class Crossing(World):
             self.away[update.agent] = None
         elif update.source in MOVED:
             self.lights[update.agent] = Light(update.to_state)
+            self.since[update.agent] = update.tick
             if update.to_state == Light.GREEN:
                 passing = min(self.cars[update.agent], self.settings.cars_per_green)
                 self.cars[update.agent] -= passing
@@ -74,6 +77,7 @@ class Crossing(World):
     def columns(self) -> Iterator[Column]:
         """Yield all that a resume needs."""
         yield from pack("lights", self.lights)
+        yield from pack("since", self.since)
         yield from pack("cars", self.cars)
         yield from pack("passed", [self.passed])
         yield from pack("away", list(self.away))
@@ -81,6 +85,7 @@ class Crossing(World):
     def restore(self, columns: Columns) -> None:
         """Take over what `columns` gave."""
         self.lights = columns.values("lights", Light)
+        self.since = columns.values("since", int)
         self.cars = columns.values("cars", int)
         (self.passed,) = columns.values("passed", int)
         self.away = dict.fromkeys(columns.values("away", int))
