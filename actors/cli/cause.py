@@ -133,7 +133,7 @@ def cause(  # noqa: PLR0913  # one for each option
     ask_to_run_code(path)
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
     is_alone = json_path is not None and str(json_path) == "-"
-    found = anyio.run(_found, partial(causes, path, of, by=by, groups=groups, **numbers), is_alone)
+    found = anyio.run(_found, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     if is_alone:
         print_json(found)
@@ -145,11 +145,11 @@ def cause(  # noqa: PLR0913  # one for each option
         write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
 
 
-async def _found(search: Callable[..., Awaitable[Causes]], is_quiet: bool) -> Causes:  # anyio passes them by place
+async def _found(search: Callable[..., Awaitable[Causes]]) -> Causes:
     """Return the causes, and show how far the search is."""
     progress = _Progress()
     console = SafeConsole(stderr=True)
-    is_live = console.is_terminal and not console.is_dumb_terminal and not is_quiet and not output.is_json
+    is_live = console.is_terminal and not console.is_dumb_terminal and not output.is_json
     with logging_trouble(), ungrouped(), Frame(console, stays=False) if is_live else nullcontext() as frame:
         async with anyio.create_task_group() as tasks:
 
@@ -161,8 +161,7 @@ async def _found(search: Callable[..., Awaitable[Causes]], is_quiet: bool) -> Ca
                     else:
                         say(progress.words())
 
-            if not is_quiet:
-                tasks.start_soon(tell)
+            tasks.start_soon(tell)
             found = await search(on_progress=progress.note)
             tasks.cancel_scope.cancel()
     return found

@@ -124,12 +124,8 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
         ("questions", _range([run.course.questions for run in runs])),
         ("cost", cost(first) if len(runs) == 1 else listed(list(dict.fromkeys(map(cost, runs))), 2)),
     ]
-    told.append(
-        (
-            "seeds" if len(runs) > 1 else "seed",
-            listed(list(dict.fromkeys(str(run.course.header.seed) for run in runs)), 4),
-        )
-    )
+    seeds = list(dict.fromkeys(str(run.course.header.seed) for run in runs))
+    told.append(("seeds" if len(seeds) > 1 else "seed", listed(seeds, 4)))
     if len(groups) > 1:
         told.append(("configurations", str(len(groups))))
     return figures(told)
