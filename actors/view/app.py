@@ -171,6 +171,9 @@ class Site:
         run = self._run(request)
         run.follow()
         line, journal = self._lister.line(run.path), run.journal
+        # In this order, because the journal is read meanwhile: what counts as read is there in all that follows.
+        is_reading = run.is_reading
+        read_share = 1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1)
         show = Show(Config()) if run.opened is None else show_of(run.opened.config)
         problem = run.problem
         if journal is not None and journal.damage is not None and not problem:
@@ -179,8 +182,8 @@ class Site:
             line=line,
             in_words=_in_words(run.path),
             read_ticks=0 if journal is None else journal.ticks,
-            read_share=1.0 if journal is None else journal.read_bytes / max(journal.all_bytes, 1),
-            is_reading=run.is_reading,
+            read_share=read_share,
+            is_reading=is_reading,
             problem=problem,
             digest="" if journal is None else journal.digest,
             states=_styles(run),
