@@ -24,24 +24,24 @@ class Asked(NamedTuple):
     least_s: list[float]
 
 
-def asked_together(asking: Asking, out: Path, foretold: Sequence[Sequence[Forecast]]) -> Asked:
+def asked_together(asking: Asking, out: Path, forecasts: Sequence[Sequence[Forecast]]) -> Asked:
     """Return the calls that cells will make to a model together, and whether the budget is enough for them.
 
     Args:
-        foretold: the forecast of each cell that will run and ask a model: for the seeds of the plan, or for the least
+        forecasts: the forecast of each cell that will run and ask a model: for the seeds of the plan, or for the least
             and the most seeds.
     """
-    if not any(foretold):
-        return Asked([], [0.0 for _ in foretold])
+    if not any(forecasts):
+        return Asked([], [0.0 for _ in forecasts])
     limits, used = limits_of(asking), used_so_far(out)
-    calls = [sum(each.calls for each in part) for part in foretold]
-    amounts = [_sum(part) for part in foretold]
+    calls = [sum(each.calls for each in part) for part in forecasts]
+    amounts = [_sum(part) for part in forecasts]
     shown = ["cost unknown: set llm.prices" if each is None else usd(each) for each in amounts]
     about = "at most about" if limits.ask_once else "about"
     why = ", fewer as equal questions are asked once" if limits.ask_once else ""
     text = f"{about} {to([f'{each:,}' for each in calls])} to a model, {to(shown)}{why}"
     rows = [("calls", f"{text}; {limits.max_concurrency:,} at once over all cells")]
-    tokens = sum(each.prompt_tokens + each.completion_tokens for each in foretold[-1])
+    tokens = sum(each.prompt_tokens + each.completion_tokens for each in forecasts[-1])
     budgets = [
         _budget("calls", limits.max_calls, used.calls, calls[-1]),
         _budget("tokens", limits.max_tokens, used.prompt_tokens + used.completion_tokens, tokens),
@@ -56,15 +56,15 @@ def asked_together(asking: Asking, out: Path, foretold: Sequence[Sequence[Foreca
                 sum(each.calls * each.latency_s for each in part) / limits.max_concurrency,
                 0.0 if rate is None else count / rate,
             )
-            for part, count in zip(foretold, calls, strict=True)
+            for part, count in zip(forecasts, calls, strict=True)
         ],
     )
 
 
-def run_s(foretold: Forecast, config: Config) -> float:
+def run_s(forecast: Forecast, config: Config) -> float:
     """Return the seconds that a run takes: the time of its ticks, or of its model calls if these take longer."""
-    hours = foretold.hours if config.oracle.backend != "choice" else 0.0
-    return max(foretold.tick_s * config.simulation.length, hours * 3600)
+    hours = forecast.hours if config.oracle.backend != "choice" else 0.0
+    return max(forecast.tick_s * config.simulation.length, hours * 3600)
 
 
 def _sum(part: Sequence[Forecast]) -> float | None:

@@ -37,15 +37,17 @@ NAMES_SHOWN = 30
 def print_plan(made: Plan, out: Path, jobs: int) -> None:
     """Print what the plan would run, and what it could find."""
     experiment, rule, begun = made.experiment, made.experiment.sequential, perf_counter()
-    foretold = _foretold(made)
+    forecasts = _forecasts(made)
     parts = [made] if rule is None else [first_seeds(made, rule.least), made]
     lefts = [cells_to_do(part, out) for part in parts]
     totals = [f"{len({cell.key for cell in part.cells}):,}" for part in parts]
     asked = asked_together(
-        asking_of(made), out, [[foretold[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts]
+        asking_of(made),
+        out,
+        [[forecasts[cell.condition] for cell in left if asks_model(cell.config)] for left in lefts],
     )
     times = [
-        duration(max(least_s, _runs_s(foretold, left, jobs)))
+        duration(max(least_s, _runs_s(forecasts, left, jobs)))
         for left, least_s in zip(lefts, asked.least_s, strict=True)
     ]
     seeds = f"{len(experiment.seeds):,}" if rule is None else f"{rule.least:,} to {rule.most:,}, {rule}"
@@ -68,14 +70,14 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         console.print(line)
 
 
-def _runs_s(foretold: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -> float:
+def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) -> float:
     """Return the seconds that so many cells at once take, from the start of their processes on."""
     if not left:
         return 0.0
-    return START_S + sum(CELL_S + run_s(foretold[cell.condition], cell.config) for cell in left) / jobs
+    return START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
 
 
-def _foretold(made: Plan) -> dict[str, Forecast]:
+def _forecasts(made: Plan) -> dict[str, Forecast]:
     """Return the forecast of each condition. Of many conditions only some are rehearsed; the next ones share theirs."""
     firsts = made.cells[:: len(made.experiment.seeds)]
     stride = -(-len(firsts) // REHEARSED_MAX)

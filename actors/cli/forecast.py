@@ -105,7 +105,7 @@ def deliberation(config: Config) -> str | None:
 
 
 def hidden_row(config: Config, tick_s: float, latency_s: float, calls_per_tick: float = 0.0) -> tuple[str, str] | None:
-    """Return the waits that people's deliberation hides, as a name and a text; None where nobody deliberates.
+    """Return the waits that people's deliberation hides, as a name and a text; None if nobody deliberates.
 
     Args:
         tick_s: the seconds that the work of a tick takes.

@@ -34,7 +34,7 @@ _RUNS = (
     column("run", NAME, "name of its directory; the path as it was given, if two of the exported runs share the name"),
     column("path", TEXT, "its directory, as it was given"),
     column("status", NAME, "running, done, stopped or crashed, when it was read"),
-    column("domain", TEXT, "social, economy, or the name of a domain of one's own"),
+    column("domain", TEXT, "social, economy, or the name of a user's own domain"),
     column("seed", INTEGER, "seed of every random draw"),
     column("agents", INTEGER, "agents of the run"),
     column("ticks", INTEGER, "whole ticks in its journal, all of them in these tables", "ticks"),
@@ -183,7 +183,7 @@ _JUDGEMENTS = (
     AGENT,
     column("trigger", NAME, "what the agent was asked about"),
     column("state", NAME, "state in which the agent waits"),
-    column("archetype", TEXT, "state, trigger, and the group of each field, before any split"),
+    column("archetype", TEXT, "state, trigger, and the group of each field"),
     column("is_audit", BOOLEAN, "asked although it could have shared; otherwise asked for all of its archetype"),
     column("probabilities", JSON, "probability of each option, as the model judged"),
     column("shared", JSON, "in an audit, what it would have shared"),
@@ -205,7 +205,7 @@ _ALL: Final = (
     ),
     Table(
         name="agents",
-        about="an agent: a person, a nation, or whatever a domain of one's own has",
+        about="an agent: a person, a nation, or an agent of a user's own domain",
         columns=_AGENTS,
         primary=("run", "agent"),
         varies="`attribute_NAME` for each attribute that the configuration declares, of its type, at the start; and "

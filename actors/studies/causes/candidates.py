@@ -277,7 +277,7 @@ def _from(events: Iterable[PostEvent], root: tuple[int, int, str, int]) -> Itera
 
 
 def _followers(run: OpenRun) -> NDArray[np.float64]:
-    """Return how many followers each agent has at the start; none where agents have no ties."""
+    """Return how many followers each agent has at the start: 0 for each if agents have no ties."""
     if not isinstance(run.domain, HasTies):
         return np.zeros(run.domain.size)
     return np.bincount(run.domain.ties()[1], minlength=run.domain.size).astype(np.float64)

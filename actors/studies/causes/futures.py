@@ -151,7 +151,7 @@ class Futures:
         """Run a future to the last tick of the run.
 
         Args:
-            draws: the seed of what is drawn from tick `drawn_at` on; None for the run's own draws.
+            draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
         """
         course = at.course.copy()
         record = _Departed(self.run.length, self.known, change, course)
