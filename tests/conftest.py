@@ -8,7 +8,6 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import hypothesis
@@ -25,11 +24,6 @@ for name, examples in (("everyday", tiers.EXAMPLES), ("full", tiers.EXAMPLES_IN_
     hypothesis.settings.register_profile(
         name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples
     )
-IMPORTED_LATE = (
-    *("SALib", "duckdb", "igraph", "matplotlib.pyplot", "pandas", "polars", "pyarrow.parquet"),
-    *("scipy.stats", "sklearn.ensemble", "statsmodels.api"),
-)
-"""Large libraries that are imported where they are needed: in CI before the first test, so that none pays for them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,18 +68,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Import what a test would otherwise be timed for."""
-    if is_timed(session.config) and hasattr(session.config, "workerinput"):
-        for name in IMPORTED_LATE:
-            import_module(name)
-
-
-def is_timed(config: pytest.Config) -> bool:
-    """Return whether tests that take too long fail."""
-    return bool(os.environ.get("CI")) and not config.getoption("--full")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what a tier runs because of a test's size or case, and put the files with the longest timeouts first."""
     longest, cases = Counter[Path](), Counter[str]()
@@ -110,13 +92,9 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that lacks a marker, or that takes too long for the tier it is in."""
-    begun_s = tiers.processor_s()
+    """Fail a test that lacks a marker."""
     yield
-    markers = {marker.name for marker in item.iter_markers()}
-    tiers.check(markers)
-    if is_timed(item.config) and not markers & {"slow", "long"}:
-        tiers.check_time(tiers.processor_s() - begun_s)
+    tiers.check(marker.name for marker in item.iter_markers())
 
 
 @pytest.fixture

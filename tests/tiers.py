@@ -16,17 +16,13 @@ process). A test that uses a socket or a process without the marker fails, so `m
 Three things keep `make test` short, and none of them loses a case: `everyday(n)` leaves the first `n` cases of a test
 there and makes the others `slow`; the fixture `size` returns a smaller number; a Hypothesis property has 20 examples.
 The last two, and `in_schedules`, make a test `sized`, so that it runs again in full. In the same way `few(n)` leaves
-the first `n` cases of a slow test in `make test-slow`. In CI a test of `make test` that takes more than a second of
-processor fails, unless it is marked `long`.
+the first `n` cases of a slow test in `make test-slow`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from operator import itemgetter
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
-from time import process_time
 from typing import ClassVar, NamedTuple
 
 MARKERS = (
@@ -42,12 +38,6 @@ MARKERS = (
 
 EXAMPLES, EXAMPLES_IN_FULL = 20, 150
 """Examples of a Hypothesis property, in `make test` and in `make test-full`."""
-
-LIMIT_S = 1.0
-"""Processor seconds of a test in `make test`, on a machine that does `work` in `WORK_S`."""
-
-WORK_S = 0.012
-"""Processor seconds of `work` on a machine that runs `configs/friends.yaml` in 4.2 s: the limit is meant for it."""
 
 _NEEDS = {
     "socket.bind": "network",
@@ -109,41 +99,6 @@ def check(markers: Iterable[str]) -> None:
     """
     missing = sorted(_Session.needed.difference(markers))
     assert not missing, f"to be marked as {' and '.join(missing)}: see tests/tiers.py"
-
-
-def processor_s() -> float:
-    """Return the processor seconds of this process, and of the processes that it started and waited for."""
-    here, there = getrusage(RUSAGE_SELF), getrusage(RUSAGE_CHILDREN)
-    return here.ru_utime + here.ru_stime + there.ru_utime + there.ru_stime
-
-
-def work() -> float:
-    """Return the processor seconds of a fixed piece of work: they tell how fast the machine is.
-
-    It is the longest of five, because the test may have run while the machine was slower than it is now. The work is on
-    many small objects, as in a run: a machine may count as fast as another and read memory three times slower.
-    """
-    taken = []
-    for _ in range(5):
-        begun = process_time()
-        rows = [{"number": number, "text": str(number), "pair": (number, [number])} for number in range(20_000)]
-        rows.sort(key=itemgetter("text"))
-        taken.append(process_time() - begun)
-    return max(taken)
-
-
-def check_time(taken_s: float) -> None:
-    """Compare a test's processor seconds with the limit, on a machine as fast as this one is just now.
-
-    Raises:
-        AssertionError: it takes too long for `make test`.
-    """
-    if taken_s > LIMIT_S:
-        limit_s = LIMIT_S * max(1.0, work() / WORK_S)
-        assert taken_s <= limit_s, (
-            f"took {taken_s:.2f} s of processor, and a test of `make test` may take {limit_s:.2f}: give it an everyday "
-            "size, or mark it as slow: see tests/tiers.py"
-        )
 
 
 def _note(event: str, arguments: tuple[object, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -13,13 +13,20 @@ from prism.calibration.parameters import Floats, Parameter, design_places
 from prism.calibration.posterior import Datum, Inference, Posterior
 from prism.calibration.ranks import ranked
 
-pytest.importorskip("sklearn")
+threadpoolctl = pytest.importorskip("threadpoolctl")
 
 PARAMETERS = (Parameter(setting="x", low=0.0, high=1.0), Parameter(setting="y", low=0.0, high=1.0))
 EFFECTS = np.array([[1.0, 0.0], [1.0, 1.0]])
 NOISE = np.array([[0.0025, 0.002], [0.002, 0.0025]])
 """What moves one statistic of a run moves the other."""
 RUNS = 150
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Work as a calibration does: several threads take longer on matrices of this size."""
+    with threadpoolctl.threadpool_limits(1):
+        yield
 
 
 def runs(seed: int = 3) -> tuple[Floats, Floats]:
