@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise, permutations, product
+from itertools import pairwise, permutations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -192,7 +192,10 @@ GRAPHS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("graph", "asks"), [*product(GRAPHS, ["true"]), ("snap-ego-facebook.txt.gz", "false")])
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("graph", "asks"), [("snap-ego-facebook.txt.gz", "true"), ("snap-ego-facebook.txt.gz", "false"), (HIGGS, "true")]
+)
 def test_a_real_graph_has_one_digest_in_every_way_and_resumed_in_another(graph: str, asks: str, tmp_path: Path) -> None:
     given = [f"population.graph.path={real_path(graph)}", f"statechart.oracle_enabled={asks}"]
     chosen = read_config(ROOT / "configs" / "friends.yaml", [*GRAPHS[graph], *given])
