@@ -135,7 +135,7 @@ def _code() -> int:
     """Run the command line, and return its exit code."""
     code: int
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(prog_name="prism", standalone_mode=False)
     except click.Abort:
         code = 130
     except click.ClickException as error:
