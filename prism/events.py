@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final, overload
+from typing import Any, ClassVar, Final, overload
 
 import msgspec
 
@@ -63,6 +63,8 @@ class FeedShown(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=8):
         posts: the posts of the feed, first to last; empty if there was none to show.
     """
 
+    kind: ClassVar = "feed"
+
     tick: int
     agent: int
     posts: tuple[int, ...]
@@ -101,6 +103,8 @@ class AttributeSet(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1
         name: the attribute; value: its new value.
     """
 
+    kind: ClassVar = "set"
+
     tick: int
     agent: int
     name: str
@@ -118,6 +122,8 @@ class PostTaken(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=11):
     Args:
         post: the original; number: its place in the file, from 1 on.
     """
+
+    kind: ClassVar = "taken"
 
     tick: int
     agent: int

@@ -120,7 +120,7 @@ def _read(paths: Sequence[Path], progress: Progress) -> list[RunRecord]:
     domains = list(dict.fromkeys(run.domain_name for run in runs))
     if len(domains) > 1:
         raise RunDirectoryError(f"expected runs of one domain, got {' and '.join(domains[:3])}: make a report of each")
-    has_people = "network" in show_of(runs[0].config).pictures
+    has_people = "network" in runs[0].show.pictures
     for run in [group.first for group in groups_of(runs)[0]] if has_people else ():
         task = progress.add_task(f"people of {run.name}", total=None)
         run.read_people(partial(_describe, progress, task, run.name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from actors.factory.domains import show_of
 from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
@@ -85,7 +84,7 @@ def _lead(groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Elem
     for place, group in enumerate(groups):
         settings = {each.key: each.values[place] for each in differences}
         sides[side_in_words(group.label or "these runs", settings)] = [run.path for run in group.runs]
-    compared = compared_runs(show_of(first.config).compared, sides)
+    compared = compared_runs(first.show.compared, sides)
     return lead_of(compared.answers, compared.limits) if compared.answers else None
 
 
@@ -115,7 +114,7 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
     """Return the few numbers that say what was run."""
     first = runs[0]
     course, simulation = first.course, first.config.simulation
-    kind = show_of(first.config).agents
+    kind = first.show.agents
     told = [
         ("state", state_in_words(first) if len(runs) == 1 else _states_of(runs)),
         (kind, _range([run.course.header.agents for run in runs])),
@@ -196,7 +195,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
 def _ends(run: RunRecord) -> Element:
     """Return the numbers with which a run ended, each by its name."""
     ends = world_ends(run)
-    named = show_of(run.config).named
+    named = run.show.named
     names = {key: named(key) for key in ends}
     return figures([(names[key].name, end_text(key, value, names[key].unit)) for key, value in ends.items()])
 
@@ -256,7 +255,7 @@ def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section
 
 
 def _feeds(groups: Sequence[RunGroup]) -> Section | None:
-    if "cascades" not in show_of(groups[0].first.config).pictures:
+    if "cascades" not in groups[0].first.show.pictures:
         return None
     charts = feed_charts(groups)
     nothing = (
@@ -266,7 +265,7 @@ def _feeds(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
-    if "cascades" not in show_of(groups[0].first.config).pictures:
+    if "cascades" not in groups[0].first.show.pictures:
         return None
     if not any(run.course.posts for group in groups for run in group.runs):
         return Section("cascades", "Posts and cascades", [missing("Nobody posted anything, so there are no cascades.")])
@@ -317,7 +316,7 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
 
 
 def _economy(groups: Sequence[RunGroup], real: Real) -> Section | None:
-    if "quarters" not in show_of(groups[0].first.config).pictures:
+    if "quarters" not in groups[0].first.show.pictures:
         return None
     charts = economy_charts(groups, real.quarters, real.source)
     parts: list[Node] = [grid(charts, "quarters")] if charts else [missing("No whole quarter was run.")]
@@ -350,7 +349,7 @@ def _people(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _world(groups: Sequence[RunGroup]) -> Section | None:
-    if {"cascades", "quarters"} & {*show_of(groups[0].first.config).pictures}:
+    if {"cascades", "quarters"} & {*groups[0].first.show.pictures}:
         return None
     chart = world_chart(groups)
     nothing = "The world tells no numbers over time, or fewer than two rounds were run."

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
-from actors.factory.domains import show_of
 from actors.factory.kept_inputs import plain_name
 from actors.pages.card import Table
 from actors.pages.sharing_words import sharing_notice
@@ -86,7 +85,7 @@ def glance(runs: Sequence[RunRecord]) -> Table:
     names = [
         "state",
         "seed",
-        show_of(runs[0].config).agents,
+        runs[0].show.agents,
         "ticks",
         "simulated time",
         "activations",
@@ -163,7 +162,7 @@ def comparison(groups: Sequence[RunGroup]) -> Table:
         for run in group.runs:
             for name, value in ends_of(run).items():
                 numbers.setdefault(name, [[] for _ in groups])[place].append(value)
-    named = show_of(groups[0].first.config).named
+    named = groups[0].first.show.named
     rows = [(str(named(name)), *(_median(values) for values in by_group)) for name, by_group in numbers.items()]
     return Table(("at the end", *(group.label or "all seeds" for group in groups)), rows)
 

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.patches import Rectangle
 
-from actors.factory.domains import show_of
 from actors.pages.card import Chart, Table
 from actors.pages.picture import (
     GROUND,
@@ -66,7 +65,7 @@ def times(run: RunRecord) -> tuple[list[float], str]:
     course, length = run.course, run.config.simulation.ticks_per_round
     unit = length if course.point_ticks >= length else 1
     ends = [min((place + 1) * course.point_ticks, course.ticks) / unit for place in range(len(course.people))]
-    name = show_of(run.config).round
+    name = run.show.round
     return ends, name if unit == length and (length > 1 or name != Show.round) else "tick"
 
 
@@ -281,7 +280,7 @@ def _shares(run: RunRecord, state: str) -> list[float]:
 
 
 def _agents(run: RunRecord) -> str:
-    return show_of(run.config).agents
+    return run.show.agents
 
 
 def _point(run: RunRecord) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from actors.factory.domains import show_of
 from actors.pages.card import Chart, Table
 from actors.pages.picture import LINE, SMALL, TEXT, figure, label, panels, plain_numbers
 from actors.pages.series import (
@@ -47,7 +46,7 @@ def world_chart(groups: Sequence[RunGroup]) -> Chart | None:
     first = groups[0].first
     if any(len(run.rounds.get("round", ())) < 2 for group in groups for run in group.runs):
         return None
-    show = show_of(first.config)
+    show = first.show
     names = numbers_of(show, first.rounds)
     if not names:
         return None
@@ -75,7 +74,7 @@ def measures_chart(groups: Sequence[RunGroup]) -> Chart | None:
     names = [name for name in first.config.population.measures if all(name in run.rounds for run in every)]
     if not names or any(len(run.rounds["round"]) < 2 for run in every):
         return None
-    show = show_of(first.config)
+    show = first.show
     drawn = _over_rounds(groups, names, show)
     name = names[0]
     of = f" of {first.name}" if len(every) > 1 else ""

@@ -13,6 +13,7 @@ from actors.core.errors import DamagedError, JournalError, RunDirectoryError
 from actors.core.files import read_regular
 from actors.core.frames import ORIGIN, Damage, digest_of
 from actors.core.messages import Message
+from actors.factory.domains import show_of
 from actors.factory.input_files import kept_inputs, missing_inputs
 from actors.factory.kept_inputs import note_places
 from actors.persistence.checkpoint import Position, checkpoint_names, read_position
@@ -26,6 +27,7 @@ from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import load_placed_config
 from prism.errors import ConfigError, together
+from prism.show import Show
 
 RESOLVED_LENGTH_MAX = 16 * LENGTH_MAX
 """The longest resolved configuration. With all defaults, and a line for each item, it is several times longer."""
@@ -138,6 +140,11 @@ class Recorded:
     def config(self) -> Config:
         """Its settings."""
         return read_resolved(self.path / CONFIG)
+
+    @cached_property
+    def show(self) -> Show:
+        """All that its domain tells of its runs."""
+        return show_of(self.config)
 
     @cached_property
     def summary_fields(self) -> dict[str, Any]:

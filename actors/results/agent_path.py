@@ -13,42 +13,13 @@ from actors.results.explanation import PathTurn
 from actors.results.plain import plain
 from actors.results.retrace import OpenRun
 from prism.agents import DECIDED, STALE, Question, Update
-from prism.domain import Domain
-from prism.events import AttributeSet, Event, FeedShown, PostTaken, TieChanged
+from prism.events import Event
 from prism.quoting import shown
 
 QUESTION = "question"
 """The source of a turn that asked."""
 NEAREST = 2
 """The turns on each side of a tick that a message names."""
-
-
-def name_of(domain: Domain, number: int) -> str:
-    """Return the name of an agent; empty if it has none."""
-    name = getattr(domain.agent(number), "name", "")
-    return name if isinstance(name, str) else ""
-
-
-def number_of(domain: Domain, agent: int | str) -> int:
-    """Return the number of an agent that is named by its number or its name.
-
-    Raises:
-        LookupError: there is no such agent, or several have the name.
-    """
-    if isinstance(agent, int) or agent.isdecimal():
-        number = int(agent)
-        if not 0 <= number < domain.size:
-            raise LookupError(f"there is no agent {number:,}; the run has the agents 0 to {domain.size - 1:,}")
-        return number
-    bearers = [number for number in range(domain.size) if name_of(domain, number) == agent]
-    if len(bearers) == 1:
-        return bearers[0]
-    if not bearers:
-        raise LookupError(
-            f"no agent is called {shown(agent)}; expected a name, or a number from 0 to {domain.size - 1:,}"
-        )
-    few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
-    raise LookupError(f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number")
 
 
 def messages_of(run: OpenRun, number: int) -> list[Any]:
@@ -101,19 +72,8 @@ def add_message(turns: list[PathTurn], message: Any) -> None:
 
 def event_of(message: Event) -> dict[str, Any]:
     """Return what took place as JSON values, and in words."""
-    return {**_fields_of(message), "words": message.words}
-
-
-def _fields_of(message: Event) -> dict[str, Any]:
-    if isinstance(message, FeedShown):
-        return {"kind": "feed", "posts": list(message.posts)}
-    if isinstance(message, TieChanged):
-        return {"kind": message.kind, "whom": message.whom, "post": message.post}
-    if isinstance(message, AttributeSet):
-        return {"kind": "set", "name": message.name, "value": message.value}
-    if isinstance(message, PostTaken):
-        return {"kind": "taken", "post": message.post, "number": message.number}
-    return {"kind": message.kind, "post": message.post, "parent": message.parent, "topics": list(message.topics)}
+    fields = {name: plain(getattr(message, name)) for name in message.__struct_fields__[2:]}
+    return {"kind": message.kind, **fields, "words": message.words}
 
 
 def decisions(turns: Sequence[PathTurn]) -> Iterator[tuple[tuple[int, str], int]]:
@@ -153,13 +113,23 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
-    """Return the number and the name of an agent of a run.
+    """Return the number and the name of an agent of a run, which is named by either.
 
     Raises:
         RunDirectoryError: there is no such agent, or several have the name.
     """
-    try:
-        number = number_of(run.domain, agent)
-    except LookupError as error:
-        raise RunDirectoryError(f"{run.path}: {error.args[0]}") from None
-    return number, name_of(run.domain, number)
+    size = run.domain.size
+    if isinstance(agent, int) or agent.isdecimal():
+        number = int(agent)
+        if not 0 <= number < size:
+            problem = f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}"
+            raise RunDirectoryError(f"{run.path}: {problem}")
+        return number, run.name_of(number)
+    bearers = [number for number in range(size) if run.name_of(number) == agent]
+    if len(bearers) == 1:
+        return bearers[0], str(agent)
+    problem = f"no agent is called {shown(agent)}; expected a name, or a number from 0 to {size - 1:,}"
+    if bearers:
+        few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
+        problem = f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number"
+    raise RunDirectoryError(f"{run.path}: {problem}")

@@ -8,8 +8,9 @@ from typing import Any
 from actors.core.frames import HEAD
 from actors.core.messages import Message
 from actors.record.messages import decoded, encoded_in
-from actors.results.agent_path import add_message, name_of
+from actors.results.agent_path import add_message
 from actors.results.explanation import AgentDifference, Counted, PathTurn, TickDifference, WhatIf
+from actors.results.retrace import OpenRun
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Update
 from prism.events import AttributeSet, PostEvent, TieChanged
@@ -95,7 +96,7 @@ class Differences:
         if about is not None:
             self._engagements[future][about] += 1
 
-    def record(self, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
+    def record(self, run: OpenRun, ends: tuple[Simulation, Simulation], **facts: Any) -> WhatIf:
         """Return the differences, with these facts about the question.
 
         Args:
@@ -112,7 +113,7 @@ class Differences:
             states=_counted(was.counters.agents_by_state(), would.counters.agents_by_state()),
             totals=_counted(_numbers(was.domain.world.totals()), _numbers(would.domain.world.totals())),
             agents=tuple(
-                AgentDifference(agent=agent, name=name_of(was.domain, agent), first=ticks[0], ticks=len(ticks))
+                AgentDifference(agent=agent, name=run.name_of(agent), first=ticks[0], ticks=len(ticks))
                 for agent, ticks in acting[:LARGEST]
             ),
             posts=_largest(*self._engagements),

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.core.messages import name_of_question
-from actors.factory.domains import look_at_domain, show_of
+from actors.factory.domains import look_at_domain
 from actors.results.agent_path import (
     QUESTION,
     before,
@@ -163,9 +163,8 @@ async def _explained(
     until = max([last, *(tick for (_, asked, _), tick in decided.items() if first <= asked <= last)]) + 1
     trace = Trace({number}, first, until - 1)
     await retrace(run, trace, until, on_begin)
-    show = show_of(run.config)
     turns = [
-        each if each.profile else replace(each, profile=plain(show.panel(number, before(messages, each.tick))))
+        each if each.profile else replace(each, profile=plain(run.show.panel(number, before(messages, each.tick))))
         for each in await explained_turns(run, trace, decided)
         if each.tick <= last
     ]

@@ -11,7 +11,6 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError
 from actors.record.messages import those_of, ticks_of
-from actors.results.agent_path import name_of
 from actors.results.explained_turn import rows_of
 from actors.results.explanation import Cause, ExplainedCascade, ExplainedLike, ExplainedPost
 from actors.results.retrace import OnBegin, OpenRun, Trace, TracedTurn, retrace
@@ -49,8 +48,8 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
         watched.add(trace.turns, simulation, tick)
         trace.turns.clear()
 
-    simulation = await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
-    return watched.cascade(post, simulation)
+    await retrace(run, trace, events[-1].tick + 1, on_begin, commit)
+    return watched.cascade(post)
 
 
 def _cascade_of(run: OpenRun, post: int) -> list[PostEvent]:
@@ -103,9 +102,9 @@ class _Watched:
             if made == tick and (found := network.post(post)) is not None:
                 self._texts[post] = network.text(found)
 
-    def cascade(self, post: int, simulation: Simulation) -> ExplainedCascade:
+    def cascade(self, post: int) -> ExplainedCascade:
         """Return the tree."""
-        names = {event.agent: name_of(simulation.domain, event.agent) for event in self._events}
+        names = {event.agent: self._run.name_of(event.agent) for event in self._events}
         likes: dict[int, list[ExplainedLike]] = {}
         depths: dict[int | None, int] = {None: -1}
         for event in self._events:

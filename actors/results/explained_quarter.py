@@ -12,7 +12,6 @@ from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
 from actors.core.messages import name_of_question
 from actors.record.messages import messages_in
-from actors.results.agent_path import name_of
 from actors.results.explained_turn import explained_turns
 from actors.results.explanation import ExplainedProposal, ExplainedQuarter, ExplainedTurn
 from actors.results.plain import plain
@@ -54,7 +53,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
         states.append(_indicators(simulation))
 
     trace = Trace(None, tick, tick)
-    simulation = await retrace(run, trace, tick + 1, begin, commit)
+    await retrace(run, trace, tick + 1, begin, commit)
     decided = {name_of_question(each.question): tick for each in trace.turns if each.question is not None}
     turns = await explained_turns(run, trace, decided)
     return ExplainedQuarter(
@@ -65,7 +64,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
         after=states[-1],
         interventions=tuple(done),
         proposals=tuple(
-            _proposal(simulation, nation, trace.turns, [each for each in turns if each.agent == nation])
+            _proposal(run, nation, trace.turns, [each for each in turns if each.agent == nation])
             for nation in range(run.domain.size)
         ),
         notes=tuple(run.notes),
@@ -94,9 +93,7 @@ def _interventions(frame: bytes) -> list[dict[str, Any]]:
     return [plain(each.content) for each in messages_in(frame[HEAD.size :]) if isinstance(each, Intervened)]
 
 
-def _proposal(
-    simulation: Simulation, nation: int, traced: Sequence[TracedTurn], turns: list[ExplainedTurn]
-) -> ExplainedProposal:
+def _proposal(run: OpenRun, nation: int, traced: Sequence[TracedTurn], turns: list[ExplainedTurn]) -> ExplainedProposal:
     """Return the way of one nation through the quarter."""
     own = [each for each in traced if each.trigger.agent == nation]
     steps = [
@@ -121,7 +118,7 @@ def _proposal(
     outcome = outcome_of(action, is_valid=is_valid, is_applied=after is not None)
     return ExplainedProposal(
         agent=nation,
-        name=name_of(simulation.domain, nation),
+        name=run.name_of(nation),
         outcome=outcome,
         action=action,
         is_valid=is_valid,

@@ -8,10 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
-from actors.factory.domains import show_of
 from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import logged_in
-from actors.results.agent_path import QUESTION, event_of, name_of
+from actors.results.agent_path import QUESTION, event_of
 from actors.results.explained_sharing import SHARED, sharing_of
 from actors.results.explanation import (
     ExplainedAnswer,
@@ -30,7 +29,6 @@ from prism.config import PricesConfig
 from prism.events import AttributeSet
 from prism.llm.question_id import question_id
 from prism.llm.spending import Ledger, cost_usd
-from prism.show import Show
 from prism.statechart import ENABLED, Choice, Guard, RowOutcome
 
 EMBEDDED: Final = "embedded"
@@ -61,9 +59,8 @@ async def explained_turns(run: OpenRun, trace: Trace, decisions: Decisions) -> l
         run, {name: each.question for name, each in asked.items() if each.question}, trace.places, drawn
     )
     found |= {name: msgspec.structs.replace(found[name], sharing=each) for name, each in sharing.items()}
-    show = show_of(run.config)
     return [
-        _turn(each, None if each.question is None else found[name_of_question(each.question)], show)
+        _turn(run, each, None if each.question is None else found[name_of_question(each.question)])
         for each in trace.turns
     ]
 
@@ -174,15 +171,15 @@ def _content(text: str) -> Any:
         return text
 
 
-def _turn(traced: TracedTurn, question: ExplainedQuestion | None, show: Show) -> ExplainedTurn:
+def _turn(run: OpenRun, traced: TracedTurn, question: ExplainedQuestion | None) -> ExplainedTurn:
     trigger, update = traced.trigger, traced.answer
     asks = ExplainedTurn(
         tick=trigger.tick,
         agent=trigger.agent,
-        name=name_of(traced.domain, trigger.agent),
+        name=run.name_of(trigger.agent),
         profile=traced.profile,
         trigger=trigger.name,
-        context=None if trigger.context is None else dict(show.seen(plain(trigger.context))),
+        context=None if trigger.context is None else dict(run.show.seen(plain(trigger.context))),
         state=traced.state,
         ticks_in_state=traced.ticks_in_state,
         rows=tuple(rows_of(traced)),

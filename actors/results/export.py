@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.factory.domains import show_of
 from actors.record.run import Recorded, names_of
 from actors.results.new_directory import new_directory
 from actors.results.parquet_files import ParquetFiles
@@ -105,7 +104,7 @@ def export(
         NoTableError: there is no such table.
     """
     runs = [Recorded(path, name) for path, name in zip(paths, names_of(paths), strict=True)]
-    tables = tables_of(show_of(run.config) for run in runs)
+    tables = tables_of(run.show for run in runs)
     wanted = chosen_tables(names, tables)
     refuse_inside(paths, out)
     with new_directory(out, _files({**shipped_tables(), **tables}), replaces=replaces) as draft:
@@ -153,7 +152,7 @@ def write_tables(
     Args:
         draft: a directory for rows that wait until all of a run is read.
     """
-    shows = [show_of(run.config) for run in runs]
+    shows = [run.show for run in runs]
     of_feeds = [run.config for run, show in zip(runs, shows, strict=True) if "posts" in show.event_tables]
     attributes = attribute_columns(of_feeds if "agents" in wanted else ())
     of_posts = post_columns(of_feeds)

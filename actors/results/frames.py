@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from actors.core.errors import RunDirectoryError
-from actors.factory.domains import show_of
 from actors.record.run import Recorded
 from actors.results.export import chosen_tables, write_tables
 from actors.results.schema import tables_of
@@ -94,7 +93,7 @@ def table_frame(path: Path, name: str, into: str) -> Any:
         ConfigError: its people cannot be made again, because an input file is missing.
     """
     run = Recorded(path, path.name)
-    tables = tables_of([show_of(run.config)])
+    tables = tables_of([run.show])
     (wanted,) = chosen_tables([name], tables)
     table = tables[wanted]
     keys = {column.key for column in table.columns}

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import JournalError, RunDirectoryError
-from actors.factory.domains import show_of
 from actors.record.course import Course, read_course
 from actors.record.manifest import read_summary
 from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
@@ -52,7 +51,7 @@ def observed_configs(paths: Sequence[Path]) -> dict[Path, Config]:
 
 
 def _observed_config(run: Recorded) -> Config:
-    if not {"cascades", "quarters"} & {*show_of(run.config).pictures}:
+    if not {"cascades", "quarters"} & {*run.show.pictures}:
         problem = f"has the domain {run.domain_name}; only social runs and economies have stylised facts"
         raise RunDirectoryError(f"{run.path}: {problem}")
     if not run.summary_fields:

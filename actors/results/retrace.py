@@ -76,6 +76,11 @@ class OpenRun(Recorded):
         """The manifest that this code would write."""
         self.notes += [note for note in recovered.notes if ": cut at byte" in note]
 
+    def name_of(self, agent: int) -> str:
+        """Return the name of an agent: its own, or the one that its domain shows; empty if it has none."""
+        name = getattr(self.domain.agent(agent), "name", "")
+        return name if name and isinstance(name, str) else self.show.name(agent)
+
 
 def recovered_run(path: Path, before: int) -> Recovered:
     """Return the run up to any damage, from the latest checkpoint of this tick or an earlier one."""

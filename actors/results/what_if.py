@@ -90,7 +90,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
     was = await _as_it_was(run, asked, until, found, on_begin)
     would = await _otherwise(path, number, asked, answer, until, found, on_begin, ask=ask)
     facts: dict[str, Any] = {"agent": number, "name": name, **_facts(asked, would)}
-    return found.record((was, would.simulation), **facts, would_be=answer, until=until, notes=tuple(notes))
+    return found.record(run, (was, would.simulation), **facts, would_be=answer, until=until, notes=tuple(notes))
 
 
 def _until(run: OpenRun, asked: Asked, ticks: int | None) -> tuple[int, list[str]]:

@@ -14,7 +14,6 @@ from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName
 from actors.record.answers import KeptAnswers
 from actors.record.messages import those_of, ticks_of
-from actors.results.agent_path import name_of
 from actors.results.retrace import OpenRun
 from actors.results.what_if import answer_as
 from actors.runs.interventions import what as what_it_did
@@ -139,7 +138,7 @@ def words_of(run: OpenRun, candidate: Candidate) -> str:
 
 
 def _called(run: OpenRun, agent: int) -> str:
-    name = name_of(run.domain, agent)
+    name = run.name_of(agent)
     return f"{name} ({agent})" if name else f"agent {agent}"
 
 

@@ -6,20 +6,17 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import anyio
 import pytest
 
 from actors.core.errors import DivergedError, RunDirectoryError
 from actors.persistence.journal import JOURNAL
-from actors.results.agent_path import number_of
 from actors.results.explain import explain_agent, explain_everybody, explain_path, explain_turn
 from tests.actors.cli.test_replay import TO_STATE, forge
 from tests.actors.results.explained_runs import SMALL, content, make_run, nested_run
 from tests.command import prism_alone
-from tests.own_domains import path_restored, write_study
+from tests.own_domains import CROSSING, path_restored, write_study
 
 pytestmark = pytest.mark.long
 
@@ -217,19 +214,27 @@ def test_a_tick_without_a_turn_names_the_nearest_ones(run: Path) -> None:
         anyio.run(explain_turn, run, 3, free)
 
 
-class Twins:
-    """A domain of three agents, two of whom have the same name."""
-
-    size = 3
-
-    def agent(self, agent_id: int) -> object:
-        return SimpleNamespace(name=("Ann", "Bo", "Ann")[agent_id])
-
-
-def test_an_agent_is_found_by_its_name_and_bearers_of_the_same_name_are_listed(run: Path) -> None:
+def test_an_agent_is_found_by_its_name(run: Path) -> None:
     named = explain_path(run, 3)
     assert explain_path(run, named.name) == named
-    twins: Any = Twins()
-    assert number_of(twins, "Bo") == 1
-    with pytest.raises(LookupError, match=r"^2 agents are called 'Ann': 0, 2; name one by its number$"):
-        number_of(twins, "Ann")
+
+
+NAMED = """
+
+from prism.show import Show
+
+
+class SHOW(Show):
+    def name(self, agent: int) -> str:
+        return ("Ann", "Bo", "Ann")[agent]
+"""
+
+
+def test_an_agent_is_found_by_the_name_that_its_domain_shows_and_bearers_of_one_name_are_listed(tmp_path: Path) -> None:
+    study = write_study(tmp_path, CROSSING + NAMED)
+    with path_restored():
+        assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
+        assert (named := explain_path(tmp_path / "run", "Bo")).agent == 1
+        assert explain_path(tmp_path / "run", 1) == named
+        with pytest.raises(RunDirectoryError, match=r": 2 agents are called 'Ann': 0, 2; name one by its number$"):
+            explain_path(tmp_path / "run", "Ann")
