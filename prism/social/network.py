@@ -21,6 +21,7 @@ from prism.errors import PostLimitError
 from prism.events import Events
 from prism.kernel_rng import keys_of
 from prism.measure import Measure
+from prism.social import tables as col
 from prism.social.effects import ON_TIES, Effect
 from prism.social.kernels import post_kernel, view_kernel
 from prism.social.people.population import Population
@@ -29,47 +30,7 @@ from prism.social.posts.living import KINDS, LivingPosts
 from prism.social.posts.post import NO_POST, NUMBER_BITS, Post, PostKind, PostView, origin_of
 from prism.social.posts.texts import write_post
 from prism.social.state import NUMBERS_MAX, SocialState
-from prism.social.tables import (
-    ABOVE,
-    ACROSS,
-    AUTHOR,
-    BASE,
-    CASCADE,
-    CREATED,
-    END,
-    ENGAGEMENTS,
-    EVENTS,
-    FEED,
-    FOLLOW,
-    GIVEN,
-    ID,
-    KIND,
-    LEAST_APPEAL,
-    LIKE,
-    LIKES,
-    MADE,
-    MUTE,
-    NEWEST,
-    OLDEST,
-    ONCE,
-    ORIGIN,
-    POST_COLUMNS,
-    PUBLISH,
-    QUALITY,
-    REFUSED,
-    REPLIES,
-    REPLY,
-    RESHARE,
-    RESHARES,
-    ROOT_NUMBER,
-    SHARE_COLUMNS,
-    SIZE,
-    TOPICS,
-    UNFOLLOW,
-    VIEW_COLUMNS,
-    WHAT,
-    WHO,
-)
+from prism.social.tables import FEED, FOLLOW, LIKE, MUTE, ONCE, PUBLISH, REPLY, RESHARE, UNFOLLOW
 from prism.social.ties.rings import Rings
 from prism.social.view_words import ViewWords
 
@@ -93,7 +54,11 @@ EFFECTS: Final[Mapping[str, int]] = MappingProxyType(
 _COUNTED: Final = {"posts": PUBLISH, "likes": LIKE, "replies": REPLY, "reshares": RESHARE}
 _TIES_COUNTED: Final = {"follows": FOLLOW, "unfollows": UNFOLLOW, "mutes": MUTE}
 
-_WORTH: Final = (("qualities", LEAST_APPEAL, 0.0), ("shared_qualities", QUALITY, 1.0), ("across", ACROSS, 0.0))
+_WORTH: Final = (
+    ("qualities", col.LEAST_APPEAL, 0.0),
+    ("shared_qualities", col.QUALITY, 1.0),
+    ("across", col.ACROSS, 0.0),
+)
 """The names of the columns of `worth` in checkpoints, and their usual values, which are left out."""
 
 TOP_POSTS, TOP_OF = 2, 1000
@@ -238,12 +203,12 @@ class Network:
         row = post_kernel.publish_as(
             self.state.t, author, tick, topics, origin_of(author, tick, number, from_outside=True)
         )
-        self.state.t.posts[row, GIVEN] = from_file
+        self.state.t.posts[row, col.GIVEN] = from_file
         self.take_in(tick, {author: given.text} if given.text else {})
-        post = self.living.made(np.array([row + self.state.t.counts.posts[BASE]]))[0]
+        post = self.living.made(np.array([row + self.state.t.counts.posts[col.BASE]]))[0]
         if given.quality:
-            cascade = self.state.cascade_rows(self.state.t.posts[row : row + 1, CASCADE])
-            self.state.t.worth[cascade, LEAST_APPEAL] = given.quality
+            cascade = self.state.cascade_rows(self.state.t.posts[row : row + 1, col.CASCADE])
+            self.state.t.worth[cascade, col.LEAST_APPEAL] = given.quality
         self.from_outside += 1
         return post
 
@@ -259,14 +224,14 @@ class Network:
             ValueError: a person has made as many posts as ids allow.
         """
         self.check_limits(tick)
-        t, count = self.state.t, int(self.state.t.counts.posts[EVENTS])
-        t.counts.posts[EVENTS] = 0
-        events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[END])
+        t, count = self.state.t, int(self.state.t.counts.posts[col.EVENTS])
+        t.counts.posts[col.EVENTS] = 0
+        events, taken, self.taken = t.events[:count], self.taken, int(t.counts.posts[col.END])
         self._count_reshares(events)
-        for who, what, other, *_ in events[events[:, WHAT] > FEED].tolist():
+        for who, what, other, *_ in events[events[:, col.WHAT] > FEED].tolist():
             self.pending.append((who, other, what))
         if texts:
-            authors = events[np.isin(events[:, WHAT], (PUBLISH, REPLY, RESHARE)), WHO].tolist()
+            authors = events[np.isin(events[:, col.WHAT], (PUBLISH, REPLY, RESHARE)), col.WHO].tolist()
             self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
         self.happened.append(self._written_down(tick, events, taken, with_feeds=with_feeds))
         return self.happened[-1]
@@ -289,12 +254,12 @@ class Network:
     def _count_reshares(self, events: Ints) -> None:
         """Count, if anybody asks, the reshares among these rows of events, each for the author of the post reshared."""
         if self.reshares_received is not None:
-            shared = events[events[:, WHAT] == RESHARE, ABOVE]
+            shared = events[events[:, col.WHAT] == RESHARE, col.ABOVE]
             np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
 
     def check_limits(self, tick: int) -> None:
         """Refuse to go on if a kernel could not make a post."""
-        refused = int(self.state.t.counts.posts[REFUSED])
+        refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
             raise PostLimitError(NUMBERS_MAX, tick)
         if refused:
@@ -338,7 +303,10 @@ class Network:
         Args:
             people: those who see something; none of it is forgotten.
         """
-        wholes, shares = np.zeros((len(people), VIEW_COLUMNS), dtype=np.int64), np.zeros((len(people), SHARE_COLUMNS))
+        wholes, shares = (
+            np.zeros((len(people), col.VIEW_COLUMNS), dtype=np.int64),
+            np.zeros((len(people), col.SHARE_COLUMNS)),
+        )
         post_kernel.see(self.state.t, people, tick, wholes, shares)
         return wholes, shares
 
@@ -367,23 +335,24 @@ class Network:
 
     def _view(self, tick: int, whole: list[int], share: list[float]) -> PostView:
         """Return what a person sees of a post, from the rows of `prism.social.kernels.post_kernel.see`."""
-        author, created, topics = whole[AUTHOR], whole[CREATED], self.state.topics[whole[TOPICS]]
-        number, viewed_ticks, exposures, is_followed = whole[POST_COLUMNS:]
+        author, created, topics = whole[col.AUTHOR], whole[col.CREATED], self.state.topics[whole[col.TOPICS]]
+        number, viewed_ticks, exposures, is_followed = whole[col.POST_COLUMNS :]
         velocity, popularity, topic_match, appeal, fatigue, quality = share
         more: Any = ()
         if self.view_type is not PostView:
             of_author = {} if self.attributes_of is None else self.attributes_of(author)
-            more = of_author, self.state.given[whole[GIVEN]].attributes
+            more = of_author, self.state.given[whole[col.GIVEN]].attributes
         return self.view_type(
-            whole[ID],
+            whole[col.ID],
             author,
             self.population.name(author),
-            self.state.texts.get(number) or self._written(KINDS[whole[KIND]], whole[GIVEN], topics, author, created),
+            self.state.texts.get(number)
+            or self._written(KINDS[whole[col.KIND]], whole[col.GIVEN], topics, author, created),
             topics,
             tick - created,
-            whole[LIKES],
-            whole[REPLIES],
-            whole[RESHARES],
+            whole[col.LIKES],
+            whole[col.REPLIES],
+            whole[col.RESHARES],
             velocity,
             popularity,
             is_followed == 1,
@@ -392,7 +361,7 @@ class Network:
             fatigue,
             quality,
             exposures,
-            whole[ORIGIN],
+            whole[col.ORIGIN],
             viewed_ticks,
             *more,
         )
@@ -419,11 +388,11 @@ class Network:
             what = "" if root is None else f": {self._said(root)}"
             lines.append(f"largest cascade, {largest.size:,} posts, {largest.depth:,} deep{what}")
         counts = self.state.t.counts.originals
-        newest = self.state.t.originals[max(counts[OLDEST], counts[NEWEST] - TOP_OF) : counts[NEWEST]]
+        newest = self.state.t.originals[max(counts[col.OLDEST], counts[col.NEWEST] - TOP_OF) : counts[col.NEWEST]]
         newest = newest[newest >= self.living.first]
         rows = self.living.rows(newest)
-        cascades = self.state.cascade_rows(self.state.t.posts[rows, CASCADE])
-        engagements = self.state.t.cascades[cascades, ENGAGEMENTS].tolist()
+        cascades = self.state.cascade_rows(self.state.t.posts[rows, col.CASCADE])
+        engagements = self.state.t.cascades[cascades, col.ENGAGEMENTS].tolist()
         living = zip(engagements, self.living.ids(newest).tolist(), newest.tolist(), strict=True)
         top = nlargest(TOP_POSTS, (each for each in living if each[0]))
         posts = self.living.made(np.array([number for *_, number in top], dtype=np.int64))
@@ -446,9 +415,9 @@ class Network:
 
     def columns(self) -> Iterator[Column]:
         """Yield every post and the posts that each person has seen, for `restore`."""
-        authors = np.flatnonzero(self.state.t.people[:, MADE])
+        authors = np.flatnonzero(self.state.t.people[:, col.MADE])
         yield from pack_array("made.key", authors)
-        yield from pack_array("made", authors, self.state.t.people[:, MADE].__getitem__)
+        yield from pack_array("made", authors, self.state.t.people[:, col.MADE].__getitem__)
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
@@ -472,7 +441,7 @@ class Network:
         """Yield the qualities of living cascades that are not 1, and the least appeals."""
         rows, worth = self.state.t.cascades[: self.cascades.length], self.state.t.worth[: self.cascades.length]
         for name, column, usual in _WORTH:
-            which = (rows[:, SIZE] > 0) & (worth[:, column] != usual)
+            which = (rows[:, col.SIZE] > 0) & (worth[:, column] != usual)
             if which.any():
                 values = zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True)
                 yield from pack_items(name, dict(values))
@@ -492,7 +461,7 @@ class Network:
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""
         state = self.state
-        state.t.people[columns.array("made.key"), MADE] = columns.array("made")
+        state.t.people[columns.array("made.key"), col.MADE] = columns.array("made")
         posts = columns.values("posts", Post)
         for name, count in columns.items("counts", str, int).items():
             state.t.counts.done[_COUNTED[name]] = count
@@ -531,7 +500,7 @@ class Network:
     def _restore_roots(self) -> None:
         """Note the number of the original of each cascade, if it is not forgotten."""
         t = self.state.t
-        t.cascades[: self.cascades.length, ROOT_NUMBER] = self.living.numbers(t.cascades[: self.cascades.length, 0])
+        t.cascades[: self.cascades.length, col.ROOT_NUMBER] = self.living.numbers(t.cascades[: self.cascades.length, 0])
 
     def _restore_ring(self, columns: Columns, name: str, table: str) -> None:
         rows = columns.rows(name)

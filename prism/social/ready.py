@@ -1,4 +1,4 @@
-"""Compiled kernels, made ready before the first tick: a tick would wait half a minute for them on a new machine."""
+"""Compiled kernels, made ready before the first tick: a tick would wait half a minute for their compilation."""
 
 from __future__ import annotations
 

@@ -15,18 +15,9 @@ import msgspec
 import numpy as np
 
 from prism.columns import Column, Columns, pack, pack_items
+from prism.social import tables as col
 from prism.social.state import SocialState
-from prism.social.tables import (
-    BUILT,
-    CONSIDERED,
-    EXACT_TICKS,
-    PLACES,
-    SEEN,
-    SHORT_INSIDE,
-    SHORT_OUTSIDE,
-    SHOWN_ALL,
-    SHOWN_OUTSIDE,
-)
+from prism.social.tables import EXACT_TICKS
 
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
@@ -57,14 +48,14 @@ class FeedCounts(msgspec.Struct, kw_only=True):
 
 
 _PLACES: Final = {
-    "feeds": BUILT,
-    "places": PLACES,
-    "shown": SHOWN_ALL,
-    "shown_outside": SHOWN_OUTSIDE,
-    "short_inside": SHORT_INSIDE,
-    "short_outside": SHORT_OUTSIDE,
-    "seen": SEEN,
-    "considered": CONSIDERED,
+    "feeds": col.BUILT,
+    "places": col.PLACES,
+    "shown": col.SHOWN_ALL,
+    "shown_outside": col.SHOWN_OUTSIDE,
+    "short_inside": col.SHORT_INSIDE,
+    "short_outside": col.SHORT_OUTSIDE,
+    "seen": col.SEEN,
+    "considered": col.CONSIDERED,
 }
 """`{whole number of FeedCounts: its place among the counts of kernels}`."""
 

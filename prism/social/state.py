@@ -15,6 +15,7 @@ from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import pointer_to
 from prism.rng import Draw, mixing_key
+from prism.social import tables as col
 from prism.social.field_source import FieldTables, Words
 from prism.social.kernels import post_kernel
 from prism.social.people.people import People, interests_of
@@ -24,52 +25,18 @@ from prism.social.posts.post import NO_POST
 from prism.social.posts.post_file import GivenPost
 from prism.social.ranking import ALGORITHMS, ranking, ranking_kernel
 from prism.social.tables import (
-    BASE,
-    BEGUN_IN,
-    BITS,
-    CAME_COUNT,
-    CAME_END,
-    CASCADE_COLUMNS,
-    CASCADE_FIRST,
     CREDITS,
-    CURRENT,
-    DUE,
-    EARLY,
-    END,
-    ENGAGED_COUNT,
-    ENGAGED_END,
-    EVENT_COLUMNS,
-    EXPOSED_COUNT,
-    EXPOSED_END,
     EXPOSURES,
     FILLS,
-    FIRST,
     FOLLOW,
     IS_ORIGINAL,
-    KIND,
-    LARGEST,
-    LEFT,
     LENGTHS,
-    MOST,
     MUTE,
     NEVER,
-    NEWEST,
     OFFLINE,
-    OLDEST,
     ONCE,
-    PERSON_COLUMNS,
-    POST_COLUMNS,
-    ROOT,
-    ROWS,
-    SEEN_COUNT,
-    SEEN_END,
     SEEN_SLOTS,
-    SESSION_ROUND,
-    SHIFT,
-    SIZE,
-    STATE,
     TIMEOUT,
-    WORTH_COLUMNS,
     Counts,
     Interests,
     Room,
@@ -88,11 +55,11 @@ NUMBERS_MAX: Final = 2**31 - 1
 """The most posts of a run: their numbers are in rows of 32 bits."""
 
 RINGS: Final[Mapping[str, tuple[int, int]]] = {
-    "timeline": (CAME_END, CAME_COUNT),
-    "seen": (SEEN_END, SEEN_COUNT),
-    "exposed_posts": (EXPOSED_END, EXPOSED_COUNT),
-    "exposed": (EXPOSED_END, EXPOSED_COUNT),
-    "engaged": (ENGAGED_END, ENGAGED_COUNT),
+    "timeline": (col.CAME_END, col.CAME_COUNT),
+    "seen": (col.SEEN_END, col.SEEN_COUNT),
+    "exposed_posts": (col.EXPOSED_END, col.EXPOSED_COUNT),
+    "exposed": (col.EXPOSED_END, col.EXPOSED_COUNT),
+    "engaged": (col.ENGAGED_END, col.ENGAGED_COUNT),
 }
 """`{table: the columns of people that say where its next number goes, and how many it has}`."""
 
@@ -186,7 +153,7 @@ class SocialState:
                 attention=float(feed.attention),
             )
         )
-        self.t.counts.originals[BITS] = -1
+        self.t.counts.originals[col.BITS] = -1
         self._make_room_for_people(feed.size)
 
     def _make_room_for_people(self, size: int) -> None:
@@ -202,10 +169,10 @@ class SocialState:
                     engaged=np.zeros((len(t.people), 1), dtype=np.int32),
                 )
         self.t = t._replace(feed=widened(t.feed, size))
-        ends = t.people[:, EXPOSED_END].copy()
+        ends = t.people[:, col.EXPOSED_END].copy()
         for name, width in wanted.items():
             if name == "exposed":
-                t.people[:, EXPOSED_END] = ends  # which the wider ring of posts has moved
+                t.people[:, col.EXPOSED_END] = ends  # which the wider ring of posts has moved
             self._widen(name, max(1, width))
         self._make_room_for_candidates(settings.depth)
 
@@ -252,7 +219,7 @@ class SocialState:
         delays = np.tile([float(CONSTANT), 1.0, 0.0, float(TIMEOUT)], (count, 1))
         inside, stays = np.zeros((count, 2), dtype=np.int64), np.zeros((count, LENGTHS), dtype=np.int64)
         inside[initial, 0] = len(self.t.people)
-        self.t.people[:, STATE] = initial
+        self.t.people[:, col.STATE] = initial
         self.t = self.t._replace(roles=np.zeros(count, dtype=np.int64), delays=delays, inside=inside, stays=stays)
 
     # Ties
@@ -343,13 +310,15 @@ class SocialState:
     def make_room(self, acts: int) -> None:
         """Make room for the posts and events of so many acts."""
         t, counts, acts = self.t, self.t.counts, acts * self.at_once
-        if counts.posts[END] - counts.posts[BASE] + acts > len(t.posts):
-            kept = t.posts[counts.posts[FIRST] - counts.posts[BASE] : counts.posts[END] - counts.posts[BASE]].copy()
+        if counts.posts[col.END] - counts.posts[col.BASE] + acts > len(t.posts):
+            kept = t.posts[
+                counts.posts[col.FIRST] - counts.posts[col.BASE] : counts.posts[col.END] - counts.posts[col.BASE]
+            ].copy()
             posts = grown(t.posts, 2 * len(kept) + acts) if 2 * len(kept) + acts > len(t.posts) else t.posts
             posts[: len(kept)] = kept
-            counts.posts[BASE] = counts.posts[FIRST]
+            counts.posts[col.BASE] = counts.posts[col.FIRST]
             t = t._replace(posts=posts)
-        cascades = int(counts.cascades[ROWS]) + acts
+        cascades = int(counts.cascades[col.ROWS]) + acts
         if cascades > min(len(t.cascades), len(t.worth)) or 2 * acts > len(t.events):
             t = t._replace(
                 cascades=grown(t.cascades, cascades),
@@ -360,17 +329,17 @@ class SocialState:
 
     def _with_room_for_originals(self, t: Tables, more: int) -> Tables:
         counts = t.counts.originals
-        if counts[NEWEST] + more > len(t.originals):
-            kept = t.originals[counts[OLDEST] : counts[NEWEST]].copy()
+        if counts[col.NEWEST] + more > len(t.originals):
+            kept = t.originals[counts[col.OLDEST] : counts[col.NEWEST]].copy()
             originals = grown(t.originals, 2 * len(kept) + more)
             originals[: len(kept)] = kept
-            counts[OLDEST], counts[NEWEST] = 0, len(kept)
+            counts[col.OLDEST], counts[col.NEWEST] = 0, len(kept)
             t = t._replace(originals=originals)
-        most = int(counts[NEWEST] - counts[OLDEST]) + more
+        most = int(counts[col.NEWEST] - counts[col.OLDEST]) + more
         parts = 2 * (most // t.settings.part_size + 2)
         if 2 * most + 8 * parts > len(t.part_posts) or parts >= len(t.part_counts):
             size = 3 * most + 16 * parts
-            counts[BITS] = -1
+            counts[col.BITS] = -1
             t = t._replace(
                 part_origins=np.zeros(size, dtype=np.uint64),
                 part_posts=np.zeros(size, dtype=np.int64),
@@ -383,37 +352,37 @@ class SocialState:
     def restore_originals(self) -> None:
         """Let the living originals be sampled again."""
         t, posts = self.t, self.t.counts.posts
-        kinds = t.posts[posts[FIRST] - posts[BASE] : posts[END] - posts[BASE], KIND]
-        numbers = posts[FIRST] + np.flatnonzero(kinds == IS_ORIGINAL)
+        kinds = t.posts[posts[col.FIRST] - posts[col.BASE] : posts[col.END] - posts[col.BASE], col.KIND]
+        numbers = posts[col.FIRST] + np.flatnonzero(kinds == IS_ORIGINAL)
         t.originals[: len(numbers)] = numbers
         t.counts.originals[:] = 0, len(numbers), -1
 
     def drop_originals(self) -> None:
         """Drop the originals that are forgotten."""
         counts = self.t.counts.originals
-        live = self.t.originals[counts[OLDEST] : counts[NEWEST]]
-        dropped = int(np.searchsorted(live, self.t.counts.posts[FIRST]))
+        live = self.t.originals[counts[col.OLDEST] : counts[col.NEWEST]]
+        dropped = int(np.searchsorted(live, self.t.counts.posts[col.FIRST]))
         if dropped:
-            counts[OLDEST] += dropped
-            counts[BITS] = -1
+            counts[col.OLDEST] += dropped
+            counts[col.BITS] = -1
 
     def cascade_rows(self, cascades: Ints) -> Ints:
         """Return the rows of cascades that are not forgotten, by number."""
         counts = self.t.counts.cascades
-        rows: Ints = cascades - counts[SHIFT]
-        if counts[EARLY]:
-            early = np.flatnonzero(cascades < counts[CASCADE_FIRST])
-            rows[early] = np.searchsorted(self.t.early[: counts[EARLY]], cascades[early])
+        rows: Ints = cascades - counts[col.SHIFT]
+        if counts[col.EARLY]:
+            early = np.flatnonzero(cascades < counts[col.CASCADE_FIRST])
+            rows[early] = np.searchsorted(self.t.early[: counts[col.EARLY]], cascades[early])
         return rows
 
     def cascade_numbers(self, roots: Ints) -> Ints:
         """Return the numbers of the cascades of roots, with NO_POST for a forgotten one."""
         t, counts = self.t, self.t.counts.cascades
-        rows = np.flatnonzero(t.cascades[: counts[ROWS], SIZE])
-        numbers = rows + counts[SHIFT]
-        is_early = rows < counts[EARLY]
+        rows = np.flatnonzero(t.cascades[: counts[col.ROWS], col.SIZE])
+        numbers = rows + counts[col.SHIFT]
+        is_early = rows < counts[col.EARLY]
         numbers[is_early] = t.early[rows[is_early]]
-        return looked_up(dict(zip(t.cascades[rows, ROOT].tolist(), numbers.tolist(), strict=True)), roots, NO_POST)
+        return looked_up(dict(zip(t.cascades[rows, col.ROOT].tolist(), numbers.tolist(), strict=True)), roots, NO_POST)
 
 
 def _ties(graph: FollowGraph) -> Ties:
@@ -425,9 +394,9 @@ def _ties(graph: FollowGraph) -> Ties:
 
 def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -> Tables:
     """Return tables of a run's beginning, all as small as they can be."""
-    people = np.zeros((size, PERSON_COLUMNS), dtype=np.int64)
-    people[:, SESSION_ROUND] = people[:, BEGUN_IN] = -1
-    people[:, CURRENT], people[:, DUE], people[:, LEFT] = NO_POST, NEVER, -1
+    people = np.zeros((size, col.PERSON_COLUMNS), dtype=np.int64)
+    people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
+    people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, NEVER, -1
     return Tables(
         settings=Settings(*[0] * 22, *[0.0] * 10),
         key=keys_of(seed),
@@ -439,9 +408,9 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         exposed_posts=np.zeros((1, 1), dtype=np.int64),
         exposed=np.zeros((1, 1), dtype=np.int32),
         engaged=np.zeros((1, 1), dtype=np.int32),
-        posts=np.zeros((FIRST_ROOM, POST_COLUMNS), dtype=np.int64),
-        cascades=np.zeros((FIRST_ROOM, CASCADE_COLUMNS), dtype=np.int64),
-        worth=np.zeros((FIRST_ROOM, WORTH_COLUMNS)),
+        posts=np.zeros((FIRST_ROOM, col.POST_COLUMNS), dtype=np.int64),
+        cascades=np.zeros((FIRST_ROOM, col.CASCADE_COLUMNS), dtype=np.int64),
+        worth=np.zeros((FIRST_ROOM, col.WORTH_COLUMNS)),
         early=_ints(1),
         originals=_ints(FIRST_ROOM),
         part_starts=_ints(1),
@@ -465,7 +434,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
         weights=np.zeros((1, 5)),
         kind_of=np.zeros(1, dtype=np.int32),
         counts=_counts(),
-        events=np.zeros((16, EVENT_COLUMNS), dtype=np.int64),
+        events=np.zeros((16, col.EVENT_COLUMNS), dtype=np.int64),
         room=_room(),
     )
 
@@ -473,7 +442,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
 def _counts() -> Counts:
     """Return the counts of a run's beginning."""
     counts = Counts(_ints(6), _ints(9), _ints(MUTE + 1), _ints(8), _ints(3), np.zeros(1))
-    counts.posts[MOST], counts.cascades[LARGEST] = NUMBERS_MAX, -1
+    counts.posts[col.MOST], counts.cascades[col.LARGEST] = NUMBERS_MAX, -1
     return counts
 
 

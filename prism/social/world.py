@@ -42,6 +42,7 @@ from prism.events import Events
 from prism.expressions.fields import reads_draw, reads_view
 from prism.kernel_delays import CONSTANT, LOG_NORMAL
 from prism.measure import Measure
+from prism.social import tables as col
 from prism.social.changing import NO_CHANGE, ChangingAttributes
 from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.effects import ACTIONS_ON_POSTS
@@ -63,27 +64,14 @@ from prism.social.tables import (
     ALWAYS_ONE_TICK,
     ATTEND,
     ATTRIBUTE,
-    BARRED,
     BROWSE,
-    CAME,
-    CURRENT,
-    DUE,
-    ENTERED,
     FOREVER,
     GONE,
-    LEFT,
     LOOK,
-    NEXT,
     NO_ROLE,
     OFFLINE,
-    PENDING,
-    SESSION_ROUND,
-    SHOWN,
-    SILENT,
-    STATE,
     TIMEOUT,
     UNMOVED,
-    WAITS,
     WRITE,
     widened,
 )
@@ -280,42 +268,42 @@ class SocialWorld(World):
     @property
     def states(self) -> list[StrEnum]:
         """The state of each person: a new list."""
-        return [self.states_known[code] for code in self.people[:, STATE].tolist()]
+        return [self.states_known[code] for code in self.people[:, col.STATE].tolist()]
 
     @property
     def entered(self) -> Ints:
         """The tick in which each person entered their state."""
-        return self.people[:, ENTERED]
+        return self.people[:, col.ENTERED]
 
     @property
     def current(self) -> Ints:
         """The number of the post in each person's view, or NO_POST."""
-        return self.people[:, CURRENT]
+        return self.people[:, col.CURRENT]
 
     @property
     def due(self) -> Ints:
         """The tick of each person's next trigger, or NEVER."""
-        return self.people[:, DUE]
+        return self.people[:, col.DUE]
 
     @property
     def deliberating(self) -> NDArray[np.bool_]:
         """True for each person who waits for a decision."""
-        return np.asarray(self.people[:, WAITS] == 1)
+        return np.asarray(self.people[:, col.WAITS] == 1)
 
     @property
     def silenced(self) -> dict[int, int | None]:
         """`{agent: the tick at which it gets triggers again, or None}`."""
-        people = np.flatnonzero(self.people[:, SILENT])
-        until = self.people[people, SILENT].tolist()
+        people = np.flatnonzero(self.people[:, col.SILENT])
+        until = self.people[people, col.SILENT].tolist()
         return {agent: None if tick == FOREVER else tick for agent, tick in zip(people.tolist(), until, strict=True)}
 
     def state(self, agent: int) -> StrEnum:
         """Return a person's state."""
-        return self.states_known[int(self.people[agent, STATE])]
+        return self.states_known[int(self.people[agent, col.STATE])]
 
     def pending(self, agent: int) -> str | None:
         """Return the action that a person is about to take; None if there is none."""
-        return self.actions[int(self.people[agent, PENDING])] or None
+        return self.actions[int(self.people[agent, col.PENDING])] or None
 
     def has_view(self, trigger: str) -> bool:
         """Return whether a trigger carries the post in view."""
@@ -343,14 +331,14 @@ class SocialWorld(World):
 
     def view(self, agent: int, tick: int) -> PostView | None:
         """Return what a person sees of the post in view; None if there is none, or it is forgotten."""
-        if self.people[agent, CURRENT] < self.network.living.first:
+        if self.people[agent, col.CURRENT] < self.network.living.first:
             return None
         return self.network.views(np.array([agent]), tick)[0]
 
     def triggers_of(self, agents: Ints, tick: int, names: Sequence[str]) -> list[Trigger[PostView]]:
         """Return `trigger` of each of these people."""
         has = np.array([name in self._with_view for name in names], dtype=np.bool_)
-        has &= self.people[agents, CURRENT] >= self.network.living.first
+        has &= self.people[agents, col.CURRENT] >= self.network.living.first
         views: Iterator[PostView] = iter(self.network.views(agents[has], tick)) if has.any() else iter(())
         if self.memory is not None:
             remember = partial(self._remembering, self.memory, tick)
@@ -374,11 +362,11 @@ class SocialWorld(World):
 
     def deliberates(self, question: Question[PostView]) -> None:
         """Give the person no trigger until the decision comes."""
-        self.people[question.agent, WAITS] = 1
+        self.people[question.agent, col.WAITS] = 1
 
     def all_deliberate(self, questions: Questions[PostView]) -> None:
         """Give these people no trigger until their decisions come."""
-        self.people[questions.agents, WAITS] = 1
+        self.people[questions.agents, col.WAITS] = 1
 
     def apply(self, update: Update[str | Draft]) -> None:
         """Commit one person's turn, carry out its effect, and plan the person's next trigger."""
@@ -454,7 +442,7 @@ class SocialWorld(World):
                 self.drafts[agent] = effect.text
             action = effect.action if isinstance(effect, Draft) else effect
             if action:
-                self.people[agent, PENDING] = self._action(action)
+                self.people[agent, col.PENDING] = self._action(action)
 
     def _texts(self, updates: Updates, kinds: Ints) -> dict[int, str]:
         """Return the texts of the posts that people make now, and forget texts that will not be posted.
@@ -462,7 +450,7 @@ class SocialWorld(World):
         A text is posted before its author browses, looks or leaves, or never.
         """
         target, _, effect, to_be = kinds[updates.codes][:, :4].T
-        acts = effect.astype(np.bool_) & (self.people[updates.agents, SILENT] == 0)
+        acts = effect.astype(np.bool_) & (self.people[updates.agents, col.SILENT] == 0)
         role = np.where(target == UNMOVED, NO_ROLE, self.network.state.t.roles[target])
         for agent in updates.agents[to_be >= 0].tolist():
             self.drafts.pop(agent, None)
@@ -489,7 +477,7 @@ class SocialWorld(World):
         until = intervention.until_round
         for agent in intervention.silence or ():
             ends = FOREVER if until is None else (until - 1) * self.ticks_per_round
-            self.people[self.population.number(agent), SILENT] = ends
+            self.people[self.population.number(agent), col.SILENT] = ends
         self._adopt(intervention)
         number = self.population.number
         changed = {(number(one), number(other)): True for one, other in intervention.follow or ()}
@@ -570,22 +558,22 @@ class SocialWorld(World):
         """Yield the people and the network, for `restore`."""
         people, names = self.people, np.array(self.triggers_known, dtype=object)
         yield from pack("state_names", self.states_known)
-        yield from pack_array("state", people[:, STATE])
-        yield from pack_array("entered", people[:, ENTERED])
-        yield from pack_array("session_round", people[:, SESSION_ROUND])
+        yield from pack_array("state", people[:, col.STATE])
+        yield from pack_array("entered", people[:, col.ENTERED])
+        yield from pack_array("session_round", people[:, col.SESSION_ROUND])
         yield from self._sessions()
         yield from self._in_view()
-        about_to = np.flatnonzero(people[:, PENDING])
+        about_to = np.flatnonzero(people[:, col.PENDING])
         yield from pack_array("pending.key", about_to)
-        yield from pack_array("pending", about_to, lambda piece: np.array(self.actions)[people[piece, PENDING]])
+        yield from pack_array("pending", about_to, lambda piece: np.array(self.actions)[people[piece, col.PENDING]])
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
-        yield from pack_array("deliberating", np.flatnonzero(people[:, WAITS]))
-        yield from pack_array("quarantined", np.flatnonzero(people[:, BARRED]))
+        yield from pack_array("deliberating", np.flatnonzero(people[:, col.WAITS]))
+        yield from pack_array("quarantined", np.flatnonzero(people[:, col.BARRED]))
         yield from pack("ticks", [self.ticks])
         yield from self.realised.columns()
-        yield from pack_array("agenda_tick", people[:, DUE])
-        yield from pack_array("agenda_name", people[:, NEXT], names.__getitem__)
+        yield from pack_array("agenda_tick", people[:, col.DUE])
+        yield from pack_array("agenda_name", people[:, col.NEXT], names.__getitem__)
         yield from self.network.columns()
         yield from self.changing.columns()
         if self.memory is not None and self.config.llm.memory:
@@ -597,24 +585,24 @@ class SocialWorld(World):
     def _sessions(self) -> Iterator[Column]:
         """Yield the posts of each person's latest feed, if the session is not over, and how many are left."""
         people, feed, living = self.people, self.network.state.t.feed, self.network.living
-        yield from pack_array("shown", people[:, SHOWN])
-        yield from pack_array("left", people[:, LEFT])
-        have = np.flatnonzero(people[:, LEFT] > 0)
+        yield from pack_array("shown", people[:, col.SHOWN])
+        yield from pack_array("left", people[:, col.LEFT])
+        have = np.flatnonzero(people[:, col.LEFT] > 0)
         step = 4096
         for start in range(0, max(1, len(have)), step):
             block = have[start : start + step]
-            lengths = people[block, LEFT]
+            lengths = people[block, col.LEFT]
             owners = np.repeat(block, lengths)
-            numbers = feed[owners, people[owners, SHOWN] - people[owners, LEFT] + places_in_lists(lengths)]
+            numbers = feed[owners, people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(lengths)]
             yield from pack_rows("sessions", Rows(block, lengths, living.ids_or(numbers.astype(np.int64), GONE)))
 
     def _in_view(self) -> Iterator[Column]:
         """Yield the post that each person has in view, and the tick since when."""
-        people, living = np.flatnonzero(self.people[:, CURRENT] != NO_POST), self.network.living
+        people, living = np.flatnonzero(self.people[:, col.CURRENT] != NO_POST), self.network.living
         yield from pack_array("current.key", people)
-        yield from pack_array("current", people, lambda piece: living.ids_or(self.people[piece, CURRENT], GONE))
+        yield from pack_array("current", people, lambda piece: living.ids_or(self.people[piece, col.CURRENT], GONE))
         yield from pack_array("came.key", people)
-        yield from pack_array("came", people, self.people[:, CAME].__getitem__)
+        yield from pack_array("came", people, self.people[:, col.CAME].__getitem__)
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -623,22 +611,22 @@ class SocialWorld(World):
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
         people = self.people
-        people[:, STATE] = self._states_of(columns.values("state_names", str), columns.values("state", int))
-        people[:, ENTERED] = columns.array("entered")
-        people[:, SESSION_ROUND] = columns.array("session_round")
+        people[:, col.STATE] = self._states_of(columns.values("state_names", str), columns.values("state", int))
+        people[:, col.ENTERED] = columns.array("entered")
+        people[:, col.SESSION_ROUND] = columns.array("session_round")
         for agent, action in columns.items("pending", int, str).items():
-            people[agent, PENDING] = self._action(action)
+            people[agent, col.PENDING] = self._action(action)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
-        people[columns.values("deliberating", int), WAITS] = 1
-        people[columns.values("quarantined", int), BARRED] = 1
+        people[columns.values("deliberating", int), col.WAITS] = 1
+        people[columns.values("quarantined", int), col.BARRED] = 1
         self.ticks = columns.value("ticks", int)
-        people[:, DUE] = columns.array("agenda_tick")
-        people[:, NEXT] = [*map(self._trigger_number, columns.values("agenda_name", str))]
+        people[:, col.DUE] = columns.array("agenda_tick")
+        people[:, col.NEXT] = [*map(self._trigger_number, columns.values("agenda_name", str))]
         if "interventions" in columns.unread:
             self.interventions = columns.values("interventions", InterventionConfig)
             for agent, until in columns.items("silenced", int, int | None).items():
-                people[agent, SILENT] = FOREVER if until is None else until
+                people[agent, col.SILENT] = FOREVER if until is None else until
             for intervention in self.interventions:
                 self._adopt(intervention)
         self.network.restore(columns)  # under its latest settings: they say how much it keeps
@@ -652,14 +640,14 @@ class SocialWorld(World):
         """Take over sessions, and the posts in people's view."""
         people, numbers, state = self.people, self.network.living.numbers, self.network.state
         at, posts = columns.array("current.key"), numbers(columns.array("current"))
-        people[at, CURRENT] = np.where(posts == NO_POST, GONE, posts)
-        people[columns.array("came.key"), CAME] = columns.array("came")
-        people[:, SHOWN], people[:, LEFT] = columns.array("shown"), columns.array("left")
-        feed = widened(state.t.feed, int(people[:, SHOWN].max()))  # a fork may have shorter feeds
+        people[at, col.CURRENT] = np.where(posts == NO_POST, GONE, posts)
+        people[columns.array("came.key"), col.CAME] = columns.array("came")
+        people[:, col.SHOWN], people[:, col.LEFT] = columns.array("shown"), columns.array("left")
+        feed = widened(state.t.feed, int(people[:, col.SHOWN].max()))  # a fork may have shorter feeds
         state.t = state.t._replace(feed=feed)
         rows = columns.rows("sessions")
         owners, posts = np.repeat(rows.keys, rows.lengths), numbers(rows.values)
-        places = people[owners, SHOWN] - people[owners, LEFT] + places_in_lists(rows.lengths)
+        places = people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(rows.lengths)
         feed[owners, places] = np.where(posts == NO_POST, GONE, posts)
 
     def _trigger_number(self, name: str) -> int:

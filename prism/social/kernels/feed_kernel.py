@@ -14,6 +14,7 @@ from prism.kernel_delays import LEAST_DRAW, normal_quantile
 from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import called, kernel
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.kernels.post_kernel import (
     bits_for,
     follows,
@@ -23,40 +24,7 @@ from prism.social.kernels.post_kernel import (
     row_of,
 )
 from prism.social.posts.post import NUMBER_BITS
-from prism.social.tables import (
-    ACROSS,
-    AUTHOR,
-    BASE,
-    BITS,
-    BORROWING,
-    BUILT,
-    CAME_COUNT,
-    CAME_END,
-    CASCADE,
-    CREATED,
-    ENGAGED_COUNT,
-    ENGAGED_END,
-    EXPOSED_COUNT,
-    EXPOSED_END,
-    FIRST,
-    ID,
-    LEFT,
-    NEWEST,
-    OLDEST,
-    ONCE,
-    ORIGIN,
-    PLACES,
-    SEEN_COUNT,
-    SEEN_END,
-    SEEN_SLOTS,
-    SHARING,
-    SHORT_INSIDE,
-    SHORT_OUTSIDE,
-    SHOWN,
-    SHOWN_ALL,
-    SHOWN_OUTSIDE,
-    TOPICS,
-)
+from prism.social.tables import BORROWING, ONCE, SEEN_SLOTS, SHARING
 
 _POOL, _PART = int(Draw.FEED_POOL), int(Draw.FEED_PART)
 _SHARE, _RESPONSE, _SPEED = int(Draw.FEED_SHARE), int(Draw.RESPONSE), int(Draw.SPEED)
@@ -68,8 +36,8 @@ _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 def mark_seen(t: Any, person: Any, value: Any) -> None:
     """Set the slots of the cascades that a person has seen."""
     # A ring's newest number is before its end, so this goes back from there, and around the front.
-    ring, slots, at = t.seen[person], t.room.slots, t.people[person, SEEN_END]
-    for _ in range(t.people[person, SEEN_COUNT]):
+    ring, slots, at = t.seen[person], t.room.slots, t.people[person, col.SEEN_END]
+    for _ in range(t.people[person, col.SEEN_COUNT]):
         at = at - 1 if at else len(ring) - 1
         slots[ring[at] & _SLOT] = value
 
@@ -80,8 +48,8 @@ def has_seen(t: Any, person: Any, cascade: Any) -> Any:
     # Cascades share slots, so an empty slot is a certain no, and a full one decides nothing: then the ring is read.
     if not t.room.slots[cascade & _SLOT]:
         return False
-    ring, at = t.seen[person], t.people[person, SEEN_END]
-    for _ in range(t.people[person, SEEN_COUNT]):
+    ring, at = t.seen[person], t.people[person, col.SEEN_END]
+    for _ in range(t.people[person, col.SEEN_COUNT]):
         at = at - 1 if at else len(ring) - 1
         if ring[at] == cascade:
             return True
@@ -98,8 +66,8 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     if t.settings.exposure == ONCE:
         return False
     # 1. The cascade was shown, but only by posts of other authors.
-    was_shown, width, end = False, t.exposed.shape[1], t.people[person, EXPOSED_END]
-    for back in range(t.people[person, EXPOSED_COUNT]):
+    was_shown, width, end = False, t.exposed.shape[1], t.people[person, col.EXPOSED_END]
+    for back in range(t.people[person, col.EXPOSED_COUNT]):
         at = (end - 1 - back) % width
         if t.exposed[person, at] == cascade:
             if t.exposed_posts[person, at] >> NUMBER_BITS == author:
@@ -108,8 +76,8 @@ def is_shown_again(t: Any, person: Any, cascade: Any, author: Any) -> Any:
     if not was_shown:
         return False
     # 2. The person has not engaged with it.
-    width, end = t.engaged.shape[1], t.people[person, ENGAGED_END]
-    for back in range(t.people[person, ENGAGED_COUNT]):
+    width, end = t.engaged.shape[1], t.people[person, col.ENGAGED_END]
+    for back in range(t.people[person, col.ENGAGED_COUNT]):
         if t.engaged[person, (end - 1 - back) % width] == cascade:
             return False
     # 3. The person follows the author.
@@ -127,23 +95,23 @@ def has_reached(t: Any, person: Any, post: Any, tick: Any) -> Any:
     if not settings.response:
         return True
     # The draws depend on the original and the author, never on the tick, so later looks at a post agree with this one.
-    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[ORIGIN])
-    of_person = unit(t.key, person, row[AUTHOR], _RESPONSE, row[ORIGIN])
+    of_original = unit(t.key, root_author(t, post), 0, _SPEED, row[col.ORIGIN])
+    of_person = unit(t.key, person, row[col.AUTHOR], _RESPONSE, row[col.ORIGIN])
     log = settings.speed_sigma * normal_quantile(max(of_original, LEAST_DRAW))  # the quantile of 0 is -inf
     log += settings.response_sigma * normal_quantile(max(of_person, LEAST_DRAW))
-    return tick - row[CREATED] >= settings.response * math.exp(log)
+    return tick - row[col.CREATED] >= settings.response * math.exp(log)
 
 
 @kernel
 def across_of(t: Any, post: Any) -> Any:
     """Return the engagements with the cascade of the post in a row across groups."""
-    return t.worth[row_of(t, t.posts[post, CASCADE]), ACROSS]
+    return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.ACROSS]
 
 
 @kernel
 def followers_of(t: Any, post: Any) -> Any:
     """Return how many people follow the author of the post in a row."""
-    author = t.posts[post, AUTHOR]
+    author = t.posts[post, col.AUTHOR]
     return t.ties.followers.ends[author] - t.ties.followers.starts[author]
 
 
@@ -161,18 +129,18 @@ def comes_first(t: Any, one: Any, other: Any) -> Any:
         return room.created[one] > room.created[other]
     if room.lucks[one] != room.lucks[other]:
         return room.lucks[one] > room.lucks[other]
-    base = t.counts.posts[BASE]
-    return t.posts[room.numbers[one] - base, ID] > t.posts[room.numbers[other] - base, ID]
+    base = t.counts.posts[col.BASE]
+    return t.posts[room.numbers[one] - base, col.ID] > t.posts[room.numbers[other] - base, col.ID]
 
 
 @kernel
 def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
     """Make a post the candidate at a place."""
-    post, room = number - t.counts.posts[BASE], t.room
+    post, room = number - t.counts.posts[col.BASE], t.room
     row = t.posts[post]
-    room.numbers[at], room.cascades[at], room.created[at] = number, row[CASCADE], row[CREATED]
+    room.numbers[at], room.cascades[at], room.created[at] = number, row[col.CASCADE], row[col.CREATED]
     # Twice the author: else a's reshare of b's original and b's of a's, of the same tick, would have the same hash.
-    room.lucks[at] = scattered(row[ORIGIN] + (row[AUTHOR] << 1))
+    room.lucks[at] = scattered(row[col.ORIGIN] + (row[col.AUTHOR] << 1))
     room.scores[at] = called(t.settings.score, t, person, post, tick)
 
 
@@ -180,7 +148,7 @@ def put(t: Any, at: Any, person: Any, number: Any, tick: Any) -> None:
 def is_muted(t: Any, person: Any, post: Any) -> Any:
     """Return whether a person has muted the author of the post in a row, or of the original at its root."""
     ties, root = t.ties, root_author(t, post)
-    return has_muted(ties, person, t.posts[post, AUTHOR]) or has_muted(ties, person, root)
+    return has_muted(ties, person, t.posts[post, col.AUTHOR]) or has_muted(ties, person, root)
 
 
 @kernel
@@ -190,15 +158,15 @@ def add_own(t: Any, person: Any, tick: Any) -> Any:
     Forgotten posts are left out, and so are the reader's own, those of people whom the reader has muted, those that
     have not reached the reader, and those of cascades that the reader has seen, unless they are shown again.
     """
-    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, CAME_END]
-    first, base, count, mutes = t.counts.posts[FIRST], t.counts.posts[BASE], 0, len(t.ties.muted.ends) > 0
-    for _ in range(t.people[person, CAME_COUNT]):
+    posts, cascades, ring, at = t.posts, t.room.cascades, t.timeline[person], t.people[person, col.CAME_END]
+    first, base, count, mutes = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], 0, len(t.ties.muted.ends) > 0
+    for _ in range(t.people[person, col.CAME_COUNT]):
         # 1. Leave out posts that cannot be shown. Cheap checks come first, because they run for every post that came.
         at = at - 1 if at else len(ring) - 1
         number = np.int64(ring[at])
         if number < first:
             continue
-        author, cascade = posts[number - base, AUTHOR], posts[number - base, CASCADE]
+        author, cascade = posts[number - base, col.AUTHOR], posts[number - base, col.CASCADE]
         if author == person or (mutes and is_muted(t, person, number - base)):
             continue
         if not has_reached(t, person, number - base, tick):
@@ -254,9 +222,9 @@ def sample(t: Any, person: Any, round_start: Any) -> Any:
     & Kaplan, "Summarizing data using bottom-k sketches" (2007).
     """
     # 1. Draw a part: as many random bits as it takes to number the parts. Without bits there is one part.
-    known = t.counts.originals[NEWEST] - t.counts.originals[OLDEST]
+    known = t.counts.originals[col.NEWEST] - t.counts.originals[col.OLDEST]
     bits = bits_for(known, t.settings.part_size)
-    if t.counts.originals[BITS] != bits:
+    if t.counts.originals[col.BITS] != bits:
         part_originals(t)
     part = np.int64(drawn_bits(t.key, person, round_start, _PART, 0) >> U(64 - bits)) if bits else np.int64(0)
     # 2. Hash each original of the part with a salt of this reader and this round.
@@ -287,15 +255,15 @@ def best_of(t: Any, start: Any, stop: Any) -> Any:
 @kernel
 def is_within_caps(t: Any, at: Any, start: Any, stop: Any) -> Any:
     """Return whether a candidate's author and topics are below their caps among those from `start` to before `stop`."""
-    settings, base = t.settings, t.counts.posts[BASE]
+    settings, base = t.settings, t.counts.posts[col.BASE]
     if not (settings.per_author or settings.per_topic):
         return True
-    author, topics = t.posts[t.room.numbers[at] - base, AUTHOR], t.posts[t.room.numbers[at] - base, TOPICS]
+    author, topics = t.posts[t.room.numbers[at] - base, col.AUTHOR], t.posts[t.room.numbers[at] - base, col.TOPICS]
     of_author = of_topics = 0
     for other in range(start, stop):
         post = t.room.numbers[other] - base
-        of_author += t.posts[post, AUTHOR] == author
-        of_topics += t.posts[post, TOPICS] == topics
+        of_author += t.posts[post, col.AUTHOR] == author
+        of_topics += t.posts[post, col.TOPICS] == topics
     if settings.per_author and of_author >= settings.per_author:
         return False
     return not settings.per_topic or of_topics < settings.per_topic
@@ -323,8 +291,8 @@ def keep_within_caps(t: Any, count: Any) -> Any:
 @kernel
 def is_eligible(t: Any, person: Any, own: Any, at: Any, tick: Any) -> Any:
     """Return whether a candidate may be shown from out of network: its author is not followed, its cascade is new."""
-    post = t.room.numbers[at] - t.counts.posts[BASE]
-    cascade, author = t.room.cascades[at], t.posts[post, AUTHOR]
+    post = t.room.numbers[at] - t.counts.posts[col.BASE]
+    cascade, author = t.room.cascades[at], t.posts[post, col.AUTHOR]
     if author == person or has_seen(t, person, cascade) or not has_reached(t, person, post, tick):
         return False
     if has_muted(t.ties, person, author):
@@ -395,18 +363,18 @@ def mix(t: Any, person: Any, inside: Any, own: Any, outside: Any) -> None:
 @kernel
 def remember_shown(t: Any, person: Any, shown: Any) -> None:
     """Remember the cascades of a person's feed as seen, and its posts where cascades are shown more than once."""
-    people, base = t.people[person], t.counts.posts[BASE]
+    people, base = t.people[person], t.counts.posts[col.BASE]
     for at in range(shown):
         post = t.feed[person, at] - base
-        t.seen[person, people[SEEN_END]] = t.posts[post, CASCADE]
-        people[SEEN_END] = (people[SEEN_END] + 1) % t.seen.shape[1]
+        t.seen[person, people[col.SEEN_END]] = t.posts[post, col.CASCADE]
+        people[col.SEEN_END] = (people[col.SEEN_END] + 1) % t.seen.shape[1]
         if t.settings.exposure != ONCE:
-            t.exposed_posts[person, people[EXPOSED_END]] = t.posts[post, ID]
-            t.exposed[person, people[EXPOSED_END]] = t.posts[post, CASCADE]
-            people[EXPOSED_END] = (people[EXPOSED_END] + 1) % t.exposed.shape[1]
-    people[SEEN_COUNT] = min(people[SEEN_COUNT] + shown, t.settings.seen_depth)
+            t.exposed_posts[person, people[col.EXPOSED_END]] = t.posts[post, col.ID]
+            t.exposed[person, people[col.EXPOSED_END]] = t.posts[post, col.CASCADE]
+            people[col.EXPOSED_END] = (people[col.EXPOSED_END] + 1) % t.exposed.shape[1]
+    people[col.SEEN_COUNT] = min(people[col.SEEN_COUNT] + shown, t.settings.seen_depth)
     if t.settings.exposure != ONCE:
-        people[EXPOSED_COUNT] = min(people[EXPOSED_COUNT] + shown, t.settings.memory)
+        people[col.EXPOSED_COUNT] = min(people[col.EXPOSED_COUNT] + shown, t.settings.memory)
 
 
 @kernel
@@ -451,12 +419,12 @@ def build_feed(t: Any, person: Any, tick: Any) -> None:
     mix(t, person, inside, own, outside)
     shown = inside + outside
     remember_shown(t, person, shown)
-    t.people[person, SHOWN] = t.people[person, LEFT] = shown
+    t.people[person, col.SHOWN] = t.people[person, col.LEFT] = shown
     # 6. Counts: the places that the settings ask for, and those that were filled.
-    counts[BUILT] += 1
-    counts[PLACES] += total
+    counts[col.BUILT] += 1
+    counts[col.PLACES] += total
     t.counts.share[0] += settings.share  # one by one: a product would be rounded otherwise
-    counts[SHOWN_ALL] += shown
-    counts[SHOWN_OUTSIDE] += outside
-    counts[SHORT_INSIDE] += max(0, total - planned - inside)
-    counts[SHORT_OUTSIDE] += max(0, planned - outside)
+    counts[col.SHOWN_ALL] += shown
+    counts[col.SHOWN_OUTSIDE] += outside
+    counts[col.SHORT_INSIDE] += max(0, total - planned - inside)
+    counts[col.SHORT_OUTSIDE] += max(0, planned - outside)

@@ -10,93 +10,25 @@ import numpy as np
 from prism.kernel_rng import U, below, mixed_bits, normal, unit
 from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.posts.post import AUTHORS_MAX, EXPOSURE_TICKS, NO_POST, NUMBER_BITS, OUTSIDE_BIT
 from prism.social.tables import (
-    ABOUT,
-    ABOVE,
-    ACROSS,
-    APPEAL,
-    APPRECIATED,
-    AUTHOR,
-    BASE,
-    BEGUN,
-    BEGUN_IN,
-    BITS,
-    BRANCHED,
-    CAME,
-    CAME_COUNT,
-    CAME_END,
-    CASCADE,
-    CASCADE_FIRST,
-    CREATED,
-    CURRENT,
-    DEEPEST,
-    DEEPEST_OF_ALL,
-    DEPTH,
-    EARLY,
-    END,
-    ENGAGED_COUNT,
-    ENGAGED_END,
-    ENGAGEMENTS,
-    EVENTS,
-    EXPOSED_COUNT,
-    EXPOSED_END,
-    FATIGUE,
     FEED,
-    FIRST,
     FOLLOW_ROOT,
-    FOLLOWED,
-    GIVEN,
-    ID,
     IS_ORIGINAL,
     IS_REPLY,
     IS_RESHARE,
-    KIND,
-    LARGEST,
-    LARGEST_DEPTH,
-    LARGEST_SIZE,
-    LEAST_APPEAL,
-    LEFT,
     LIKE,
-    LIKES,
-    MADE,
-    MOST,
     MUTE,
-    NEWEST,
-    NUMBER,
-    OLDEST,
     ONCE,
-    ORIGIN,
-    PARENT,
-    POPULARITY,
-    POST,
-    POST_COLUMNS,
     PUBLISH,
-    QUALITY,
-    REFUSED,
-    REPLIES,
     REPLY,
     RESHARE,
-    RESHARES,
-    ROOT,
-    ROOT_NUMBER,
-    ROWS,
-    SHIFT,
-    SHOWN,
     SIMPLE,
-    SIZE,
-    TIMES,
     TO_NEWEST,
     TO_ROOT,
     TO_ROOT_AUTHOR,
-    TOPIC_MATCH,
-    TOPICS,
-    TOUCHED,
     UNFOLLOW,
-    VELOCITY,
-    VIEWED,
-    WHAT,
-    WHO,
 )
 
 _APPEAL, _TOPIC, _OFFERED = int(Draw.APPEAL), int(Draw.TOPIC), int(Draw.OFFERED)
@@ -165,21 +97,21 @@ def take_out(lists: Any, person: Any, other: Any) -> None:
 def row_of(t: Any, cascade: Any) -> Any:
     """Return the row of a cascade that is not forgotten."""
     # Nearly all are in the table's second part, where no number is left out; a few old ones are before it.
-    if cascade >= t.counts.cascades[CASCADE_FIRST]:
-        return cascade - t.counts.cascades[SHIFT]
-    return found_in(t.early, 0, t.counts.cascades[EARLY], cascade)
+    if cascade >= t.counts.cascades[col.CASCADE_FIRST]:
+        return cascade - t.counts.cascades[col.SHIFT]
+    return found_in(t.early, 0, t.counts.cascades[col.EARLY], cascade)
 
 
 @kernel
 def root_author(t: Any, post: Any) -> Any:
     """Return the author of the original at the root of the post in a row."""
-    return t.posts[post, ORIGIN] & _AUTHOR_MASK
+    return t.posts[post, col.ORIGIN] & _AUTHOR_MASK
 
 
 @kernel
 def engagements_of(t: Any, post: Any) -> Any:
     """Return the engagements of the cascade of the post in a row."""
-    return t.cascades[row_of(t, t.posts[post, CASCADE]), ENGAGEMENTS]
+    return t.cascades[row_of(t, t.posts[post, col.CASCADE]), col.ENGAGEMENTS]
 
 
 # What a person sees of a post
@@ -225,9 +157,9 @@ def exposures_of(t: Any, person: Any, post: Any) -> Any:
     # The rings have the posts shown and their cascades at the same places. Each other author of this cascade counts
     # once, oldest first, up to the post itself: the ring has the whole feed already, also the posts further down.
     ids, cascades, width = t.exposed_posts, t.exposed, t.exposed.shape[1]
-    cascade, name, author = t.posts[post, CASCADE], t.posts[post, ID], t.posts[post, AUTHOR]
-    first, count = t.people[person, EXPOSED_END] - t.people[person, EXPOSED_COUNT], 1
-    for step in range(t.people[person, EXPOSED_COUNT]):
+    cascade, name, author = t.posts[post, col.CASCADE], t.posts[post, col.ID], t.posts[post, col.AUTHOR]
+    first, count = t.people[person, col.EXPOSED_END] - t.people[person, col.EXPOSED_COUNT], 1
+    for step in range(t.people[person, col.EXPOSED_COUNT]):
         at = (first + step) % width
         if ids[person, at] == name:
             break
@@ -254,16 +186,16 @@ def appeal_of(t: Any, person: Any, post: Any, exposures: Any) -> Any:
     """
     chance = exposures - 1 if t.settings.exposure == SIMPLE else 0
     # The draw u is below 1, so a smaller power makes u^power larger: more appeals to those who participate more.
-    row = row_of(t, t.posts[post, CASCADE])
+    row = row_of(t, t.posts[post, col.CASCADE])
     power = t.settings.appeal_power / t.participation[person if len(t.participation) > 1 else 0]
-    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, ORIGIN]), power)
-    return max(min(1.0, drawn * t.worth[row, QUALITY]), t.worth[row, LEAST_APPEAL])
+    drawn = math.pow(unit(t.key, person, chance, _APPEAL, t.posts[post, col.ORIGIN]), power)
+    return max(min(1.0, drawn * t.worth[row, col.QUALITY]), t.worth[row, col.LEAST_APPEAL])
 
 
 @kernel
 def quality_of(t: Any, post: Any) -> Any:
     """Return what the cascade of the post in a row is worth to everybody."""
-    return t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY]
+    return t.worth[row_of(t, t.posts[post, col.CASCADE]), col.QUALITY]
 
 
 @kernel
@@ -276,26 +208,26 @@ def popularity_of(t: Any, post: Any) -> Any:
 @kernel
 def velocity_of(t: Any, post: Any, tick: Any) -> Any:
     """Return the engagements a round of the post in a row, whose life counts as one round at least."""
-    done = t.posts[post, LIKES] + t.posts[post, REPLIES] + t.posts[post, RESHARES]
-    return done * t.settings.ticks_per_round / max(t.settings.ticks_per_round, tick - t.posts[post, CREATED])
+    done = t.posts[post, col.LIKES] + t.posts[post, col.REPLIES] + t.posts[post, col.RESHARES]
+    return done * t.settings.ticks_per_round / max(t.settings.ticks_per_round, tick - t.posts[post, col.CREATED])
 
 
 @kernel
 def place_in_feed(t: Any, person: Any) -> Any:
     """Return the number of posts of a person's feed before the one in view."""
-    return max(0, t.people[person, SHOWN] - max(0, t.people[person, LEFT]) - 1)
+    return max(0, t.people[person, col.SHOWN] - max(0, t.people[person, col.LEFT]) - 1)
 
 
 @kernel
 def fatigue_of(t: Any, person: Any) -> Any:
     """Return the share of the session's feed that a person has seen already."""
-    return place_in_feed(t, person) / max(1, t.people[person, SHOWN])
+    return place_in_feed(t, person) / max(1, t.people[person, col.SHOWN])
 
 
 @kernel
 def has_view(t: Any, person: Any) -> Any:
     """Return whether a person has a post in view that is not forgotten."""
-    return t.people[person, CURRENT] >= t.counts.posts[FIRST]
+    return t.people[person, col.CURRENT] >= t.counts.posts[col.FIRST]
 
 
 @kernel
@@ -304,9 +236,9 @@ def drawn_about(t: Any, person: Any, tick: Any, draw: Any) -> Any:
     if not has_view(t, person):
         return unit(t.key, person, tick, draw, 0)
     # Not the tick itself but the ticks since the post came into view: in another run it may come earlier or later.
-    post = t.people[person, CURRENT] - t.counts.posts[BASE]
-    ticks = tick - t.people[person, CAME] + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
-    return unit(t.key, person, ticks, draw, t.posts[post, ORIGIN])
+    post = t.people[person, col.CURRENT] - t.counts.posts[col.BASE]
+    ticks = tick - t.people[person, col.CAME] + (exposures_of(t, person, post) - 1) * EXPOSURE_TICKS
+    return unit(t.key, person, ticks, draw, t.posts[post, col.ORIGIN])
 
 
 @kernel
@@ -319,18 +251,18 @@ def see(tables: Any, people: Any, tick: Any, wholes: Any, shares: Any) -> None:
     t = address_of(tables)
     for at in range(len(people)):
         person = people[at]
-        number = t.people[person, CURRENT]
-        post = number - t.counts.posts[BASE]
+        number = t.people[person, col.CURRENT]
+        post = number - t.counts.posts[col.BASE]
         exposures = exposures_of(t, person, post)
-        for column in range(POST_COLUMNS):
+        for column in range(col.POST_COLUMNS):
             wholes[at, column] = t.posts[post, column]
-        wholes[at, NUMBER], wholes[at, VIEWED] = number, tick - t.people[person, CAME]
-        wholes[at, TIMES] = exposures
-        wholes[at, FOLLOWED] = follows(t.ties, person, t.posts[post, AUTHOR])
-        shares[at, VELOCITY], shares[at, POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
-        shares[at, TOPIC_MATCH] = topic_match(t.interests, person, t.posts[post, TOPICS])
-        shares[at, APPEAL], shares[at, FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
-        shares[at, APPRECIATED] = quality_of(t, post)
+        wholes[at, col.NUMBER], wholes[at, col.VIEWED] = number, tick - t.people[person, col.CAME]
+        wholes[at, col.TIMES] = exposures
+        wholes[at, col.FOLLOWED] = follows(t.ties, person, t.posts[post, col.AUTHOR])
+        shares[at, col.VELOCITY], shares[at, col.POPULARITY] = velocity_of(t, post, tick), popularity_of(t, post)
+        shares[at, col.TOPIC_MATCH] = topic_match(t.interests, person, t.posts[post, col.TOPICS])
+        shares[at, col.APPEAL], shares[at, col.FATIGUE] = appeal_of(t, person, post, exposures), fatigue_of(t, person)
+        shares[at, col.APPRECIATED] = quality_of(t, post)
 
 
 # What a person does
@@ -357,15 +289,15 @@ def part_originals(t: Any) -> None:
     """Put the originals into their parts, each with room for more."""
     # `part_posts` and `part_origins` hold the parts one after the other, each with spare places at its end, so that
     # most new originals are added without a move of the others.
-    counts, base = t.counts.originals, t.counts.posts[BASE]
-    known = counts[NEWEST] - counts[OLDEST]
+    counts, base = t.counts.originals, t.counts.posts[col.BASE]
+    known = counts[col.NEWEST] - counts[col.OLDEST]
     bits = bits_for(known, t.settings.part_size)
-    counts[BITS] = bits
+    counts[col.BITS] = bits
     # 1. Count each part.
     for part in range(1 << bits):
         t.part_counts[part] = 0
-    for at in range(counts[OLDEST], counts[NEWEST]):
-        t.part_counts[part_of(t, t.posts[t.originals[at] - base, ORIGIN], bits)] += 1
+    for at in range(counts[col.OLDEST], counts[col.NEWEST]):
+        t.part_counts[part_of(t, t.posts[t.originals[at] - base, col.ORIGIN], bits)] += 1
     # 2. Place the parts: the spare places are divided equally.
     spare, start = (len(t.part_posts) - known) >> bits, 0
     for part in range(1 << bits):
@@ -374,14 +306,14 @@ def part_originals(t: Any) -> None:
         t.part_counts[part] = 0
     t.part_starts[1 << bits] = start
     # 3. Fill them, oldest first. The counts, set back to 0, say where the next one goes.
-    for at in range(counts[OLDEST], counts[NEWEST]):
+    for at in range(counts[col.OLDEST], counts[col.NEWEST]):
         add_to_part(t, t.originals[at], bits)
 
 
 @kernel
 def add_to_part(t: Any, number: Any, bits: Any) -> Any:
     """Put an original into its part; return whether there was room."""
-    origin = t.posts[number - t.counts.posts[BASE], ORIGIN]
+    origin = t.posts[number - t.counts.posts[col.BASE], col.ORIGIN]
     part = part_of(t, origin, bits)
     to = t.part_starts[part] + t.part_counts[part]
     if to >= t.part_starts[part + 1]:
@@ -395,11 +327,11 @@ def add_to_part(t: Any, number: Any, bits: Any) -> Any:
 def add_original(t: Any, number: Any) -> None:
     """Let an original be sampled from now on."""
     counts = t.counts.originals
-    t.originals[counts[NEWEST]] = number
-    counts[NEWEST] += 1
-    bits = bits_for(counts[NEWEST] - counts[OLDEST], t.settings.part_size)
+    t.originals[counts[col.NEWEST]] = number
+    counts[col.NEWEST] += 1
+    bits = bits_for(counts[col.NEWEST] - counts[col.OLDEST], t.settings.part_size)
     # While no original is in its part (-1), the next sample puts all of them there.
-    if counts[BITS] >= 0 and (bits != counts[BITS] or not add_to_part(t, number, bits)):
+    if counts[col.BITS] >= 0 and (bits != counts[col.BITS] or not add_to_part(t, number, bits)):
         part_originals(t)
 
 
@@ -407,36 +339,44 @@ def add_original(t: Any, number: Any) -> None:
 def deliver(t: Any, person: Any, number: Any) -> None:
     """Add a post to a person's timeline, in place of the oldest if that is full."""
     people, width = t.people, t.timeline.shape[1]
-    end = people[person, CAME_END]
+    end = people[person, col.CAME_END]
     t.timeline[person, end] = number
-    people[person, CAME_END] = end + 1 if end + 1 < width else 0
-    people[person, CAME_COUNT] = min(people[person, CAME_COUNT] + 1, t.settings.depth)
+    people[person, col.CAME_END] = end + 1 if end + 1 < width else 0
+    people[person, col.CAME_COUNT] = min(people[person, col.CAME_COUNT] + 1, t.settings.depth)
 
 
 @kernel
 def begin_cascade(t: Any, post: Any, number: Any) -> None:
     """Begin the cascade of the original in a row."""
     counts = t.counts.cascades
-    row = counts[ROWS]
-    counts[ROWS] += 1
-    t.posts[post, CASCADE] = row + counts[SHIFT]
+    row = counts[col.ROWS]
+    counts[col.ROWS] += 1
+    t.posts[post, col.CASCADE] = row + counts[col.SHIFT]
     cascade = t.cascades[row]
-    cascade[ROOT], cascade[ROOT_NUMBER], cascade[TOUCHED] = t.posts[post, ID], number, t.posts[post, CREATED]
-    cascade[SIZE], cascade[DEEPEST], cascade[ENGAGEMENTS] = 1, 0, 0
-    t.worth[row, QUALITY], t.worth[row, LEAST_APPEAL], t.worth[row, ACROSS] = 1.0, 0.0, 0.0
+    cascade[col.ROOT], cascade[col.ROOT_NUMBER], cascade[col.TOUCHED] = (
+        t.posts[post, col.ID],
+        number,
+        t.posts[post, col.CREATED],
+    )
+    cascade[col.SIZE], cascade[col.DEEPEST], cascade[col.ENGAGEMENTS] = 1, 0, 0
+    t.worth[row, col.QUALITY], t.worth[row, col.LEAST_APPEAL], t.worth[row, col.ACROSS] = 1.0, 0.0, 0.0
 
 
 @kernel
 def grow_cascade(t: Any, post: Any) -> None:
     """Add the reply or reshare in a row to its cascade."""
-    counts, row = t.counts.cascades, row_of(t, t.posts[post, CASCADE])
-    size = t.cascades[row, SIZE] + 1
-    depth = max(t.cascades[row, DEEPEST], t.posts[post, DEPTH])
-    t.cascades[row, SIZE], t.cascades[row, DEEPEST] = size, depth
-    counts[BRANCHED] += size == 2
-    counts[DEEPEST_OF_ALL] = max(counts[DEEPEST_OF_ALL], depth)
-    if size > counts[LARGEST_SIZE] or (size == counts[LARGEST_SIZE] and depth > counts[LARGEST_DEPTH]):
-        counts[LARGEST], counts[LARGEST_SIZE], counts[LARGEST_DEPTH] = t.cascades[row, ROOT], size, depth
+    counts, row = t.counts.cascades, row_of(t, t.posts[post, col.CASCADE])
+    size = t.cascades[row, col.SIZE] + 1
+    depth = max(t.cascades[row, col.DEEPEST], t.posts[post, col.DEPTH])
+    t.cascades[row, col.SIZE], t.cascades[row, col.DEEPEST] = size, depth
+    counts[col.BRANCHED] += size == 2
+    counts[col.DEEPEST_OF_ALL] = max(counts[col.DEEPEST_OF_ALL], depth)
+    if size > counts[col.LARGEST_SIZE] or (size == counts[col.LARGEST_SIZE] and depth > counts[col.LARGEST_DEPTH]):
+        counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = (
+            t.cascades[row, col.ROOT],
+            size,
+            depth,
+        )
 
 
 @kernel
@@ -445,25 +385,30 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
 
     Its id is the author's number and the author's count of posts before it.
     """
-    counts, made = t.counts.posts, t.people[author, MADE]
+    counts, made = t.counts.posts, t.people[author, col.MADE]
     # A kernel cannot raise an error: the caller in Python does, by REFUSED.
-    if counts[END] >= counts[MOST] or made >= _NUMBER_MAX:
-        counts[REFUSED] = 1 if counts[END] >= counts[MOST] else 2 + author
+    if counts[col.END] >= counts[col.MOST] or made >= _NUMBER_MAX:
+        counts[col.REFUSED] = 1 if counts[col.END] >= counts[col.MOST] else 2 + author
         return -1
-    post = counts[END] - counts[BASE]
-    counts[END] += 1
-    t.people[author, MADE] += 1
+    post = counts[col.END] - counts[col.BASE]
+    counts[col.END] += 1
+    t.people[author, col.MADE] += 1
     row = t.posts[post]
-    row[ID], row[AUTHOR], row[CREATED], row[KIND] = (np.int64(author) << NUMBER_BITS) | made, author, tick, kind
-    row[PARENT], row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = NO_POST, 0, 0, 0, 0
-    row[GIVEN] = 0
+    row[col.ID], row[col.AUTHOR], row[col.CREATED], row[col.KIND] = (
+        (np.int64(author) << NUMBER_BITS) | made,
+        author,
+        tick,
+        kind,
+    )
+    row[col.PARENT], row[col.DEPTH], row[col.LIKES], row[col.REPLIES], row[col.RESHARES] = NO_POST, 0, 0, 0, 0
+    row[col.GIVEN] = 0
     return post
 
 
 @kernel
 def send(t: Any, post: Any) -> None:
     """Send the post in a row to its author's followers."""
-    author, number, followers = t.posts[post, AUTHOR], post + t.counts.posts[BASE], t.ties.followers
+    author, number, followers = t.posts[post, col.AUTHOR], post + t.counts.posts[col.BASE], t.ties.followers
     for at in range(followers.starts[author], followers.ends[author]):
         deliver(t, np.int64(followers.values[at]), number)
 
@@ -471,9 +416,9 @@ def send(t: Any, post: Any) -> None:
 @kernel
 def note(t: Any, who: Any, what: Any, post: Any, above: Any, about: Any) -> None:
     """Note what has taken place."""
-    event = t.events[t.counts.posts[EVENTS]]
-    t.counts.posts[EVENTS] += 1
-    event[WHO], event[WHAT], event[POST], event[ABOVE], event[ABOUT] = who, what, post, above, about
+    event = t.events[t.counts.posts[col.EVENTS]]
+    t.counts.posts[col.EVENTS] += 1
+    event[col.WHO], event[col.WHAT], event[col.POST], event[col.ABOVE], event[col.ABOUT] = who, what, post, above, about
 
 
 @kernel
@@ -487,11 +432,11 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
     post = new_post(t, author, tick, IS_ORIGINAL)
     if post < 0:
         return post
-    number = post + t.counts.posts[BASE]
-    t.posts[post, TOPICS], t.posts[post, ORIGIN] = topics, origin
+    number = post + t.counts.posts[col.BASE]
+    t.posts[post, col.TOPICS], t.posts[post, col.ORIGIN] = topics, origin
     begin_cascade(t, post, number)
     t.counts.done[PUBLISH] += 1
-    note(t, author, PUBLISH, t.posts[post, ID], NO_POST, topics)
+    note(t, author, PUBLISH, t.posts[post, col.ID], NO_POST, topics)
     add_original(t, number)
     send(t, post)
     return post
@@ -500,7 +445,7 @@ def publish_as(tables: Any, author: Any, tick: Any, topics: Any, origin: Any) ->
 @kernel
 def begun_in(t: Any, author: Any, tick: Any) -> Any:
     """Return how many originals a person has published at this tick."""
-    return t.people[author, BEGUN] if t.people[author, BEGUN_IN] == tick else np.int64(0)
+    return t.people[author, col.BEGUN] if t.people[author, col.BEGUN_IN] == tick else np.int64(0)
 
 
 @kernel
@@ -554,18 +499,18 @@ def publish(t: Any, author: Any, tick: Any) -> Any:
         given = taken_from_file(t, author, tick)
     topics = t.given_topics[given] if given else interest_of(t, author, tick)
     # 2. Its name, as `prism.social.posts.post.origin_of` makes it.
-    if person[BEGUN_IN] != tick:
-        person[BEGUN_IN], person[BEGUN] = tick, 0
-    place = person[BEGUN] % _OWN_PLACES
+    if person[col.BEGUN_IN] != tick:
+        person[col.BEGUN_IN], person[col.BEGUN] = tick, 0
+    place = person[col.BEGUN] % _OWN_PLACES
     name = (np.int64(tick) << _TICK_BITS) | ((1 + place) << _AUTHOR_BITS) | np.int64(author)
-    person[BEGUN] += 1
+    person[col.BEGUN] += 1
     # 3. The post, and what it is worth to everybody.
     post = publish_as(t, author, tick, topics, name)
     if post >= 0:
-        t.posts[post, GIVEN] = given
+        t.posts[post, col.GIVEN] = given
         if t.settings.quality_sigma:
             quality = drawn_quality(t.key, author, tick, t.settings.quality_sigma, place)
-            t.worth[row_of(t, t.posts[post, CASCADE]), QUALITY] = quality
+            t.worth[row_of(t, t.posts[post, col.CASCADE]), col.QUALITY] = quality
     return post
 
 
@@ -591,23 +536,23 @@ def are_apart(t: Any, person: Any, other: Any) -> Any:
 def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     """Count a person's engagement with the cascade of the post in a row, and remember it where it is shown again."""
     # 1. The cascade's counts; TOUCHED keeps it from being forgotten.
-    cascade = t.posts[post, CASCADE]
+    cascade = t.posts[post, col.CASCADE]
     row = row_of(t, cascade)
-    t.cascades[row, ENGAGEMENTS] += 1
-    t.cascades[row, TOUCHED] = tick
+    t.cascades[row, col.ENGAGEMENTS] += 1
+    t.cascades[row, col.TOUCHED] = tick
     if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
-        t.worth[row, ACROSS] += 1.0
+        t.worth[row, col.ACROSS] += 1.0
     if t.settings.exposure == ONCE:
         return
     # 2. The person's ring, each cascade once.
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]
-    end = people[person, ENGAGED_END]
-    for back in range(people[person, ENGAGED_COUNT]):
+    end = people[person, col.ENGAGED_END]
+    for back in range(people[person, col.ENGAGED_COUNT]):
         if ring[person, (end - 1 - back) % width] == cascade:
             return
     ring[person, end] = cascade
-    people[person, ENGAGED_END] = (end + 1) % width
-    people[person, ENGAGED_COUNT] = min(people[person, ENGAGED_COUNT] + 1, t.settings.memory)
+    people[person, col.ENGAGED_END] = (end + 1) % width
+    people[person, col.ENGAGED_COUNT] = min(people[person, col.ENGAGED_COUNT] + 1, t.settings.memory)
 
 
 @kernel
@@ -616,18 +561,18 @@ def credited(t: Any, person: Any, post: Any) -> Any:
 
     A forgotten post cannot be the parent.
     """
-    first, base, cascade = t.counts.posts[FIRST], t.counts.posts[BASE], t.posts[post, CASCADE]
+    first, base, cascade = t.counts.posts[col.FIRST], t.counts.posts[col.BASE], t.posts[post, col.CASCADE]
     if t.settings.credit == TO_ROOT:
-        root = t.cascades[row_of(t, cascade), ROOT_NUMBER]
+        root = t.cascades[row_of(t, cascade), col.ROOT_NUMBER]
         return root - base if root >= first else post
     # The latest post of the cascade that came to the person. A reply hands no post on, so it gets no credit.
     if t.settings.credit == TO_NEWEST:
-        width, end = t.timeline.shape[1], t.people[person, CAME_END]
-        for back in range(t.people[person, CAME_COUNT]):
+        width, end = t.timeline.shape[1], t.people[person, col.CAME_END]
+        for back in range(t.people[person, col.CAME_COUNT]):
             number = np.int64(t.timeline[person, (end - 1 - back) % width])
-            if number < first or t.posts[number - base, CASCADE] != cascade:
+            if number < first or t.posts[number - base, col.CASCADE] != cascade:
                 continue
-            if t.posts[number - base, KIND] != IS_REPLY:
+            if t.posts[number - base, col.KIND] != IS_REPLY:
                 return number - base
     return post
 
@@ -639,9 +584,9 @@ def add_child(t: Any, author: Any, tick: Any, kind: Any, above: Any) -> Any:
     if post < 0:
         return post
     row, parent = t.posts[post], t.posts[above]
-    row[TOPICS], row[ORIGIN], row[CASCADE] = parent[TOPICS], parent[ORIGIN], parent[CASCADE]
-    row[GIVEN] = parent[GIVEN]
-    row[PARENT], row[DEPTH] = parent[ID], parent[DEPTH] + 1
+    row[col.TOPICS], row[col.ORIGIN], row[col.CASCADE] = parent[col.TOPICS], parent[col.ORIGIN], parent[col.CASCADE]
+    row[col.GIVEN] = parent[col.GIVEN]
+    row[col.PARENT], row[col.DEPTH] = parent[col.ID], parent[col.DEPTH] + 1
     grow_cascade(t, post)
     return post
 
@@ -653,23 +598,23 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
     A reply goes to the author of what it answers, a reshare to the person's followers.
     """
     if effect == LIKE:
-        t.posts[seen, LIKES] += 1
-        note(t, person, LIKE, t.posts[seen, ID], NO_POST, 0)
+        t.posts[seen, col.LIKES] += 1
+        note(t, person, LIKE, t.posts[seen, col.ID], NO_POST, 0)
     elif effect == REPLY:
         post = add_child(t, person, tick, IS_REPLY, seen)
         if post < 0:
             return
-        t.posts[seen, REPLIES] += 1
-        note(t, person, REPLY, t.posts[post, ID], t.posts[seen, ID], 0)
-        if t.posts[seen, AUTHOR] != person:
-            deliver(t, t.posts[seen, AUTHOR], post + t.counts.posts[BASE])
+        t.posts[seen, col.REPLIES] += 1
+        note(t, person, REPLY, t.posts[post, col.ID], t.posts[seen, col.ID], 0)
+        if t.posts[seen, col.AUTHOR] != person:
+            deliver(t, t.posts[seen, col.AUTHOR], post + t.counts.posts[col.BASE])
     else:
         above = credited(t, person, seen)
         post = add_child(t, person, tick, IS_RESHARE, above)
         if post < 0:
             return
-        t.posts[above, RESHARES] += 1
-        note(t, person, RESHARE, t.posts[post, ID], t.posts[above, ID], 0)
+        t.posts[above, col.RESHARES] += 1
+        note(t, person, RESHARE, t.posts[post, col.ID], t.posts[above, col.ID], 0)
         send(t, post)
     t.counts.done[effect] += 1
     engage(t, person, seen, tick)
@@ -679,13 +624,13 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
 def change_tie(t: Any, person: Any, effect: Any, post: Any) -> None:
     """Note a tie that changes at the end of the tick: that to the author of the post in a row, or of its root."""
     # Ties change after the last wave of a tick: until then everybody of the tick sees the same ones.
-    whom = t.posts[post, AUTHOR]
+    whom = t.posts[post, col.AUTHOR]
     if effect >= FOLLOW_ROOT:
         whom, effect = root_author(t, post), effect - TO_ROOT_AUTHOR
     is_so = has_muted(t.ties, person, whom) if effect == MUTE else follows(t.ties, person, whom)
     if whom != person and is_so == (effect == UNFOLLOW):
         t.counts.done[effect] += 1
-        note(t, person, effect, whom, t.posts[post, ID], 0)
+        note(t, person, effect, whom, t.posts[post, col.ID], 0)
 
 
 @kernel
@@ -694,11 +639,11 @@ def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
     t = address_of(tables)
     if effect == PUBLISH:
         publish_all(t, person, tick)
-    elif t.counts.posts[FIRST] <= number < t.counts.posts[END]:
+    elif t.counts.posts[col.FIRST] <= number < t.counts.posts[col.END]:
         if effect > FEED:
-            change_tie(t, person, effect, number - t.counts.posts[BASE])
+            change_tie(t, person, effect, number - t.counts.posts[col.BASE])
         else:
-            react(t, person, effect, number - t.counts.posts[BASE], tick)
+            react(t, person, effect, number - t.counts.posts[col.BASE], tick)
 
 
 @kernel

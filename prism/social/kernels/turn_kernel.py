@@ -16,43 +16,29 @@ from prism.kernel_delays import CONSTANT, delay_ticks
 from prism.kernel_rng import below, pick, unit
 from prism.kernels import address_of, called, kernel
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.kernels.feed_kernel import build_feed
 from prism.social.kernels.post_kernel import act, drawn_about, has_view, note, place_in_feed
 from prism.social.posts.post import NO_POST
 from prism.social.tables import (
     ATTEND,
     ATTRIBUTE,
-    BARRED,
     BROWSE,
-    CAME,
     CLOSED,
-    CONSIDERED,
-    CURRENT,
     DECIDES,
     DRAWS,
-    DUE,
-    ENTERED,
     EXACT_TICKS,
     FEED,
     FEED_READY,
     GUARDED,
     IGNORES,
-    LEFT,
     LOOK,
     NEVER,
-    NEXT,
     OFFLINE,
-    PENDING,
     ROUND_ENDS,
-    SEEN,
     SEES_POST,
-    SESSION_ROUND,
-    SHOWN,
-    SILENT,
-    STATE,
     TIMEOUT,
     UNMOVED,
-    WAITS,
     WANTS_TO_POST,
     WRITE,
 )
@@ -79,9 +65,9 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
     people, key = t.people, t.key
     for person in range(len(people)):
         # 1. Who may come: a silence that ends as this round begins counts no more.
-        if people[person, SILENT] == tick:
-            people[person, SILENT] = 0
-        if t.roles[people[person, STATE]] != OFFLINE or people[person, BARRED] or people[person, SILENT]:
+        if people[person, col.SILENT] == tick:
+            people[person, col.SILENT] = 0
+        if t.roles[people[person, col.STATE]] != OFFLINE or people[person, col.BARRED] or people[person, col.SILENT]:
             continue
         # 2. Who comes, who begins with an original, and when. Each has a draw of its own, so that another activity
         #    changes no arrival.
@@ -90,8 +76,8 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
         posts = False
         if t.settings.may_post:
             posts = unit(key, person, tick, _PUBLISHES, 0) < t.rates[person if len(t.rates) > 1 else 0]
-        people[person, DUE] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
-        people[person, NEXT] = WANTS_TO_POST if posts else FEED_READY
+        people[person, col.DUE] = tick + below(t.settings.window, key, person, tick, _ARRIVAL, 0)
+        people[person, col.NEXT] = WANTS_TO_POST if posts else FEED_READY
 
 
 @kernel
@@ -108,23 +94,23 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
         if is_last:
             # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later
             # tick.
-            if row[DUE] == tick or not (row[WAITS] or row[BARRED]):
-                row[DUE] = NEVER
-            if row[WAITS] or row[BARRED] or roles[row[STATE]] == OFFLINE:
+            if row[col.DUE] == tick or not (row[col.WAITS] or row[col.BARRED]):
+                row[col.DUE] = NEVER
+            if row[col.WAITS] or row[col.BARRED] or roles[row[col.STATE]] == OFFLINE:
                 continue
-            if row[SILENT] and row[SILENT] != tick + 1:
+            if row[col.SILENT] and row[col.SILENT] != tick + 1:
                 continue  # a session that a silence has interrupted ends in the last tick of the silence
             due[count], codes[count] = person, ROUND_ENDS
             count += 1
-        elif row[DUE] == tick:
-            row[DUE] = NEVER
-            if row[SILENT]:
+        elif row[col.DUE] == tick:
+            row[col.DUE] = NEVER
+            if row[col.SILENT]:
                 continue
-            due[count], codes[count] = person, row[NEXT]
+            due[count], codes[count] = person, row[col.NEXT]
             count += 1
-            if row[CURRENT] != NO_POST:
-                feeds[SEEN] += row[NEXT] == SEES_POST
-                feeds[CONSIDERED] += row[NEXT] == DECIDES
+            if row[col.CURRENT] != NO_POST:
+                feeds[col.SEEN] += row[col.NEXT] == SEES_POST
+                feeds[col.CONSIDERED] += row[col.NEXT] == DECIDES
     return count
 
 
@@ -148,7 +134,7 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
     for at in range(len(agents)):
         person = agents[at]
         # 1. Outcomes that are the same for everybody in this state.
-        group = t.people[person, STATE] * chart.triggers + codes[at]
+        group = t.people[person, col.STATE] * chart.triggers + codes[at]
         number = chart.fixed[group]
         # 2. Outcomes that depend on guards: bit g of the pattern is guard g. Guards that read the post in view cannot
         #    be read if that is forgotten: then the turn is taken alone.
@@ -166,13 +152,13 @@ def select(tables: Any, tick: Any, agents: Any, codes: Any, chart: Any, numbers:
 @kernel
 def is_fresh(t: Any, person: Any, tick: Any) -> Any:
     """Return whether a person's session belongs to the round of the next tick. After a late decision it may not."""
-    return t.people[person, SESSION_ROUND] == (tick + 1) // t.settings.ticks_per_round
+    return t.people[person, col.SESSION_ROUND] == (tick + 1) // t.settings.ticks_per_round
 
 
 @kernel
 def plan(t: Any, person: Any, tick: Any, trigger: Any) -> None:
     """Make a trigger the next one of a person, in place of the one before."""
-    t.people[person, DUE], t.people[person, NEXT] = tick, trigger
+    t.people[person, col.DUE], t.people[person, col.NEXT] = tick, trigger
 
 
 @kernel
@@ -207,9 +193,9 @@ def browse(t: Any, person: Any, state: Any, tick: Any) -> None:
     row = t.people[person]
     if not is_fresh(t, person, tick):  # a decision came after the end of its round: this session is over
         plan(t, person, tick + 1, ROUND_ENDS)
-    elif row[LEFT] > 0:
-        row[CURRENT], row[CAME] = t.feed[person, row[SHOWN] - row[LEFT]], tick
-        row[LEFT] -= 1
+    elif row[col.LEFT] > 0:
+        row[col.CURRENT], row[col.CAME] = t.feed[person, row[col.SHOWN] - row[col.LEFT]], tick
+        row[col.LEFT] -= 1
         plan(t, person, tick + 1, SEES_POST)
     else:
         wait(t, person, state, tick)
@@ -232,11 +218,11 @@ def attend(t: Any, person: Any, tick: Any) -> None:
 def rejoin(t: Any, person: Any, tick: Any, has_ended: Any) -> None:
     """Plan the return of somebody offline for the rest of the feed, or end the session."""
     row = t.people[person]
-    row[CURRENT] = NO_POST
-    if not has_ended and row[LEFT] > 0 and is_fresh(t, person, tick):
+    row[col.CURRENT] = NO_POST
+    if not has_ended and row[col.LEFT] > 0 and is_fresh(t, person, tick):
         plan(t, person, tick + 1, FEED_READY)
     else:
-        row[LEFT] = CLOSED
+        row[col.LEFT] = CLOSED
 
 
 @kernel
@@ -259,11 +245,11 @@ def count_move(t: Any, before: Any, after: Any, stayed: Any, tick: Any) -> None:
 def move(t: Any, person: Any, after: Any, tick: Any) -> None:
     """Commit a transition. Who comes online begins a session of the round."""
     row = t.people[person]
-    before = row[STATE]
-    count_move(t, before, after, tick - row[ENTERED], tick)
-    row[STATE], row[ENTERED] = after, tick
+    before = row[col.STATE]
+    count_move(t, before, after, tick - row[col.ENTERED], tick)
+    row[col.STATE], row[col.ENTERED] = after, tick
     if t.roles[before] == OFFLINE and t.roles[after] != OFFLINE and not is_fresh(t, person, tick):
-        row[SESSION_ROUND], row[LEFT] = (tick + 1) // t.settings.ticks_per_round, CLOSED
+        row[col.SESSION_ROUND], row[col.LEFT] = (tick + 1) // t.settings.ticks_per_round, CLOSED
 
 
 @kernel
@@ -271,9 +257,9 @@ def stay(t: Any, person: Any, bars: Any, tick: Any) -> None:
     """Plan a timeout for somebody whose turn moved them nowhere, or remove who is quarantined for good."""
     row = t.people[person]
     if bars:
-        row[BARRED], row[DUE] = 1, NEVER
-    elif t.roles[row[STATE]] != OFFLINE:
-        plan(t, person, max(tick + 1, row[ENTERED] + t.settings.patience), TIMEOUT)
+        row[col.BARRED], row[col.DUE] = 1, NEVER
+    elif t.roles[row[col.STATE]] != OFFLINE:
+        plan(t, person, max(tick + 1, row[col.ENTERED] + t.settings.patience), TIMEOUT)
 
 
 @kernel
@@ -288,23 +274,23 @@ def apply(tables: Any, tick: Any, agents: Any, codes: Any, kinds: Any) -> None:
         # 1. The turn is over, and its action is pending from now on.
         person, kind = agents[at], kinds[codes[at]]
         row = t.people[person]
-        row[WAITS] = 0
+        row[col.WAITS] = 0
         after = kind[TARGET]
         if kind[TO_BE] >= 0:
-            row[PENDING] = kind[TO_BE]
+            row[col.PENDING] = kind[TO_BE]
         if after == UNMOVED:
             stay(t, person, kind[BARS], tick)
             continue
         # 2. The state, then the effect: it is about the post that is in view until step 3 brings another one.
         move(t, person, after, tick)
-        if kind[EFFECT] and not row[SILENT]:
-            act(t, person, kind[EFFECT], row[CURRENT], tick)
+        if kind[EFFECT] and not row[col.SILENT]:
+            act(t, person, kind[EFFECT], row[col.CURRENT], tick)
         # 3. What comes next, by the role of the new state.
         role = t.roles[after]
         if role == BROWSE:
-            if row[LEFT] == CLOSED and is_fresh(t, person, tick):
+            if row[col.LEFT] == CLOSED and is_fresh(t, person, tick):
                 build_feed(t, person, tick)
-                note(t, person, FEED, row[SHOWN], 0, 0)
+                note(t, person, FEED, row[col.SHOWN], 0, 0)
             browse(t, person, after, tick)
         elif role == ATTEND:
             attend(t, person, tick)

@@ -13,41 +13,10 @@ from prism.columns import Ints
 from prism.kernel_rng import U, below
 from prism.kernels import address_of, compiled_as, kernel
 from prism.rng import Draw
+from prism.social import tables as col
 from prism.social.posts.post import NO_POST
 from prism.social.posts.texts import TEMPLATES
-from prism.social.tables import (
-    ABOUT,
-    ABOVE,
-    APPEAL,
-    APPRECIATED,
-    AUTHOR,
-    BASE,
-    CREATED,
-    FATIGUE,
-    FEED,
-    FOLLOWED,
-    GIVEN,
-    ID,
-    IS_REPLY,
-    KIND,
-    LIKES,
-    ORIGIN,
-    POPULARITY,
-    POST,
-    PUBLISH,
-    REPLIES,
-    REPLY,
-    RESHARE,
-    RESHARES,
-    SHOWN,
-    TIMES,
-    TOPIC_MATCH,
-    TOPICS,
-    VELOCITY,
-    VIEWED,
-    WHAT,
-    WHO,
-)
+from prism.social.tables import FEED, IS_REPLY, PUBLISH, REPLY, RESHARE
 
 _TEXT = int(Draw.TEXT)
 _BYTE = U(0xFF)
@@ -168,14 +137,14 @@ def put_name(out: Any, at: Any, name: Any, wording: Any) -> Any:
 def put_text(out: Any, at: Any, whole: Any, key: Any, wording: Any) -> Any:
     """Write the text and the topics of a post; return the place after them. No author has written the text."""
     words, starts = wording.words, wording.starts
-    kind, topics = whole[KIND], whole[TOPICS] * WORDS
+    kind, topics = whole[col.KIND], whole[col.TOPICS] * WORDS
     # A reply to a post of a file has a text of its own; a reshare has that of its root.
     first, texts = FIRST_TEXT[kind], FIRST_TEXT[kind + 1] - FIRST_TEXT[kind]
-    if whole[GIVEN] and kind != IS_REPLY:
+    if whole[col.GIVEN] and kind != IS_REPLY:
         given_starts = wording.given_starts
-        at = put_bytes(out, at, wording.given, given_starts[whole[GIVEN]], given_starts[whole[GIVEN] + 1])
+        at = put_bytes(out, at, wording.given, given_starts[whole[col.GIVEN]], given_starts[whole[col.GIVEN] + 1])
     else:
-        text = topics + first + below(texts, key, whole[AUTHOR], whole[CREATED], _TEXT, 0)
+        text = topics + first + below(texts, key, whole[col.AUTHOR], whole[col.CREATED], _TEXT, 0)
         at = put_bytes(out, at, words, starts[text], starts[text + 1])
     return put_bytes(out, at, words, starts[topics], starts[topics + 1])
 
@@ -194,21 +163,21 @@ def write_views(key: Any, tick: Any, wholes: Any, bits: Any, words: Any, out: An
         whole, share = wholes[place], bits[place]
         # A `PostView` is an array (DC, two bytes of length) of its fields, in the order in which the class has them.
         out[at], out[at + 1], out[at + 2] = 0xDC, 0, FIELDS
-        at = put_number(out, at + 3, whole[ID])
-        at = put_number(out, at, whole[AUTHOR])
-        at = put_name(out, at, wording.names[whole[AUTHOR]], wording)
+        at = put_number(out, at + 3, whole[col.ID])
+        at = put_number(out, at, whole[col.AUTHOR])
+        at = put_name(out, at, wording.names[whole[col.AUTHOR]], wording)
         at = put_text(out, at, whole, key, wording)
-        at = put_number(out, at, tick - whole[CREATED])
-        for column in (LIKES, REPLIES, RESHARES):
+        at = put_number(out, at, tick - whole[col.CREATED])
+        for column in (col.LIKES, col.REPLIES, col.RESHARES):
             at = put_number(out, at, whole[column])
-        at = put_float(out, at, share[VELOCITY])
-        at = put_float(out, at, share[POPULARITY])
-        out[at] = 0xC2 + whole[FOLLOWED]  # false, or true
-        at = put_float(out, at + 1, share[TOPIC_MATCH])
-        at = put_float(out, at, share[APPEAL])
-        at = put_float(out, at, share[FATIGUE])
-        at = put_float(out, at, share[APPRECIATED])
-        for column in (TIMES, ORIGIN, VIEWED):
+        at = put_float(out, at, share[col.VELOCITY])
+        at = put_float(out, at, share[col.POPULARITY])
+        out[at] = 0xC2 + whole[col.FOLLOWED]  # false, or true
+        at = put_float(out, at + 1, share[col.TOPIC_MATCH])
+        at = put_float(out, at, share[col.APPEAL])
+        at = put_float(out, at, share[col.FATIGUE])
+        at = put_float(out, at, share[col.APPRECIATED])
+        for column in (col.TIMES, col.ORIGIN, col.VIEWED):
             at = put_number(out, at, whole[column])
         ends[place] = at
 
@@ -218,10 +187,10 @@ def relevances(weights: Any, wholes: Any, shares: Any, found: Any) -> None:
     """Write down the relevance of posts, as `prism.social.person.relevance_of` does for the same views."""
     for place in range(len(wholes)):
         whole, share = wholes[place], shares[place]
-        total = weights[OF_TOPIC_MATCH] * share[TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[FOLLOWED]
-        total = total + weights[OF_POPULARITY] * share[POPULARITY] + weights[OF_APPEAL] * share[APPEAL]
+        total = weights[OF_TOPIC_MATCH] * share[col.TOPIC_MATCH] + weights[OF_FOLLOWED] * whole[col.FOLLOWED]
+        total = total + weights[OF_POPULARITY] * share[col.POPULARITY] + weights[OF_APPEAL] * share[col.APPEAL]
         if weights[OF_EXPOSURE]:
-            total += weights[OF_EXPOSURE] * (whole[TIMES] - 1)
+            total += weights[OF_EXPOSURE] * (whole[col.TIMES] - 1)
         found[place] = 1.0 if total > 1.0 else total
 
 
@@ -237,7 +206,7 @@ def put_above(out: Any, at: Any, above: Any) -> Any:
 @kernel
 def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
     """Write the record of the feed that a person was shown; return the place after it."""
-    shown = t.people[person, SHOWN]
+    shown = t.people[person, col.SHOWN]
     out[at], out[at + 1] = 0x94, 8  # an array of four: the tag of the record, tick, person, and the array of ids
     at = put_number(out, put_number(out, at + 2, tick), person)
     if shown < 1 << 4:
@@ -247,7 +216,7 @@ def put_feed(t: Any, tick: Any, person: Any, out: Any, at: Any) -> Any:
         out[at], out[at + 1], out[at + 2] = 0xDC, shown >> 8, shown & 0xFF
         at += 3
     for place in range(shown):
-        at = put_number(out, at, t.posts[t.feed[person, place] - t.counts.posts[BASE], ID])
+        at = put_number(out, at, t.posts[t.feed[person, place] - t.counts.posts[col.BASE], col.ID])
     return at
 
 
@@ -266,10 +235,10 @@ def write_events(
     t, wording = address_of(tables), address_of(words)
     starts, done_starts = wording.starts, wording.done_starts
     # Posts are numbered in the order of their events, so `number` goes along: it is the row of the next post made.
-    at, number = 0, taken - t.counts.posts[BASE]
+    at, number = 0, taken - t.counts.posts[col.BASE]
     for place in range(count):
         event = t.events[place]
-        who, what = event[WHO], event[WHAT]
+        who, what = event[col.WHO], event[col.WHAT]
         if what == FEED:
             if with_feeds:
                 at = put_feed(t, tick, who, out, at)
@@ -279,15 +248,17 @@ def write_events(
         out[at], out[at + 1] = (0x97, 7) if what < FEED else (0x96, 9)
         at = put_number(out, put_number(out, at + 2, tick), who)
         at = put_bytes(out, at, wording.done, done_starts[what], done_starts[what + 1])
-        at = put_number(out, at, event[POST])
-        at = put_above(out, at, event[ABOVE])
+        at = put_number(out, at, event[col.POST])
+        at = put_above(out, at, event[col.ABOVE])
         ends[1] += 1
         if what == PUBLISH:
-            at = put_bytes(out, at, wording.words, starts[event[ABOUT] * WORDS], starts[event[ABOUT] * WORDS + 1])
-            if len(t.given_topics) > 1 and t.posts[number, GIVEN]:
+            at = put_bytes(
+                out, at, wording.words, starts[event[col.ABOUT] * WORDS], starts[event[col.ABOUT] * WORDS + 1]
+            )
+            if len(t.given_topics) > 1 and t.posts[number, col.GIVEN]:
                 out[at], out[at + 1] = 0x95, 11
                 at = put_number(out, put_number(out, at + 2, tick), who)
-                at = put_number(out, put_number(out, at, event[POST]), t.posts[number, GIVEN])
+                at = put_number(out, put_number(out, at, event[col.POST]), t.posts[number, col.GIVEN])
                 ends[1] += 1
         elif what < FEED:
             out[at] = 0x90

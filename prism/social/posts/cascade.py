@@ -11,25 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.columns import Column, Columns, Ints, pack, pack_items
+from prism.social import tables as col
 from prism.social.posts.post import NO_POST
 from prism.social.state import SocialState
-from prism.social.tables import (
-    BRANCHED,
-    CASCADE_FIRST,
-    DEEPEST,
-    DEEPEST_OF_ALL,
-    EARLY,
-    ENGAGEMENTS,
-    LARGEST,
-    LARGEST_DEPTH,
-    LARGEST_SIZE,
-    QUALITY,
-    ROOT,
-    ROWS,
-    SHIFT,
-    SIZE,
-    TOUCHED,
-)
 
 CASCADES_A_PIECE = 8192
 """Cascades in one piece of a column."""
@@ -93,46 +77,50 @@ class Cascades:
         return self._at(self._rows[self._row(root)].tolist())
 
     def __contains__(self, root: int) -> bool:
-        return bool(((self._rows[:, ROOT] == root) & (self._rows[:, SIZE] > 0)).any())
+        return bool(((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0)).any())
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self._rows[:, SIZE]))
+        return int(np.count_nonzero(self._rows[:, col.SIZE]))
 
     def __iter__(self) -> Iterator[Cascade]:
         rows = self._rows
         for start in range(0, len(rows), CASCADES_A_PIECE):
             piece = rows[start : start + CASCADES_A_PIECE]
-            yield from map(self._at, piece[piece[:, SIZE] > 0].tolist())
+            yield from map(self._at, piece[piece[:, col.SIZE] > 0].tolist())
 
     @property
     def length(self) -> int:
         """The rows of the table, with those of forgotten cascades that are still in it."""
-        return int(self._counts[ROWS])
+        return int(self._counts[col.ROWS])
 
     @property
     def largest(self) -> CascadeSize:
         """The largest cascade so far."""
-        return CascadeSize(*(int(self._counts[each]) for each in (LARGEST, LARGEST_SIZE, LARGEST_DEPTH)))
+        return CascadeSize(*(int(self._counts[each]) for each in (col.LARGEST, col.LARGEST_SIZE, col.LARGEST_DEPTH)))
 
     @property
     def deepest(self) -> int:
         """The depth of the deepest cascade so far."""
-        return int(self._counts[DEEPEST_OF_ALL])
+        return int(self._counts[col.DEEPEST_OF_ALL])
 
     @property
     def branched(self) -> int:
         """The number of cascades with at least one reply or reshare."""
-        return int(self._counts[BRANCHED])
+        return int(self._counts[col.BRANCHED])
 
     def _row(self, root: int) -> int:
-        found = np.flatnonzero((self._rows[:, ROOT] == root) & (self._rows[:, SIZE] > 0))
+        found = np.flatnonzero((self._rows[:, col.ROOT] == root) & (self._rows[:, col.SIZE] > 0))
         if not len(found):
             raise KeyError(root)
         return int(found[0])
 
     def _at(self, row: list[int]) -> Cascade:
         return Cascade(
-            root=row[ROOT], touched=row[TOUCHED], posts=row[SIZE], depth=row[DEEPEST], engagements=row[ENGAGEMENTS]
+            root=row[col.ROOT],
+            touched=row[col.TOUCHED],
+            posts=row[col.SIZE],
+            depth=row[col.DEEPEST],
+            engagements=row[col.ENGAGEMENTS],
         )
 
     def roots(self) -> Callable[[Ints], Ints]:
@@ -141,8 +129,8 @@ class Cascades:
         It holds until the next cascade begins or ends.
         """
         counts, rows = self._counts, self._rows
-        early, first = self._state.t.early[: counts[EARLY]], int(counts[CASCADE_FIRST])
-        roots = np.where(rows[:, SIZE] > 0, rows[:, ROOT], NO_POST)
+        early, first = self._state.t.early[: counts[col.EARLY]], int(counts[col.CASCADE_FIRST])
+        roots = np.where(rows[:, col.SIZE] > 0, rows[:, col.ROOT], NO_POST)
         later = np.append(roots[len(early) :], NO_POST)
         oldest = int(early[0]) if len(early) else first
         is_early = np.zeros(first - oldest + 1, dtype=np.bool_)
@@ -158,7 +146,7 @@ class Cascades:
 
     def sizes(self) -> dict[int, int]:
         """Return `{posts in a cascade: cascades of that size}` over all cascades so far, ascending."""
-        sizes, counts = np.unique(self._rows[:, SIZE], return_counts=True)
+        sizes, counts = np.unique(self._rows[:, col.SIZE], return_counts=True)
         living = Counter({size: count for size, count in zip(sizes.tolist(), counts.tolist(), strict=True) if size})
         return dict(sorted((self._retired + living).items()))
 
@@ -181,10 +169,10 @@ class Cascades:
     def _forget(self, before: int) -> NDArray[np.intp]:
         """Forget the cascades that are too old, and return the rows of the others."""
         rows = self._rows
-        old = np.flatnonzero((rows[:, TOUCHED] < before) & (rows[:, SIZE] > 0))
-        self._retired.update(rows[old, SIZE].tolist())
-        rows[old, SIZE] = 0
-        return np.flatnonzero(rows[:, SIZE])
+        old = np.flatnonzero((rows[:, col.TOUCHED] < before) & (rows[:, col.SIZE] > 0))
+        self._retired.update(rows[old, col.SIZE].tolist())
+        rows[old, col.SIZE] = 0
+        return np.flatnonzero(rows[:, col.SIZE])
 
     def _drop(self, living: NDArray[np.intp]) -> None:
         """Drop forgotten cascades from the table: a quarter of the rows at least, so it pays for the copying.
@@ -193,15 +181,15 @@ class Cascades:
         living are in the first part.
         """
         counts, state = self._counts, self._state
-        length, was_early = self.length, int(np.searchsorted(living, counts[EARLY]))
+        length, was_early = self.length, int(np.searchsorted(living, counts[col.EARLY]))
         ends = np.append(living, length)
         lengths = np.arange(len(ends)) + length - ends  # of the table, by the number of cascades in the first part
         count = max(was_early, int(np.argmax(lengths <= ENOUGH * len(living))))
         begin, early = int(ends[count]), living[:count]
-        numbers = np.append(state.t.early[early[:was_early]], early[was_early:] + counts[SHIFT])
-        counts[CASCADE_FIRST] = begin + counts[SHIFT]
-        counts[SHIFT] = counts[CASCADE_FIRST] - count
-        counts[EARLY], counts[ROWS] = count, count + length - begin
+        numbers = np.append(state.t.early[early[:was_early]], early[was_early:] + counts[col.SHIFT])
+        counts[col.CASCADE_FIRST] = begin + counts[col.SHIFT]
+        counts[col.SHIFT] = counts[col.CASCADE_FIRST] - count
+        counts[col.EARLY], counts[col.ROWS] = count, count + length - begin
         state.t = state.t._replace(early=numbers if count else np.zeros(1, dtype=np.int64))
         for table in (state.t.cascades, state.t.worth):
             kept = np.concatenate((table[early], table[begin:length]))
@@ -221,12 +209,16 @@ class Cascades:
         self._state.make_room(len(cascades))
         rows, counts = self._state.t.cascades, self._counts
         for row, cascade in zip(rows, cascades, strict=False):
-            row[ROOT], row[TOUCHED], row[SIZE] = cascade.root, cascade.touched, cascade.posts
-            row[DEEPEST], row[ENGAGEMENTS] = cascade.depth, cascade.engagements
-        self._state.t.worth[: len(cascades), QUALITY] = 1.0
-        counts[ROWS] = len(cascades)
+            row[col.ROOT], row[col.TOUCHED], row[col.SIZE] = cascade.root, cascade.touched, cascade.posts
+            row[col.DEEPEST], row[col.ENGAGEMENTS] = cascade.depth, cascade.engagements
+        self._state.t.worth[: len(cascades), col.QUALITY] = 1.0
+        counts[col.ROWS] = len(cascades)
         self._retired = Counter(columns.items("cascades_retired", int, int))
-        counts[BRANCHED] = columns.value("cascades_branched", int)
+        counts[col.BRANCHED] = columns.value("cascades_branched", int)
         largest = columns.value("cascade_largest", CascadeSize)
-        counts[LARGEST], counts[LARGEST_SIZE], counts[LARGEST_DEPTH] = largest.root, largest.size, largest.depth
-        counts[DEEPEST_OF_ALL] = columns.value("cascade_deepest", int)
+        counts[col.LARGEST], counts[col.LARGEST_SIZE], counts[col.LARGEST_DEPTH] = (
+            largest.root,
+            largest.size,
+            largest.depth,
+        )
+        counts[col.DEEPEST_OF_ALL] = columns.value("cascade_deepest", int)

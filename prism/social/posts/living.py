@@ -8,27 +8,9 @@ from typing import Final
 import numpy as np
 
 from prism.columns import Ints, looked_up
+from prism.social import tables as col
 from prism.social.posts.post import NO_POST, Post, PostKind
 from prism.social.state import SocialState
-from prism.social.tables import (
-    AUTHOR,
-    BASE,
-    CASCADE,
-    CREATED,
-    DEPTH,
-    END,
-    FIRST,
-    GIVEN,
-    ID,
-    KIND,
-    LIKES,
-    ORIGIN,
-    PARENT,
-    REPLIES,
-    RESHARES,
-    ROOT,
-    TOPICS,
-)
 
 KINDS: Final = (PostKind.ORIGINAL, PostKind.REPLY, PostKind.RESHARE)
 """The kinds of posts, by their number."""
@@ -56,12 +38,12 @@ class LivingPosts:
     @property
     def first(self) -> int:
         """The number of the oldest post that is not forgotten."""
-        return int(self._state.t.counts.posts[FIRST])
+        return int(self._state.t.counts.posts[col.FIRST])
 
     @property
     def end(self) -> int:
         """The number of the next post."""
-        return int(self._state.t.counts.posts[END])
+        return int(self._state.t.counts.posts[col.END])
 
     def get(self, number: int) -> Post | None:
         """Return a post by its number, as it is now; None if it is forgotten, or there is none."""
@@ -71,31 +53,31 @@ class LivingPosts:
         """Return posts that are not forgotten, as they are now."""
         state = self._state
         rows = state.t.posts[self.rows(numbers)]
-        roots = state.t.cascades[state.cascade_rows(rows[:, CASCADE]), ROOT].tolist()
+        roots = state.t.cascades[state.cascade_rows(rows[:, col.CASCADE]), col.ROOT].tolist()
         texts, topics = state.texts, state.topics
         return [
             Post(
-                id=row[ID],
-                author=row[AUTHOR],
+                id=row[col.ID],
+                author=row[col.AUTHOR],
                 text=texts.get(number, ""),
-                topics=topics[row[TOPICS]],
-                created=row[CREATED],
+                topics=topics[row[col.TOPICS]],
+                created=row[col.CREATED],
                 root=root,
-                kind=KINDS[row[KIND]],
-                parent=None if row[PARENT] == NO_POST else row[PARENT],
-                depth=row[DEPTH],
-                origin=row[ORIGIN],
-                likes=row[LIKES],
-                replies=row[REPLIES],
-                reshares=row[RESHARES],
-                given=row[GIVEN],
+                kind=KINDS[row[col.KIND]],
+                parent=None if row[col.PARENT] == NO_POST else row[col.PARENT],
+                depth=row[col.DEPTH],
+                origin=row[col.ORIGIN],
+                likes=row[col.LIKES],
+                replies=row[col.REPLIES],
+                reshares=row[col.RESHARES],
+                given=row[col.GIVEN],
             )
             for number, row, root in zip(numbers.tolist(), rows.tolist(), roots, strict=True)
         ]
 
     def rows(self, numbers: Ints) -> Ints:
         """Return the rows of posts in the table."""
-        return np.asarray(numbers - self._state.t.counts.posts[BASE])
+        return np.asarray(numbers - self._state.t.counts.posts[col.BASE])
 
     def number(self, post: int) -> int:
         """Return the number of a post, by its id; NO_POST if it is forgotten."""
@@ -107,12 +89,12 @@ class LivingPosts:
         return looked_up(dict(zip(self._ids().tolist(), range(self.first, self.end), strict=True)), posts, NO_POST)
 
     def _ids(self) -> Ints:
-        base = self._state.t.counts.posts[BASE]
-        return np.asarray(self._state.t.posts[self.first - base : self.end - base, ID])
+        base = self._state.t.counts.posts[col.BASE]
+        return np.asarray(self._state.t.posts[self.first - base : self.end - base, col.ID])
 
     def ids(self, numbers: Ints) -> Ints:
         """Return the ids of posts that are not forgotten."""
-        return np.asarray(self._state.t.posts[self.rows(numbers), ID])
+        return np.asarray(self._state.t.posts[self.rows(numbers), col.ID])
 
     def ids_or(self, numbers: Ints, missing: int) -> Ints:
         """Return the ids of posts, with `missing` for a forgotten one."""
@@ -123,8 +105,8 @@ class LivingPosts:
     def forget(self, before: int) -> None:
         """Forget the posts of earlier ticks."""
         posts, counts = self._state.t.posts, self._state.t.counts.posts
-        created = posts[counts[FIRST] - counts[BASE] : counts[END] - counts[BASE], CREATED]
-        counts[FIRST] += np.searchsorted(created, before)
+        created = posts[counts[col.FIRST] - counts[col.BASE] : counts[col.END] - counts[col.BASE], col.CREATED]
+        counts[col.FIRST] += np.searchsorted(created, before)
         if self._state.texts:
             self._state.texts = {number: text for number, text in self._state.texts.items() if number >= self.first}
 
@@ -136,11 +118,21 @@ class LivingPosts:
         topics = state.codes_of(post.topics for post in posts)
         for number, (post, cascade, code) in enumerate(zip(posts, cascades, topics, strict=True)):
             row = state.t.posts[number]
-            row[ID], row[AUTHOR], row[CREATED], row[ORIGIN] = post.id, post.author, post.created, post.origin
-            row[CASCADE], row[TOPICS], row[KIND] = cascade, code, KINDS.index(post.kind)
-            row[PARENT] = NO_POST if post.parent is None else post.parent
-            row[DEPTH], row[LIKES], row[REPLIES], row[RESHARES] = post.depth, post.likes, post.replies, post.reshares
-            row[GIVEN] = post.given
+            row[col.ID], row[col.AUTHOR], row[col.CREATED], row[col.ORIGIN] = (
+                post.id,
+                post.author,
+                post.created,
+                post.origin,
+            )
+            row[col.CASCADE], row[col.TOPICS], row[col.KIND] = cascade, code, KINDS.index(post.kind)
+            row[col.PARENT] = NO_POST if post.parent is None else post.parent
+            row[col.DEPTH], row[col.LIKES], row[col.REPLIES], row[col.RESHARES] = (
+                post.depth,
+                post.likes,
+                post.replies,
+                post.reshares,
+            )
+            row[col.GIVEN] = post.given
             if post.text:
                 state.texts[number] = post.text
-        state.t.counts.posts[END] = len(posts)
+        state.t.counts.posts[col.END] = len(posts)
