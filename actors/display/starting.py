@@ -20,7 +20,7 @@ SHOWN_AFTER_S = 0.5
 """The duration from which a step is shown."""
 GREETING = "greeting the oracle"
 """The step in which the oracle's server is asked a first question."""
-PREPARING = "making kernels ready, which takes up to a minute the first time on a machine"
+PREPARING = "making kernels ready, which takes up to a minute the first time"
 """The step in which kernels are compiled, or loaded."""
 PATIENCE_S = 1.0
 """The time for which the end of a step waits for a terminal that accepts no output."""

@@ -81,7 +81,7 @@ def _own_finder(path: str) -> OwnFinder:
     """
     entries = [Path(entry) for entry in sys.path if entry and Path(path).is_relative_to(entry)]
     if not entries or max(entries, key=lambda entry: len(entry.parts)) not in added_directories:
-        raise ImportError(f"{path}: is no directory of somebody's own")
+        raise ImportError(f"{path}: is not in a directory of the user's own code")
     return OwnFinder(path, *_LOADERS)
 
 

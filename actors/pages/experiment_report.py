@@ -81,7 +81,7 @@ def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[s
         going = f", {plural(states[CellState.RUNNING], 'cell')} under way" if states[CellState.RUNNING] else ""
         yield (
             f"The experiment has not ended: {left:,} of its {plural(len(record.cells), 'cell')} are missing{going}. "
-            "What is below was worked out of the others, and will change. Measures of somebody's own and thresholds "
+            "What is below was worked out of the others, and will change. Measures of your own and thresholds "
             "are only known at the end."
         )
     elif not record.is_final:

@@ -129,10 +129,10 @@ def needs(config: Config) -> Needs:
     measured = tuple(
         _measured_alone(_shortened(config, each), segment_bytes, part) for each, part in zip(sizes, parts, strict=True)
     )
-    return foretold(measured, measured[-1].agents if size is None else size, config.simulation.rounds)
+    return forecast_of(measured, measured[-1].agents if size is None else size, config.simulation.rounds)
 
 
-def foretold(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs:
+def forecast_of(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Needs:
     """Return the needs of a run of so many agents and rounds, from rehearsals of one size or two."""
 
     def scaled(values: tuple[float, ...]) -> float:

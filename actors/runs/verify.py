@@ -109,7 +109,7 @@ def _configuration(directory: RunDirectory, manifest: Manifest, checked: Verific
     if changes := [change for _, change in unaccepted(checked.header, manifest, config)]:
         yield Finding(CONFIG, False, "; ".join(changes))
         return
-    forced = f", but for {', '.join(manifest.accepted)}, changed with --accept-settings" if manifest.accepted else ""
+    forced = f", except {', '.join(manifest.accepted)}, changed with --accept-settings" if manifest.accepted else ""
     yield Finding(CONFIG, True, f"the settings of the journal's header{forced}")
 
 

@@ -14,9 +14,9 @@ import msgspec
 from anyio import to_thread
 
 from actors.studies.gateway.place import GatewayStatistics, Limits
+from actors.studies.gateway.places import Places
 from actors.studies.gateway.service import Service, origin
 from actors.studies.gateway.tape import ExperimentTape, Kept
-from actors.studies.gateway.turns import Turns
 from actors.studies.gateway.upstream import Request
 from prism.llm.http import retry_after_s
 from prism.llm.tape_file import TapeError
@@ -67,7 +67,7 @@ class Broker:
         self._services = services
         self._callers = callers
         self._tasks = tasks
-        self._turns = Turns(limits.max_concurrency, limits.rate_per_s)
+        self._places = Places(limits.max_concurrency, limits.rate_per_s)
         self._flights: dict[tuple[str, int], _Flight] = {}
         """`{(key, number of the answer): the call}`."""
         self._served: OrderedDict[tuple[str, str, str], int] = OrderedDict()
@@ -79,7 +79,7 @@ class Broker:
 
     def statistics(self) -> GatewayStatistics:
         """Return the counts now."""
-        return msgspec.structs.replace(self._statistics, waiting=self._turns.waiting)
+        return msgspec.structs.replace(self._statistics, waiting=self._places.waiting)
 
     def refusal(self, request: Request) -> str | None:
         """Return why a request may not be passed on at all; None if it may."""
@@ -170,7 +170,7 @@ class Broker:
             del self._flights[key, number]
             flight.ended.set()
             return
-        await self._turns.take(request.cell, request.service)
+        await self._places.take(request.cell, request.service)
         statistics = self._statistics
         statistics.under_way += 1
         statistics.under_way_max = max(statistics.under_way_max, statistics.under_way)
@@ -186,7 +186,7 @@ class Broker:
                 self._follow(request, flight.reply)
         finally:
             statistics.under_way -= 1
-            self._turns.give_back()
+            self._places.give_back()
             del self._flights[key, number]
             flight.ended.set()
 
@@ -204,7 +204,7 @@ class Broker:
     def _follow(self, request: Request, kept: Kept) -> None:
         """Make all cells respect a pause for which a server has asked one of them."""
         if kept.status in REFUSALS and (pause_s := min(retry_after_s(kept.headers), PAUSE_MAX_S)) > 0.0:
-            self._turns.pause(request.service, pause_s)
+            self._places.pause(request.service, pause_s)
 
     def _spent(self) -> str:
         """Return the message about a spent budget; empty if some budget is left."""

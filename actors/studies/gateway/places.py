@@ -16,7 +16,7 @@ class _Waiting(NamedTuple):
     granted: anyio.Event
 
 
-class Turns:
+class Places:
     """Places for calls. A cell that has many requests gets no more places than one that has few.
 
     Args:

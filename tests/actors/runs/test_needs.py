@@ -10,7 +10,7 @@ import pytest
 from actors import run
 from actors.core.errors import ActorError
 from actors.persistence.journal import JOURNAL
-from actors.runs.needs import LAST, LOCKED, ROUNDS, SEALING, SIZES, Rehearsed, foretold, measure, needs
+from actors.runs.needs import LAST, LOCKED, ROUNDS, SEALING, SIZES, Rehearsed, forecast_of, measure, needs
 from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(simulation=SimulationConfig(rounds=15, ticks_per_round=8, seed=3), population=PopulationConfig(size=200))
@@ -27,7 +27,7 @@ def rehearsed(agents: int, per_agent_s: float = 0.001) -> Rehearsed:
 
 
 def test_a_larger_run_is_on_the_line_through_two_rehearsals_and_goes_on_as_they_ended() -> None:
-    found = foretold((rehearsed(10_000), rehearsed(30_000)), 1_000_000, 50)
+    found = forecast_of((rehearsed(10_000), rehearsed(30_000)), 1_000_000, 50)
     assert found.start_s == pytest.approx(10.5)
     assert found.run_s == pytest.approx(1000 * (1 + 2 + 3 + 4 * 47))
     assert found.memory_mib == pytest.approx(1080)
@@ -39,26 +39,26 @@ def test_of_a_journal_that_is_sealed_only_its_share_and_half_a_segment_are_left(
     sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05, "round_ticks": 20}
     small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
     # ticks of 5 MB, so a segment has eight times its size, and not sixteen ticks
-    assert foretold((small, large), 1_000_000, 50).journal_bytes == pytest.approx(1e8 * 50 * 0.05 + 32e6)
-    assert foretold((small, large), 200_000, 50).journal_bytes == pytest.approx(2e7 * 50 * 0.05 + 8e6)
-    assert foretold((small,), 10_000, 2).journal_bytes == pytest.approx(2e6)
-    assert foretold((small,), 10_000, 2).memory_mib == pytest.approx(90)
-    assert foretold((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
+    assert forecast_of((small, large), 1_000_000, 50).journal_bytes == pytest.approx(1e8 * 50 * 0.05 + 32e6)
+    assert forecast_of((small, large), 200_000, 50).journal_bytes == pytest.approx(2e7 * 50 * 0.05 + 8e6)
+    assert forecast_of((small,), 10_000, 2).journal_bytes == pytest.approx(2e6)
+    assert forecast_of((small,), 10_000, 2).memory_mib == pytest.approx(90)
+    assert forecast_of((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
 
 
 def test_a_run_waits_for_a_part_of_its_sealing_if_it_seals_anything() -> None:
     sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05, "seal_s": 2e-8}
     small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
-    unsealed = foretold((rehearsed(SIZES[0]), rehearsed(SIZES[1])), 1_000_000, 50)
-    assert foretold((small, large), 1_000_000, 50).run_s == pytest.approx(unsealed.run_s + LOCKED * 2e-8 * 1e8 * 50)
-    assert foretold((small,), 10_000, 2).run_s == foretold((rehearsed(SIZES[0]),), 10_000, 2).run_s
+    unsealed = forecast_of((rehearsed(SIZES[0]), rehearsed(SIZES[1])), 1_000_000, 50)
+    assert forecast_of((small, large), 1_000_000, 50).run_s == pytest.approx(unsealed.run_s + LOCKED * 2e-8 * 1e8 * 50)
+    assert forecast_of((small,), 10_000, 2).run_s == forecast_of((rehearsed(SIZES[0]),), 10_000, 2).run_s
 
 
 def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
-    found = foretold((rehearsed(500),), 500, 6)
+    found = forecast_of((rehearsed(500),), 500, 6)
     assert found.run_s == pytest.approx(9.0)
     assert found.memory_mib == pytest.approx(80.5)
-    assert foretold((rehearsed(500),), 500, 2).run_s == pytest.approx(1.5)
+    assert forecast_of((rehearsed(500),), 500, 2).run_s == pytest.approx(1.5)
 
 
 @pytest.mark.slow

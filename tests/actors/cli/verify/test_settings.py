@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 def test_an_accepted_setting_is_named_and_no_damage(prism: Prism) -> None:
     forced(prism)
-    told = "ok: the settings of the journal's header, but for llm.model, changed with --accept-settings"
+    told = "ok: the settings of the journal's header, except llm.model, changed with --accept-settings"
     assert f"made/{CONFIG}: {told}\n" in prism("verify", "made").out
 
 

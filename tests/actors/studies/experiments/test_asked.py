@@ -12,7 +12,7 @@ from actors.studies.experiments.shared_oracle import TAPE, asking_of
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from tests.wire.gateways import planned
 
-FORETOLD = Forecast(
+FORECAST = Forecast(
     calls=100,
     questions=100,
     prompt_tokens=10_000,
@@ -46,7 +46,7 @@ def test_the_plan_says_whether_the_budget_is_enough_with_what_is_used(
     tape.add(Kept(key="k", status=200, usd=1.0, read=10, written=2))
     tape.close()
     found = dict(
-        asked_together(asking_of(planned(tmp_path, "http://127.0.0.1:9", oracle)), tmp_path, [[FORETOLD] * 2]).rows
+        asked_together(asking_of(planned(tmp_path, "http://127.0.0.1:9", oracle)), tmp_path, [[FORECAST] * 2]).rows
     )
     assert found["calls"] == "about 200 to a model, $6.00; 8 at once over all cells"
     assert found["budget"].startswith(expected)
@@ -54,11 +54,11 @@ def test_the_plan_says_whether_the_budget_is_enough_with_what_is_used(
 
 def test_with_ask_once_the_calls_are_a_bound_and_the_limits_over_all_cells_a_time(tmp_path: Path) -> None:
     plan = planned(tmp_path, "http://127.0.0.1:9", "{ask_once: true, max_concurrency: 2, rate_per_s: 0.5}")
-    found = asked_together(asking_of(plan), tmp_path, [[FORETOLD] * 2])
+    found = asked_together(asking_of(plan), tmp_path, [[FORECAST] * 2])
     assert [name for name, _ in found.rows] == ["calls"]
     assert found.rows[0][1].startswith("at most about 200 to a model, $6.00, fewer as equal questions are asked once")
     assert found.least_s == [pytest.approx(400.0)]
-    few_or_many = asked_together(asking_of(plan), tmp_path, [[FORETOLD], [FORETOLD] * 3])
+    few_or_many = asked_together(asking_of(plan), tmp_path, [[FORECAST], [FORECAST] * 3])
     assert few_or_many.rows[0][1].startswith("at most about 100 to 300 to a model, $3.00 to $9.00")
     assert few_or_many.least_s == [200.0, 600.0]
     assert asked_together(asking_of(plan), tmp_path, [[]]).rows == []

@@ -88,9 +88,9 @@ def test_more_seeds_run_only_what_is_new_and_a_later_hypothesis_is_exploratory(p
     assert "exploratory: not planned before the first result" in " ".join(more.out.split())
     assert "threshold likes at most 0" in more.out
     assert more.out.count("missed") == 1
-    foretold = " ".join(prism("experiment", "plan", "e.yaml", "--jobs", "1").out.split())
-    assert "two-sided, among 1 hypothesis: its smallest p is 0.125" in foretold  # planned, so corrected by itself
-    assert "4 pairs can never reach p <= 0.05 with the test wilcoxon, among 2 hypotheses" in foretold
+    plan = " ".join(prism("experiment", "plan", "e.yaml", "--jobs", "1").out.split())
+    assert "two-sided, among 1 hypothesis: its smallest p is 0.125" in plan  # planned, so corrected by itself
+    assert "4 pairs can never reach p <= 0.05 with the test wilcoxon, among 2 hypotheses" in plan
     assert len(list(Path("experiments/e/plans").iterdir())) == 2
 
 

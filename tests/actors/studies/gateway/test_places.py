@@ -6,20 +6,20 @@ from collections import Counter
 
 import anyio
 
-from actors.studies.gateway.turns import Turns
+from actors.studies.gateway.places import Places
 from tests.schedules import in_schedules
 
 
 class Server:
     """A server whose calls take a second; it notes who was served, and how many at once."""
 
-    def __init__(self, turns: Turns) -> None:
-        self.turns = turns
+    def __init__(self, places: Places) -> None:
+        self.places = places
         self.begun: list[tuple[float, str]] = []
         self.under_way = self.most = 0
 
     async def ask(self, cell: str, service: str = "s") -> None:
-        await self.turns.take(cell, service)
+        await self.places.take(cell, service)
         self.begun.append((anyio.current_time(), cell))
         self.under_way += 1
         self.most = max(self.most, self.under_way)
@@ -27,12 +27,12 @@ class Server:
             await anyio.sleep(1.0)
         finally:
             self.under_way -= 1
-            self.turns.give_back()
+            self.places.give_back()
 
 
 @in_schedules(10)
 async def test_a_cell_with_many_requests_gets_as_many_places_as_one_with_few() -> None:
-    server = Server(Turns(2))
+    server = Server(Places(2))
     async with anyio.create_task_group() as tasks:
         for _ in range(40):
             tasks.start_soon(server.ask, "greedy")
@@ -41,25 +41,25 @@ async def test_a_cell_with_many_requests_gets_as_many_places_as_one_with_few() -
             for _ in range(5):
                 tasks.start_soon(server.ask, cell)
     assert server.most == 2
-    assert server.turns.waiting == 0
+    assert server.places.waiting == 0
     served = Counter(cell for time, cell in server.begun if 1.0 <= time < 7.0)
     assert served == {"greedy": 4, "a": 4, "b": 4}
 
 
 @in_schedules(10)
 async def test_requests_that_are_cancelled_cost_no_place() -> None:
-    server = Server(Turns(1))
+    server = Server(Places(1))
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
             tasks.start_soon(server.ask, "a")
         await anyio.sleep(3.5)
         tasks.cancel_scope.cancel()
-    assert (server.turns.free, server.turns.waiting) == (1, 0)
+    assert (server.places.free, server.places.waiting) == (1, 0)
 
 
 @in_schedules(5)
 async def test_no_more_calls_begin_in_a_second_than_the_rate_allows() -> None:
-    server = Server(Turns(100, rate_per_s=4.0))
+    server = Server(Places(100, rate_per_s=4.0))
     async with anyio.create_task_group() as tasks:
         for number in range(21):
             tasks.start_soon(server.ask, f"cell {number % 3}")
@@ -69,11 +69,11 @@ async def test_no_more_calls_begin_in_a_second_than_the_rate_allows() -> None:
 
 @in_schedules(5)
 async def test_a_pause_of_one_service_holds_its_requests_and_no_others() -> None:
-    turns = Turns(1)
-    server = Server(turns)
+    places = Places(1)
+    server = Server(places)
     async with anyio.create_task_group() as tasks:
-        turns.pause("paused", 10.0)
-        turns.pause("paused", 5.0)  # a shorter one changes nothing
+        places.pause("paused", 10.0)
+        places.pause("paused", 5.0)  # a shorter one changes nothing
         tasks.start_soon(server.ask, "a", "paused")
         tasks.start_soon(server.ask, "b", "other")
     assert sorted(server.begun) == [(0.0, "b"), (10.0, "a")]
