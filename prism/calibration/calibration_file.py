@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from prism.calibration.parameters import Parameter
-from prism.config.places import key_of, refusal
-from prism.config.yaml_text import read_document, without_lines
+from prism.config.places import read_as
 from prism.errors import SettingError
-from prism.expectations import guess, in_words
 from prism.experiment import SharedOracle
 
 SEED_KEY = "simulation.seed"
@@ -153,15 +150,7 @@ def read_calibration(text: str, source: str) -> Calibration:
     Raises:
         ConfigError: the first thing that is wrong, with its line.
     """
-    entries = read_document(text, source)
-    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
-    try:
-        file = msgspec.convert(plain, _File)
-        _check(file)
-    except msgspec.ValidationError as error:
-        raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
-    except SettingError as error:
-        raise refusal(source, entries, error.problem, error.keys[0]) from None
+    file, _ = read_as(text, source, _File, _checked)
     budget = split(file.budget) if isinstance(file.budget, int) else file.budget
     return Calibration(
         source=source,
@@ -188,8 +177,8 @@ def split(runs: int) -> Budget:
     return Budget(design=design, confirm=runs - design)
 
 
-def _check(file: _File) -> None:
-    """Refuse contradictions between keys."""
+def _checked(file: _File) -> _File:
+    """Return the keys; contradictions between them are refused."""
     if not 1 <= len(file.parameters) <= PARAMETERS_MAX:
         raise _refused("parameters", f"expected 1 to {PARAMETERS_MAX} parameters, got {len(file.parameters)}")
     if not file.targets:
@@ -202,6 +191,7 @@ def _check(file: _File) -> None:
             _check_target(f"{part}.{name}", target, has_data=file.data is not None)
     if file.holdout and file.data is None:
         raise _refused("holdout", "is a share of the cascades in data, and there is no data; give targets a holdout")
+    return file
 
 
 def _check_names(file: _File) -> None:
@@ -257,24 +247,3 @@ def _check_number(key: str, target: Target, goals: list[str]) -> None:
 
 def _refused(key: str, problem: str) -> SettingError:
     return SettingError("calibration", problem, keys=[key])
-
-
-def _in_words(problem: str, key: str) -> tuple[str, str]:
-    """Return what msgspec says of a value in words, and the key to blame."""
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
-    if unknown is None:
-        return in_words(problem), key
-    section = key.partition(".")[0]
-    known = _KEYS[section if key else ""].__struct_fields__
-    return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
-
-
-_KEYS: dict[str, Any] = {
-    "": _File,
-    "parameters": _Range,
-    "targets": Target,
-    "checks": Target,
-    "budget": Budget,
-    "oracle": SharedOracle,
-}
-"""`{place: the record there}`."""

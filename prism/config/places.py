@@ -7,17 +7,42 @@ Keys may be named by the user and have dots of their own, as in `parameters.feed
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from prism.config.yaml_text import Entry
-from prism.errors import ConfigError
+from prism.config.yaml_text import Entry, read_document, without_lines
+from prism.errors import ConfigError, SettingError
+from prism.expectations import guess, in_words
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 _ANY_KEY = "[...]"
 """The key of a mapping whose keys the user names, as msgspec writes it."""
 _INDEX = re.compile(r"\[(\d+)\]")
+
+
+def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Mapping[str, Entry]]:
+    """Return what is made of the record that a YAML text describes, and the keys in the text with their lines.
+
+    Args:
+        source: what errors call the text, usually its file name.
+        checked: makes a value of the record; it raises a SettingError for a key that is wrong.
+
+    Raises:
+        ConfigError: the first thing that is wrong, with its line.
+    """
+    entries = read_document(text, source)
+    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
+    try:
+        return checked(msgspec.convert(plain, kind)), entries
+    except msgspec.ValidationError as error:
+        raise refusal(source, entries, *_told(error, plain, kind)) from None
+    except SettingError as error:
+        raise refusal(source, entries, error.problem, error.keys[0]) from None
 
 
 def refusal(source: str, entries: Mapping[str, Entry], problem: str, key: str) -> ConfigError:
@@ -55,7 +80,39 @@ def _first_key(entries: Mapping[str, Any], key: str) -> str | None:
     return max(fitting, key=len, default=None)
 
 
-def key_of(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, str]:
+def _told(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, str]:
+    """Return what is wrong with a value in words, and the key of it."""
+    problem, key = _key_of(error, plain, kind)
+    expected = _type_at(kind, _steps(plain, key))
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", problem):
+        known = [name for each in _members(expected) for name in getattr(each, "__struct_fields__", ())]
+        return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
+    if problem.startswith("Invalid enum value"):
+        return f"expected one of {', '.join(get_args(expected))}, got {problem.rpartition(' ')[2]}", key
+    return in_words(problem), key
+
+
+def _type_at(kind: Any, steps: Sequence[Any]) -> Any:
+    """Return the type that is expected at a place."""
+    for step in steps:
+        inner = (_inner(each, step) for each in _members(kind))
+        kind = next((each for each in inner if each is not None), None)
+    return kind
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+
+
+def _inner(kind: Any, step: Any) -> Any:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return get_type_hints(kind).get(step)
+    if (get_origin(kind) is dict) == isinstance(step, int):
+        return None  # another member of a union is meant
+    return next(iter(get_args(kind)[-1 if isinstance(step, str) else 0 :]), None)
+
+
+def _key_of(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, str]:
     """Return what msgspec says is wrong with a value, and the key of it.
 
     Where msgspec does not say which key of a mapping it means, each is tried alone.

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from prism.config.places import key_of, refusal
-from prism.config.yaml_text import read_document, without_lines
+from prism.config.places import read_as
 from prism.errors import SettingError
-from prism.expectations import guess, in_words
 from prism.experiment.design import (
     SAMPLED,
     Condition,
     Design,
-    Kind,
-    Range,
     check_design,
     conditions_of,
     table_conditions,
 )
-from prism.experiment.hypothesis import Alternative, Hypothesis, Test, check_hypothesis
+from prism.experiment.hypothesis import Hypothesis, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
 from prism.experiment.sequential import Sequential, check_sequential
 
@@ -146,17 +141,13 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
     Raises:
         ConfigError: the first thing that is wrong, with its line.
     """
-    entries = read_document(text, source)
-    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
-    try:
-        file = msgspec.convert(plain, _File)
-        conditions = _conditions(file.design, read_table)
-        seeds = _seeds(file.seeds)
+
+    def checked(file: _File) -> tuple[_File, tuple[Condition, ...], tuple[int, ...]]:
+        conditions, seeds = _conditions(file.design, read_table), _seeds(file.seeds)
         _check(file, conditions, seeds)
-    except msgspec.ValidationError as error:
-        raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
-    except SettingError as error:
-        raise refusal(source, entries, error.problem, error.keys[0]) from None
+        return file, conditions, seeds
+
+    (file, conditions, seeds), _ = read_as(text, source, _File, checked)
     return Experiment(
         source=source,
         question=file.question,
@@ -199,39 +190,6 @@ def _conditions(design: Design, read_table: ReadTable) -> tuple[Condition, ...]:
     if design.kind == "table":
         return table_conditions(*read_table(design.file or ""))
     return conditions_of(design)
-
-
-def _in_words(problem: str, key: str) -> tuple[str, str]:
-    """Return what msgspec says of a value in words, and the key to blame."""
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
-    if unknown is not None:
-        section = "factors" if key.startswith("design.factors.") else re.sub(r"\[.*", "", key)
-        known = _KEYS.get(section, ())
-        meant = f"; {guess(unknown[1], known)}" if known else ""
-        return f"unknown key{meant}", f"{key}.{unknown[1]}".lstrip(".")
-    name = key.rpartition(".")[2]
-    if problem.startswith("Invalid enum value") and name in _CHOICES:
-        return f"expected one of {', '.join(_CHOICES[name])}, got {problem.rpartition(' ')[2]}", key
-    return in_words(problem), key
-
-
-_KEYS = {
-    "": _File.__struct_fields__,
-    "design": Design.__struct_fields__,
-    "factors": Range.__struct_fields__,
-    "seeds": Sequential.__struct_fields__,
-    "hypotheses": Hypothesis.__struct_fields__,
-    "thresholds": Threshold.__struct_fields__,
-    "oracle": SharedOracle.__struct_fields__,
-}
-"""`{place: the keys there}`."""
-_CHOICES = {
-    "test": get_args(Test),
-    "alternative": get_args(Alternative),
-    "kind": get_args(Kind),
-    "scale": ("linear", "log"),
-}
-"""`{key: its values}` of the keys with a few fixed values."""
 
 
 def _check(file: _File, conditions: tuple[Condition, ...], seeds: tuple[int, ...]) -> None:

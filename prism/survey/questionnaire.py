@@ -12,10 +12,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from prism.config.places import key_of, line_of, refusal
-from prism.config.yaml_text import read_document, without_lines
+from prism.config.places import line_of, read_as
 from prism.errors import ConfigError, SettingError
-from prism.expectations import guess, in_words
 from prism.statechart.writing import one_line
 
 ITEMS_MAX: Final = 200
@@ -113,28 +111,15 @@ def read_questionnaire(text: str, source: str) -> Questionnaire:
     Raises:
         ConfigError: the first thing that is wrong, with its line.
     """
-    entries = read_document(text, source)
-    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
-    try:
-        file = msgspec.convert(plain, _File)
+
+    def checked(file: _File) -> tuple[tuple[Item, ...], dict[str, int], int]:
         items = tuple(_checked(item, f"questions[{place}]") for place, item in enumerate(file.questions))
         _check_names(items)
-        at = _moments(file.at)
-    except msgspec.ValidationError as error:
-        raise refusal(source, entries, *_in_words(*key_of(error, plain, _File))) from None
-    except SettingError as error:
-        raise refusal(source, entries, error.problem, error.keys[0]) from None
+        return items, _moments(file.at), file.repeat
+
+    (items, at, repeat), entries = read_as(text, source, _File, checked)
     lines = {item.id: line_of(entries, f"questions[{place}].id") for place, item in enumerate(items)}
-    return Questionnaire(source=source, items=items, lines=lines, at=at, repeat=file.repeat)
-
-
-def _in_words(problem: str, key: str) -> tuple[str, str]:
-    """Return what msgspec says of a value in words, and the key to blame."""
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
-    if unknown is None:
-        return in_words(problem), key
-    known = Item.__struct_fields__ if key.startswith("questions[") else _File.__struct_fields__
-    return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
+    return Questionnaire(source=source, items=items, lines=lines, at=at, repeat=repeat)
 
 
 def _moments(at: int | dict[str, int] | None) -> dict[str, int]:
