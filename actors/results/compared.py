@@ -34,12 +34,11 @@ def side_in_words(name: str, settings: Mapping[str, str]) -> str:
         name: its name in the sentence if its settings are too many, missing, or no words, such as lists and tables.
         settings: the settings that differ from the other sides, as text.
     """
-    plain = {key: value.strip('"') for key, value in settings.items()}
-    if list(plain) == ["feed.algorithm"] or not 0 < len(plain) <= SETTINGS_SAID:
-        return condition_in_words(name, plain) if plain else f"in {name}"
-    if any(not value or value[0] in "[{" for value in plain.values()):
+    if list(settings) == ["feed.algorithm"] or not 0 < len(settings) <= SETTINGS_SAID:
+        return condition_in_words(name, settings) if settings else f"in {name}"
+    if any(not value or value[0] in "[{" for value in settings.values()):
         return f"in {name}"
-    return f"with {' and '.join(f'{setting_in_words(key)} {value}' for key, value in plain.items())}"
+    return f"with {' and '.join(f'{setting_in_words(key)} {value}' for key, value in settings.items())}"
 
 
 def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) -> Compared:

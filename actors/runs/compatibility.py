@@ -15,6 +15,7 @@ from actors.record.manifest import Manifest
 from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from prism.config import Config
 from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.config.yaml_text import flat
 
 SAFE = ("llm.", "run.", "oracle.")
 """Settings that change how a run is executed, and nothing that it has committed."""
@@ -65,7 +66,7 @@ def refuse_unless_compatible(
     if harmless and not accept_settings:
         raise ResumeRefusedError(path, harmless, "Put it back, or continue anyway with --accept-settings.")
     new = manifest_of(config, built.inputs, built.code)
-    now = dict(_flat(msgspec.to_builtins(config), ""))
+    now = _settings(msgspec.to_builtins(config))
     return msgspec.structs.replace(
         manifest,
         packages=new.packages,
@@ -87,7 +88,7 @@ def refuse_needless_settings(path: Path, header: Header, manifest: Manifest, con
 
 def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[tuple[str, str]]:
     """Yield the `changed_settings` that were not accepted at an earlier resume."""
-    now = dict(_flat(msgspec.to_builtins(config), ""))
+    now = _settings(msgspec.to_builtins(config))
     for key, change in changed_settings(header, config):
         if manifest.accepted.get(key, _MISSING) != now.get(key):
             yield key, change
@@ -95,8 +96,8 @@ def unaccepted(header: Header, manifest: Manifest, config: Config) -> Iterator[t
 
 def changed_settings(header: Header, config: Config) -> Iterator[tuple[str, str]]:
     """Yield `(key, the change in words)` of every setting that differs from the journal's header."""
-    now = dict(_flat(msgspec.to_builtins(config), ""))
-    then = {INTERVENTIONS: [], **dict(_flat(header.config, ""))}  # a header without interventions has no key for them
+    now = _settings(msgspec.to_builtins(config))
+    then = {INTERVENTIONS: [], **_settings(header.config)}  # a header without interventions has no key for them
     free = {f"simulation.{name}" for name in (*LENGTH_SETTINGS, *CODE_SETTINGS)}
     free |= {f"run.{name}" for name in FREE_SETTINGS} | {".".join(each) for each in PLACES}
     for key in sorted((now.keys() | then.keys()) - free):
@@ -133,13 +134,8 @@ def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _flat(settings: dict[str, Any], section: str) -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        key = f"{section}{name}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{key}.")
-        else:
-            yield key, _listed(value)
+def _settings(config: dict[str, Any]) -> dict[str, Any]:
+    return {key: _listed(value) for key, value in flat(config)}
 
 
 def _listed(value: Any) -> Any:

@@ -12,19 +12,13 @@ from actors.core.messages import Message
 from actors.record.followed import Followed
 from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
-from actors.results.run_groups import NOT_COMPARED
+from actors.results.run_groups import Difference, differing, settings_in_words, value_in_words
 from prism.agents import Question, Update
+from prism.config.calibrated import NOT_COMPARED
 from prism.events import Event, Intervened
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting in which runs differ, as text; empty if a run does not have it."""
-
-    key: str
-    values: list[str]
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,25 +53,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     parts: list[Part] = []
 
 
-def settings_of(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return the settings of a journal's header, flat: `{dotted name: value as text}`."""
-    flat: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat |= settings_of(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return flat
-
-
-def differing(configs: list[dict[str, Any]]) -> list[Difference]:
-    """Return the settings in which runs are not all the same, by name."""
-    flat = [settings_of(config) for config in configs]
-    keys = sorted({key for settings in flat for key in settings})
-    rows = [(key, [settings.get(key, "") for settings in flat]) for key in keys]
-    return [Difference(key=key, values=values) for key, values in rows if len(set(values)) > 1]
-
-
 def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
     """Return the comparison of two runs in sentences, each named by the settings in which they differ.
 
@@ -99,7 +74,7 @@ def compare(left: Followed, right: Followed, places: Sequence[str]) -> Compariso
     Raises:
         JournalError: a journal cannot be read.
     """
-    settings = differing([left.header.config, right.header.config])
+    settings = differing([settings_in_words(each.header.config) for each in (left, right)])
     told = in_sentences(left.path, right.path, settings, places)
     answers = [each.text for each in told.answers]
     both = min(left.ticks, right.ticks)
@@ -167,7 +142,6 @@ def _flat(value: Any, name: str = "") -> dict[str, str]:
     elif isinstance(value, list | tuple) and any(isinstance(each, dict | list) for each in value):
         inner = enumerate(value)
     else:
-        text = value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
-        return {name: text}
+        return {name: "" if value is None else value_in_words(value)}
     dot = f"{name}." if name else ""
     return {key: text for part, each in inner for key, text in _flat(each, f"{dot}{part}").items()}

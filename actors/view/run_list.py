@@ -16,8 +16,8 @@ from actors.record.listing import ListedRun, Marks, list_run, marks_of, run_path
 from actors.record.lock import reader_sees_holder
 from actors.record.manifest import CONFIG, read_summary
 from actors.record.run import header_in, read_resolved
+from actors.results.run_groups import Difference, differing, settings_in_words
 from actors.studies.experiments.cells import CELLS
-from actors.view.comparison import Difference, differing
 from actors.view.outcomes import Figure, figures_of
 from prism.config import Config
 from prism.errors import PrismError
@@ -154,7 +154,7 @@ def _differences(runs: list[_Known]) -> list[Difference]:
         places.setdefault(_domain(known.config), []).append(place)
     values: dict[str, list[str]] = {}
     for of_domain in places.values():
-        for one in differing([_of_domain(runs[place]) for place in of_domain]):
+        for one in differing([settings_in_words(_of_domain(runs[place])) for place in of_domain]):
             row = values.setdefault(one.key, [""] * len(runs))
             for place, value in zip(of_domain, one.values, strict=True):
                 row[place] = value

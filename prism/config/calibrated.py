@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from prism.config.config import Config
-from prism.config.yaml_text import join
+from prism.config.yaml_text import flat
 from prism.quoting import printable
 
-NOT_FITTED = ("run", "metrics", "simulation.seed", "simulation.domain_path")
-"""Settings that no fit depends on, or on chance alone."""
+NOT_COMPARED = ("metrics.", "run.", "simulation.seed", "simulation.domain_path")
+"""The beginnings of settings that do not make another configuration: they change results by chance, or not at all."""
 NAMES_SHOWN = 3
 UNCALIBRATED = "; its coefficients are uncalibrated"
 """The end of an oracle's description, which the label of a calibrated configuration replaces."""
@@ -38,15 +37,13 @@ def calibration_label(config: Config) -> str | None:
 
 def fitted_settings(config: Config) -> dict[str, Any]:
     """Return `{setting: value}` of non-default settings that a fit may depend on; None for a key that is gone."""
-    default = dict(_flat(msgspec.to_builtins(Config()), ""))
-    found = dict(_flat(msgspec.to_builtins(config), ""))
+    default, found = _fitted(Config()), _fitted(config)
     return {name: found.get(name) for name in {**default, **found} if default.get(name) != found.get(name)}
 
 
 def changed_settings(config: Config) -> list[str]:
     """Return the settings that are not those of the fit. A file counts by its name, wherever it is."""
-    fitted = {**dict(_flat(msgspec.to_builtins(Config()), "")), **config.run.calibration.settings}
-    found = dict(_flat(msgspec.to_builtins(config), ""))
+    fitted, found = _fitted(Config()) | config.run.calibration.settings, _fitted(config)
     return [name for name in {**fitted, **found} if _named(fitted.get(name)) != _named(found.get(name))]
 
 
@@ -54,12 +51,6 @@ def _named(value: Any) -> Any:
     return PurePath(value).name if isinstance(value, str) else value
 
 
-def _flat(settings: Mapping[str, Any], section: str) -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        path = join(section, name)
-        if path in NOT_FITTED:
-            continue
-        if isinstance(value, dict) and value:
-            yield from _flat(value, path)
-        elif value != {}:
-            yield path, value
+def _fitted(config: Config) -> dict[str, Any]:
+    """Return `{setting: value}` of those that a fit may depend on."""
+    return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

@@ -9,6 +9,7 @@ and deep nesting are refused too: the time of the library grows with the square 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -208,6 +209,16 @@ def _scalar(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:
         problem = f"expected a valid {node.tag.rpartition(':')[2]}, got {found(node.value)}"
         raise ConfigError(source, problem, key=path or None, line=_line(node.start_mark)) from error
     return value
+
+
+def flat(settings: Mapping[str, Any], section: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each setting below a section by its dotted name."""
+    for name, value in settings.items():
+        path = join(section, name)
+        if isinstance(value, dict):
+            yield from flat(value, path)
+        else:
+            yield path, value
 
 
 def join(path: str, key: str) -> str:

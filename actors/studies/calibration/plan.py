@@ -18,6 +18,7 @@ from actors.studies.experiments.shared_oracle import Asking, asks_model
 from prism.calibration import Calibration, Point, Real, parted, point_at, read_calibration
 from prism.config import Config
 from prism.config.load import MAPPING_SOURCE
+from prism.config.yaml_text import flat
 from prism.errors import ConfigError, SettingError
 from prism.experiment import SharedOracle
 from prism.scorecard import parse_cascades
@@ -72,7 +73,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         own = _checked_measures(calibration, path, config)
     except SettingError as error:
         raise placed(text, path, error) from error.__cause__
-    flat = _numbers(config)
+    numbers = _numbers(config)
     real, data_hash = _real(calibration, path)
     own_code = {name: code_of_own(function) for name, function in own.items()}
     planned = [_deciding(calibration), config, data_hash, own_code]
@@ -81,7 +82,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         calibration=calibration,
         base=base,
         config=config,
-        values={each.setting: flat[each.setting] for each in calibration.parameters if each.setting in flat},
+        values={each.setting: numbers[each.setting] for each in calibration.parameters if each.setting in numbers},
         real=real,
         data_hash=data_hash,
         own=own,
@@ -136,17 +137,8 @@ def _config(calibration: Calibration, base: Path, values: dict[str, Any]) -> Con
 
 def _numbers(config: Config) -> dict[str, Any]:
     """Return `{setting: value}` of all settings that are numbers."""
-    found: dict[str, Any] = {}
-
-    def add(settings: dict[str, Any], section: str) -> None:
-        for name, value in settings.items():
-            if isinstance(value, dict):
-                add(value, f"{section}{name}.")
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                found[f"{section}{name}"] = value
-
-    add(msgspec.to_builtins(config), "")
-    return found
+    settings = flat(msgspec.to_builtins(config))
+    return {key: each for key, each in settings if isinstance(each, int | float) and not isinstance(each, bool)}
 
 
 def _checked_measures(calibration: Calibration, path: Path, config: Config) -> dict[str, OwnMeasure]:
