@@ -97,18 +97,12 @@ export function showRun(main, name, query) {
     isBuilt = true;
     const has = (name) => session.page.pictures.includes(name);
     const side = el("div", { class: "column" }), centre = el("div", { class: "column" });
-    const agent = agentPanel(session), outcomes = outcomesPanel(session, ends), run = runPanel(session);
-    const middle = el("div", { class: "grid two" }, centre, side);
-    if (!has("states")) {
-      centre.append(livePanel(session), oraclePanel(session, ends), run);
-      side.append(agent);
-      put(body, clock(session, ends), outcomes, has("quarters") && councilPanel(session), middle);
-    } else {
-      if (has("network")) centre.append(networkPanel(session, ends));
-      if (has("cascades")) centre.append(cascadePanel(session, ends));
-      side.append(livePanel(session), agent, oraclePanel(session, ends), run);
-      put(body, clock(session, ends), outcomes, statesPanel(session, ends), middle);
-    }
+    const agent = agentPanel(session), live = livePanel(session), others = [oraclePanel(session, ends), runPanel(session)];
+    const drawn = [has("network") && networkPanel(session, ends), has("cascades") && cascadePanel(session, ends)].filter(Boolean);
+    centre.append(...(drawn.length ? drawn : [live, ...others]));
+    side.append(...(drawn.length ? [live, agent, ...others] : [agent]));
+    const whole = [has("states") && statesPanel(session, ends), has("quarters") && councilPanel(session)];
+    put(body, clock(session, ends), outcomesPanel(session, ends), whole, el("div", { class: "grid two" }, centre, side));
     whyPanel(session, centre, agent, ends);
   }
 
@@ -350,7 +344,8 @@ function runPanel(session) {
   const box = el("div", {});
   session.on("page", () => {
     const { page } = session;
-    const { simulation, population, feed } = page.config;
+    const { simulation, population, feed, interventions } = page.config;
+    const changes = interventions?.some((one) => "feed.algorithm" in (one.set ?? {}));
     put(
       box,
       facts(
@@ -359,7 +354,7 @@ function runPanel(session) {
           ["ticks a round", simulation && count(simulation.ticks_per_round)],
           ["seconds a tick, simulated", simulation && count(simulation.tick_seconds)],
           ["graph", page.pictures.includes("network") && `${words(population?.graph?.kind)}, degree ${population?.graph?.degree}`],
-          ["feed", page.pictures.includes("network") && feed?.algorithm],
+          [changes ? "feed, before interventions" : "feed", page.pictures.includes("network") && feed?.algorithm],
           ["begun by PRISM", page.record_version],
           [page.line.is_running ? "digest so far" : "digest", page.digest],
         ].filter(([, value]) => value),
