@@ -10,28 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, NoReturn, get_args
 
 from prism.errors import ExpressionError
+from prism.expressions import tree
 from prism.expressions.fields import Field, guesses
 from prism.expressions.tokens import Token, tokens
-from prism.expressions.tree import (
-    POWERS,
-    And,
-    Arithmetic,
-    Call,
-    Choose,
-    Comparison,
-    Expression,
-    Flag,
-    Member,
-    Negative,
-    Node,
-    Not,
-    Number,
-    Or,
-    Ordering,
-    Read,
-    Text,
-    ValueKind,
-)
 
 LENGTH_MAX: Final = 2_000
 """Characters of an expression."""
@@ -43,14 +24,14 @@ _Kind = Literal["bool", "number", "text", "texts"]
 _NAMES: Final[dict[_Kind, str]] = {"bool": "a condition", "number": "a number", "text": "a text", "texts": "texts"}
 _OF_ONE: Final = ("abs", "exp", "log10", "sqrt")
 _FUNCTIONS: Final = (*_OF_ONE, "if", "max", "min")
-_SIGNS: Final = frozenset(get_args(Ordering))
+_SIGNS: Final = frozenset(get_args(tree.Ordering))
 _INFIX: Final = {
-    **dict.fromkeys(_SIGNS | {"in", "not"}, POWERS["compare"]),
-    **{sign: POWERS[sign] for sign in ("or", "and", "+", "-", "*", "/")},
+    **dict.fromkeys(_SIGNS | {"in", "not"}, tree.POWERS["compare"]),
+    **{sign: tree.POWERS[sign] for sign in ("or", "and", "+", "-", "*", "/")},
 }
 
 
-def parse(text: str, fields: Mapping[str, Field], *, kind: ValueKind = "bool") -> Expression:
+def parse(text: str, fields: Mapping[str, Field], *, kind: tree.ValueKind = "bool") -> tree.Expression:
     """Return the expression that a text means.
 
     Args:
@@ -66,7 +47,7 @@ def parse(text: str, fields: Mapping[str, Field], *, kind: ValueKind = "bool") -
     parser = _Parser(text, fields)
     whole = parser.whole()
     parser.expect(whole, kind)
-    expression = Expression(text=text, root=whole.node, kind=kind)
+    expression = tree.Expression(text=text, root=whole.node, kind=kind)
     if len(str(expression)) > LENGTH_MAX:
         raise ExpressionError(
             text, len(text), f"expected at most {LENGTH_MAX} characters with a space at each operator"
@@ -77,7 +58,7 @@ def parse(text: str, fields: Mapping[str, Field], *, kind: ValueKind = "bool") -
 class _Operand(NamedTuple):
     """A part of the text that has been read: its tree, type, 1-based column and levels."""
 
-    node: Node
+    node: tree.Node
     kind: _Kind
     column: int
     depth: int = 1
@@ -109,7 +90,7 @@ class _Parser:
             self._fail(self._next, f"expected an operator or the end, found {self._next.shown}")
         return operand
 
-    def expect(self, operand: _Operand, kind: _Kind) -> Node:
+    def expect(self, operand: _Operand, kind: _Kind) -> tree.Node:
         """Return the tree of an operand that must be of this type."""
         if operand.kind != kind:
             self._fail(operand, f"expected {_NAMES[kind]}, found {_NAMES[operand.kind]}")
@@ -138,7 +119,7 @@ class _Parser:
         while (binds := _INFIX.get(self._next.text, 0) if self._next.kind in {"sign", "word"} else 0) > power:
             token = self._next
             left = self._infix(left, token, binds)
-            if binds == POWERS["compare"] == _INFIX.get(self._next.text):
+            if binds == tree.POWERS["compare"] == _INFIX.get(self._next.text):
                 self._fail(self._next, f"expected parentheses around what stands before {self._next.shown}")
         self._nesting -= 1
         return left
@@ -147,10 +128,10 @@ class _Parser:
         token = self._next
         self._place += 1
         if token.kind == "number":
-            return _Operand(Number(float(token.text)), "number", token.column)
+            return _Operand(tree.Number(float(token.text)), "number", token.column)
         if token.kind == "text":
-            return _Operand(Text(token.text[1:-1]), "text", token.column)
-        if token.text == "not" and power > POWERS["not"]:
+            return _Operand(tree.Text(token.text[1:-1]), "text", token.column)
+        if token.text == "not" and power > tree.POWERS["not"]:
             self._fail(token, "expected parentheses around `not` and its condition")
         prefix = self._prefixes.get(token.text)
         if prefix is not None:
@@ -167,21 +148,21 @@ class _Parser:
         if field is None:
             self._fail(token, f"unknown field {token.text}; {guesses(token.text, list(self._fields))}")
         kind: _Kind = "number" if field.kind in {"float", "int"} else field.kind  # type: ignore[assignment]
-        return _Operand(Read(field), kind, token.column)
+        return _Operand(tree.Read(field), kind, token.column)
 
     def _flag(self, token: Token) -> _Operand:
-        return _Operand(Flag(token.text == "true"), "bool", token.column)
+        return _Operand(tree.Flag(token.text == "true"), "bool", token.column)
 
     def _negative(self, token: Token) -> _Operand:
-        operand = self._expression(POWERS["sign"] - 1)
+        operand = self._expression(tree.POWERS["sign"] - 1)
         node = self.expect(operand, "number")
-        if isinstance(node, Number):
-            return _Operand(Number(0.0 - node.value), "number", token.column)
-        return self._made(Negative(node), "number", operand)._replace(column=token.column)
+        if isinstance(node, tree.Number):
+            return _Operand(tree.Number(0.0 - node.value), "number", token.column)
+        return self._made(tree.Negative(node), "number", operand)._replace(column=token.column)
 
     def _not(self, token: Token) -> _Operand:
-        operand = self._expression(POWERS["not"] - 1)
-        return self._made(Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
+        operand = self._expression(tree.POWERS["not"] - 1)
+        return self._made(tree.Not(self.expect(operand, "bool")), "bool", operand)._replace(column=token.column)
 
     def _parentheses(self, token: Token) -> _Operand:
         operand = self._expression(0)
@@ -208,7 +189,7 @@ class _Parser:
         if len(arguments) != 3:
             self._fail(name, f"if takes a condition and two numbers, found {len(arguments)}")
         condition, yes, no = arguments
-        node = Choose(self.expect(condition, "bool"), self.expect(yes, "number"), self.expect(no, "number"))
+        node = tree.Choose(self.expect(condition, "bool"), self.expect(yes, "number"), self.expect(no, "number"))
         return self._made(node, "number", *arguments)._replace(column=name.column)
 
     def _call(self, name: Token) -> _Operand:
@@ -217,7 +198,7 @@ class _Parser:
             expected = "one number" if name.text in _OF_ONE else "two or more numbers"
             self._fail(name, f"{name.text} takes {expected}, found {len(arguments)}")
         nodes = tuple(self.expect(argument, "number") for argument in arguments)
-        made = self._made(Call(name.text, nodes), "number", *arguments)  # type: ignore[arg-type]  # a known name
+        made = self._made(tree.Call(name.text, nodes), "number", *arguments)  # type: ignore[arg-type]  # a known name
         return made._replace(column=name.column)
 
     def _infix(self, left: _Operand, token: Token, binds: int) -> _Operand:
@@ -230,15 +211,15 @@ class _Parser:
         if token.text in {"and", "or"}:
             self.expect(left, "bool")
             self.expect(right, "bool")
-            joined = And if token.text == "and" else Or
+            joined = tree.And if token.text == "and" else tree.Or
             parts = [part for side in (left, right) for part in _parts(side.node, joined)]
             # A chain of them is one node, so it is one level.
             sides = [side._replace(depth=side.depth - isinstance(side.node, joined)) for side in (left, right)]
             return self._made(joined(tuple(parts)), "bool", *sides)
         nodes = self.expect(left, "number"), self.expect(right, "number")
-        return self._made(Arithmetic(token.text, *nodes), "number", left, right)  # type: ignore[arg-type]  # a known sign
+        return self._made(tree.Arithmetic(token.text, *nodes), "number", left, right)  # type: ignore[arg-type]  # a known sign
 
-    def _made(self, node: Node, kind: _Kind, *parts: _Operand) -> _Operand:
+    def _made(self, node: tree.Node, kind: _Kind, *parts: _Operand) -> _Operand:
         """Return a new operand, made of others."""
         depth = max(part.depth for part in parts) + 1
         if depth > DEPTH_MAX:
@@ -250,11 +231,11 @@ class _Parser:
         while self._next.kind == "sign" and self._next.text in _SIGNS:
             sign = self._next
             self._place += 1
-            operands.append(self._expression(POWERS["compare"]))
+            operands.append(self._expression(tree.POWERS["compare"]))
             self._check_comparable(operands[-2], sign, operands[-1])
             signs.append(sign.text)
         nodes = tuple(operand.node for operand in operands)
-        return self._made(Comparison(nodes, tuple(signs)), "bool", *operands)  # type: ignore[arg-type]  # known signs
+        return self._made(tree.Comparison(nodes, tuple(signs)), "bool", *operands)  # type: ignore[arg-type]  # known signs
 
     def _check_comparable(self, left: _Operand, sign: Token, right: _Operand) -> None:
         if left.kind != right.kind:
@@ -268,13 +249,13 @@ class _Parser:
 
     def _check_values(self, operand: _Operand, other: _Operand) -> None:
         """Refuse what the closed values of a field exclude."""
-        values = operand.node.field.values if isinstance(operand.node, Read) else ()
+        values = operand.node.field.values if isinstance(operand.node, tree.Read) else ()
         if not values:
             return
-        if isinstance(other.node, Text) and other.node.value not in values:
+        if isinstance(other.node, tree.Text) and other.node.value not in values:
             problem = f"{operand.node.field.name} is never {other.node.value!a}"  # type: ignore[union-attr]  # a Read
             self._fail(other, f"{problem}; {guesses(other.node.value, values)}")
-        if isinstance(other.node, Read) and other.node.field.values and not {*values} & {*other.node.field.values}:
+        if isinstance(other.node, tree.Read) and other.node.field.values and not {*values} & {*other.node.field.values}:
             self._fail(other, "expected a field that shares a value with the other one, found none that they share")
 
     def _member(self, item: _Operand) -> _Operand:
@@ -288,12 +269,12 @@ class _Parser:
         opened = self._next
         if self._take("["):
             listed = self._list(item, opened)
-            return self._made(Member(item.node, listed, is_negated), "bool", item)
-        texts = self._expression(POWERS["compare"])
+            return self._made(tree.Member(item.node, listed, is_negated), "bool", item)
+        texts = self._expression(tree.POWERS["compare"])
         node = self.expect(texts, "texts")
-        assert isinstance(node, Read)  # noqa: S101  # nothing else has this type
+        assert isinstance(node, tree.Read)  # noqa: S101  # nothing else has this type
         self._check_values(texts, item)
-        return self._made(Member(item.node, node, is_negated), "bool", item, texts)
+        return self._made(tree.Member(item.node, node, is_negated), "bool", item, texts)
 
     def _list(self, item: _Operand, opened: Token) -> tuple[str, ...]:
         """Return the texts of a list, each once, in order."""
@@ -302,7 +283,7 @@ class _Parser:
             token = self._next
             if token.kind != "text":
                 self._fail(token, f"expected a text in quotes, found {token.shown}")
-            operand = self._value(POWERS["value"])
+            operand = self._value(tree.POWERS["value"])
             self._check_values(item, operand)
             found.append(token.text[1:-1])
             if not self._take(","):
@@ -311,6 +292,6 @@ class _Parser:
         return tuple(dict.fromkeys(found))
 
 
-def _parts(node: Node, joined: type[And | Or]) -> Sequence[Node]:
+def _parts(node: tree.Node, joined: type[tree.And | tree.Or]) -> Sequence[tree.Node]:
     """Return the conditions that `and` or `or` joins, so that a chain of them is one node."""
     return node.parts if isinstance(node, joined) else (node,)

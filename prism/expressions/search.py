@@ -18,26 +18,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from prism.expressions import tree
 from prism.expressions.fields import Field
 from prism.expressions.source import compiled
-from prism.expressions.tree import (
-    And,
-    Arithmetic,
-    Call,
-    Choose,
-    Comparison,
-    Expression,
-    Flag,
-    Member,
-    Negative,
-    Node,
-    Not,
-    Number,
-    Or,
-    Read,
-    Text,
-    walk,
-)
 
 _SIGNS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add,
@@ -72,7 +55,9 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
         return self.values is None and self.is_decided
 
 
-def find(holds: Sequence[Expression], fails: Sequence[Expression] = (), *, effort: int = EFFORT_MAX) -> Search:
+def find(
+    holds: Sequence[tree.Expression], fails: Sequence[tree.Expression] = (), *, effort: int = EFFORT_MAX
+) -> Search:
     """Search for values of fields with which all of `holds` are true and all of `fails` are false.
 
     Args:
@@ -81,10 +66,10 @@ def find(holds: Sequence[Expression], fails: Sequence[Expression] = (), *, effor
     Raises:
         ModuleNotFoundError: z3 is not installed.
     """
-    wanted = And((Flag(True), *(each.root for each in holds), *(Not(each.root) for each in fails)))
+    wanted = tree.And((tree.Flag(True), *(each.root for each in holds), *(tree.Not(each.root) for each in fails)))
     formulas = _Formulas(wanted)
-    names = [node.field.name for node in walk(wanted) if isinstance(node, Read)]
-    tried = compiled(Expression(text="", root=wanted, kind="bool"), {name: _from_mapping(name) for name in names})
+    names = [node.field.name for node in tree.walk(wanted) if isinstance(node, tree.Read)]
+    tried = compiled(tree.Expression(text="", root=wanted, kind="bool"), {name: _from_mapping(name) for name in names})
     for values in formulas.solutions(effort):
         if tried(values, None):
             return Search(values=values, is_decided=True)
@@ -102,14 +87,14 @@ class _Formulas:
         wanted: the condition.
     """
 
-    def __init__(self, wanted: Node) -> None:
+    def __init__(self, wanted: tree.Node) -> None:
         import z3  # noqa: PLC0415  # a large library, which few commands need
 
         self._z3: Any = z3
         self._context = z3.Context()  # of its own, so that no other search changes what is found
         self._solver: Any = z3.Solver(ctx=self._context)
-        nodes = list(walk(wanted))
-        self._fields = {node.field.name: node.field for node in nodes if isinstance(node, Read)}
+        nodes = list(tree.walk(wanted))
+        self._fields = {node.field.name: node.field for node in nodes if isinstance(node, tree.Read)}
         self.is_impossible = False
         """True if there are no values; known once all solutions have been yielded."""
         self._inner: list[Any] = []
@@ -162,24 +147,24 @@ class _Formulas:
         exact = Fraction(value)
         return self._z3.Q(exact.numerator, exact.denominator, self._context)
 
-    def _number(self, node: Node) -> tuple[Any, Any]:
+    def _number(self, node: tree.Node) -> tuple[Any, Any]:
         """Return a number, and the formula of when it has a value."""
         z3 = self._z3
         match node:
-            case Number(value):
+            case tree.Number(value):
                 return self._real(value), z3.BoolVal(True, self._context)
-            case Negative(of):
+            case tree.Negative(of):
                 number, has_value = self._number(of)
                 return -number, has_value
-            case Arithmetic(sign, left, right):
+            case tree.Arithmetic(sign, left, right):
                 (one, one_has), (other, other_has) = self._number(left), self._number(right)
                 return _SIGNS[sign](one, other), z3.And(one_has, other_has, *([other != 0] if sign == "/" else []))
-            case Choose(condition, yes, no):
+            case tree.Choose(condition, yes, no):
                 holds, (one, one_has), (other, other_has) = self._condition(condition), *map(self._number, (yes, no))
                 return z3.If(holds, one, other), z3.If(holds, one_has, other_has)
-            case Call(name, arguments):
+            case tree.Call(name, arguments):
                 return self._call(name, [self._number(argument) for argument in arguments])
-        return self._variables[cast("Read", node).field.name], z3.BoolVal(True, self._context)
+        return self._variables[cast("tree.Read", node).field.name], z3.BoolVal(True, self._context)
 
     def _call(self, name: str, arguments: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
         z3 = self._z3
@@ -200,30 +185,30 @@ class _Formulas:
             return result, has_value
         return result, z3.And(has_value, made > 0)  # log10
 
-    def _condition(self, node: Node) -> Any:
+    def _condition(self, node: tree.Node) -> Any:
         z3 = self._z3
         match node:
-            case Flag(value):
+            case tree.Flag(value):
                 return z3.BoolVal(value, self._context)
-            case Not(of):
+            case tree.Not(of):
                 return z3.Not(self._condition(of))
-            case And(parts) | Or(parts):
+            case tree.And(parts) | tree.Or(parts):
                 made = [self._condition(part) for part in parts]
-                return z3.And(made) if isinstance(node, And) else z3.Or(made)
-            case Comparison():
+                return z3.And(made) if isinstance(node, tree.And) else z3.Or(made)
+            case tree.Comparison():
                 return z3.And([self._compared(*pair) for pair in node.pairs])
-            case Member(item, among, is_negated):
+            case tree.Member(item, among, is_negated):
                 texts: Mapping[str, Any]
-                if isinstance(among, Read):
+                if isinstance(among, tree.Read):
                     texts = self._variables[among.field.name]
                 else:
                     texts = dict.fromkeys(among, z3.BoolVal(True, self._context))
                 text = self._text(item)
                 found = z3.Or([z3.And(text == self._texts.index(each), has) for each, has in texts.items()])
                 return z3.Not(found) if is_negated else found
-        return self._variables[cast("Read", node).field.name]
+        return self._variables[cast("tree.Read", node).field.name]
 
-    def _compared(self, left: Node, sign: str, right: Node) -> Any:
+    def _compared(self, left: tree.Node, sign: str, right: tree.Node) -> Any:
         kind = _kind(left)
         if kind == "number":
             (one, one_has), (other, other_has) = self._number(left), self._number(right)
@@ -231,17 +216,17 @@ class _Formulas:
         read = self._text if kind == "text" else self._condition
         return _SIGNS[sign](read(left), read(right))
 
-    def _text(self, node: Node) -> Any:
-        if isinstance(node, Text):
+    def _text(self, node: tree.Node) -> Any:
+        if isinstance(node, tree.Text):
             return self._z3.IntVal(self._texts.index(node.value), self._context)
-        return self._variables[cast("Read", node).field.name]
+        return self._variables[cast("tree.Read", node).field.name]
 
 
-def _texts(nodes: Sequence[Node], fields: Collection[Field]) -> list[str]:
+def _texts(nodes: Sequence[tree.Node], fields: Collection[Field]) -> list[str]:
     """Return all texts that can matter: those that are named, and others."""
-    named = [node.value for node in nodes if isinstance(node, Text)]
+    named = [node.value for node in nodes if isinstance(node, tree.Text)]
     named += [
-        text for node in nodes if isinstance(node, Member) and isinstance(node.among, tuple) for text in node.among
+        text for node in nodes if isinstance(node, tree.Member) and isinstance(node.among, tuple) for text in node.among
     ]
     open_fields = sum(field.kind in {"text", "texts"} and not field.values for field in fields)
     others = [f"another text{f' {number}' if number else ''}" for number in range(open_fields + len(named))]
@@ -249,9 +234,13 @@ def _texts(nodes: Sequence[Node], fields: Collection[Field]) -> list[str]:
     return list(dict.fromkeys([*named, *fresh, *(text for field in fields for text in field.values)]))
 
 
-def _kind(node: Node) -> str:
-    if isinstance(node, Read):
+def _kind(node: tree.Node) -> str:
+    if isinstance(node, tree.Read):
         return "number" if node.field.is_number else node.field.kind
-    if isinstance(node, Text):
+    if isinstance(node, tree.Text):
         return "text"
-    return "bool" if isinstance(node, Flag | Comparison | Member | Not | And | Or) else "number"
+    return (
+        "bool"
+        if isinstance(node, tree.Flag | tree.Comparison | tree.Member | tree.Not | tree.And | tree.Or)
+        else "number"
+    )

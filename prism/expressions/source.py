@@ -23,26 +23,8 @@ from math import inf, nan
 from typing import Any, Final, Protocol, cast, get_args
 
 from prism.errors import ExpressionError
+from prism.expressions import tree
 from prism.expressions.fields import Field, guesses
-from prism.expressions.tree import (
-    MIRRORED,
-    And,
-    Arithmetic,
-    Call,
-    Choose,
-    Comparison,
-    Expression,
-    Flag,
-    Member,
-    Negative,
-    Node,
-    Not,
-    Number,
-    Or,
-    Ordering,
-    Read,
-    Text,
-)
 from prism.kernels import kernel
 
 EXP_MAX: Final = 709.0
@@ -64,7 +46,7 @@ class Naming(Protocol):
         """Return the source of whether a text, by its source, is among those of a field."""
 
 
-def compiled(expression: Expression, readers: Readers) -> Reader:
+def compiled(expression: tree.Expression, readers: Readers) -> Reader:
     """Return the function of agent and context that works the expression out: to a bool, or to a float.
 
     Its attribute `expression` is the expression, and `readers` has the readers of its fields. An error of a reader
@@ -108,10 +90,10 @@ def compiled(expression: Expression, readers: Readers) -> Reader:
     return cast("Reader", made)
 
 
-def expression_of(guard: object) -> Expression | None:
+def expression_of(guard: object) -> tree.Expression | None:
     """Return the expression that a guard was made of; None for any other function."""
     found = getattr(guard, "expression", None)
-    return found if isinstance(found, Expression) else None
+    return found if isinstance(found, tree.Expression) else None
 
 
 def readers_of(guard: object) -> Readers:
@@ -119,47 +101,47 @@ def readers_of(guard: object) -> Readers:
     return cast("Readers", getattr(guard, "readers", {})) if expression_of(guard) is not None else {}
 
 
-def source(expression: Expression, named: Naming) -> str:
+def source(expression: tree.Expression, named: Naming) -> str:
     """Return the Python source of an expression's value: one operand, which uses `TOOLS` and may assign to `left`."""
     return (_number if expression.kind == "number" else _value)(expression.root, named)
 
 
-def _value(node: Node, named: Naming) -> str:
+def _value(node: tree.Node, named: Naming) -> str:
     """Return the source of any value; an int field stays an int, because it compares as its float does."""
     match node:
-        case Read(value) | Text(value):
+        case tree.Read(value) | tree.Text(value):
             return named(value)
-        case Flag(value):
+        case tree.Flag(value):
             return repr(bool(value))
-        case Number() | Negative() | Arithmetic() | Call() | Choose():
+        case tree.Number() | tree.Negative() | tree.Arithmetic() | tree.Call() | tree.Choose():
             return _number(node, named)
     return _condition(node, named)
 
 
 # Conditions
 
-_SIGNS: Final[dict[Ordering, str]] = {sign: sign for sign in get_args(Ordering)}
+_SIGNS: Final[dict[tree.Ordering, str]] = {sign: sign for sign in get_args(tree.Ordering)}
 
 
-def _condition(node: Node, named: Naming) -> str:
+def _condition(node: tree.Node, named: Naming) -> str:
     match node:
-        case And(parts):
+        case tree.And(parts):
             merged = _merged(parts)
             if merged is not None:
                 return _comparison(merged, named)
             return f"({' and '.join(_value(part, named) for part in parts)})"
-        case Or(parts):
+        case tree.Or(parts):
             return f"({' or '.join(_value(part, named) for part in parts)})"
-        case Not(of):
+        case tree.Not(of):
             return f"(not {_value(of, named)})"
-        case Member(item, among, is_negated):
+        case tree.Member(item, among, is_negated):
             found = _value(item, named)
-            holds = named.holds(among.field, found) if isinstance(among, Read) else f"{found} in {named(among)}"
+            holds = named.holds(among.field, found) if isinstance(among, tree.Read) else f"{found} in {named(among)}"
             return f"(not {holds})" if is_negated else f"({holds})"
-    return _comparison(cast("Comparison", node), named)
+    return _comparison(cast("tree.Comparison", node), named)
 
 
-def _comparison(node: Comparison, named: Naming) -> str:
+def _comparison(node: tree.Comparison, named: Naming) -> str:
     """Return a chain of comparisons as Python's own, which works out each operand once and no more than it needs.
 
     Python's `!=` holds for NaN. Where it could meet one, the chain is taken apart: `left` has the value of the operand
@@ -179,28 +161,28 @@ def _comparison(node: Comparison, named: Naming) -> str:
     return f"({' and '.join(pairs)})"
 
 
-def _can_meet_nan(left: Node, sign: Ordering, right: Node) -> bool:
+def _can_meet_nan(left: tree.Node, sign: tree.Ordering, right: tree.Node) -> bool:
     """Return whether a comparison needs `differ`: only what is worked out can be NaN."""
-    worked_out = Negative | Arithmetic | Call | Choose
+    worked_out = tree.Negative | tree.Arithmetic | tree.Call | tree.Choose
     return sign == "!=" and (isinstance(left, worked_out) or isinstance(right, worked_out))
 
 
-def _merged(parts: Sequence[Node]) -> Comparison | None:
+def _merged(parts: Sequence[tree.Node]) -> tree.Comparison | None:
     """Return two comparisons with a field in common as a chain around it, which reads it once; None for other parts.
 
     `x >= a and x < b` is `a <= x < b`.
     """
-    if len(parts) != 2 or not all(isinstance(part, Comparison) and len(part.signs) == 1 for part in parts):
+    if len(parts) != 2 or not all(isinstance(part, tree.Comparison) and len(part.signs) == 1 for part in parts):
         return None
-    for left, right in product(*((part, _mirrored(part)) for part in cast("Sequence[Comparison]", parts))):
-        if isinstance(left.operands[1], Read) and left.operands[1] == right.operands[0]:
-            return Comparison((*left.operands, right.operands[1]), (*left.signs, *right.signs))
+    for left, right in product(*((part, _mirrored(part)) for part in cast("Sequence[tree.Comparison]", parts))):
+        if isinstance(left.operands[1], tree.Read) and left.operands[1] == right.operands[0]:
+            return tree.Comparison((*left.operands, right.operands[1]), (*left.signs, *right.signs))
     return None
 
 
-def _mirrored(node: Comparison) -> Comparison:
+def _mirrored(node: tree.Comparison) -> tree.Comparison:
     """Return one comparison with its sides exchanged."""
-    return Comparison(node.operands[::-1], (MIRRORED[node.signs[0]],))
+    return tree.Comparison(node.operands[::-1], (tree.MIRRORED[node.signs[0]],))
 
 
 # Numbers
@@ -216,18 +198,18 @@ _FUNCTIONS: Final = {
 }
 
 
-def _number(node: Node, named: Naming) -> str:
+def _number(node: tree.Node, named: Naming) -> str:
     """Return the source that works out a number, always as a float."""
     match node:
-        case Number(value):
+        case tree.Number(value):
             return repr(float(value))
-        case Negative(of):
+        case tree.Negative(of):
             return f"(-{_number(of, named)})"
-        case Arithmetic(sign, left, right):
+        case tree.Arithmetic(sign, left, right):
             return _OPERATIONS[sign].format(_number(left, named), _number(right, named))
-        case Choose(condition, yes, no):
+        case tree.Choose(condition, yes, no):
             return f"({_number(yes, named)} if {_value(condition, named)} else {_number(no, named)})"
-        case Call(name, arguments):
+        case tree.Call(name, arguments):
             listed = ", ".join(_number(each, named) for each in arguments)
             # Calls of two in each other would be nested more deeply than Python reads.
             return f"{_FUNCTIONS[name]}({listed})" if len(arguments) <= 2 else f"reduce({_FUNCTIONS[name]}, ({listed}))"
