@@ -256,12 +256,7 @@ class Turns(HasForms, Protocol):
         """Return the outcomes of the turns that bring decisions."""
 
     def stretch(
-        self,
-        ticks: range,
-        delay: int,
-        answers: Forms,
-        oracle: Oracle[Any],
-        pending: Sequence[Answered],
+        self, ticks: range, delay: int, answers: Forms, oracle: Oracle[Any], pending: Sequence[Answered]
     ) -> Stretch | None:
         """Run the first of these ticks and others, with all that follows; None if they must be run one by one.
 

@@ -51,13 +51,7 @@ NATIONS: Mapping[str, str] = {
     "proposed": YELLOW,
     "rejected": VERMILION,
 }
-SOURCES: Mapping[str, str] = {
-    "fallback": ORANGE,
-    "llm": BLUE,
-    "oracle": SKY,
-    "rule": GREY,
-    "timeout": VERMILION,
-}
+SOURCES: Mapping[str, str] = {"fallback": ORANGE, "llm": BLUE, "oracle": SKY, "rule": GREY, "timeout": VERMILION}
 
 
 class Style(NamedTuple):

@@ -132,11 +132,7 @@ def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ..
 
 
 def _refuse_misfits(
-    agent: str | None,
-    tick: int | None,
-    post: int | None,
-    quarter: int | None,
-    ticks: tuple[int | None, int | None],
+    agent: str | None, tick: int | None, post: int | None, quarter: int | None, ticks: tuple[int | None, int | None]
 ) -> None:
     """Refuse options that do not go together.
 

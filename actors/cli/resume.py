@@ -36,13 +36,7 @@ READING = "reading the journal"
 @QUIET
 @with_log_options
 def resume(  # one for each option
-    path: Path,
-    ticks: int | None,
-    overrides: Sequence[str],
-    *,
-    accept_settings: bool,
-    cut_damage: bool,
-    quiet: bool,
+    path: Path, ticks: int | None, overrides: Sequence[str], *, accept_settings: bool, cut_damage: bool, quiet: bool
 ) -> None:
     """Continue a run that ended early, or make a run longer.
 

@@ -34,10 +34,7 @@ class Frame:
         self._left = 0
         """The lines of the frame that have left the screen at its top."""
         self._live = Live(
-            get_renderable=self._next,
-            console=console,
-            refresh_per_second=REFRESHES_PER_S,
-            transient=not stays,
+            get_renderable=self._next, console=console, refresh_per_second=REFRESHES_PER_S, transient=not stays
         )
 
     def __enter__(self) -> Frame:

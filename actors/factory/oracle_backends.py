@@ -151,10 +151,7 @@ async def open_oracle(
         return
     mode = config.oracle.tape
     tape = None if mode == "off" else Tape(tape_path(config, directory), mode)
-    async with (
-        aclosing(make_model(config)) as model,
-        aclosing(TapedModel(model, tape, mode)) as taped,
-    ):
+    async with aclosing(make_model(config)) as model, aclosing(TapedModel(model, tape, mode)) as taped:
         health = await _checked(config, taped, on_wait)
         yield OpenOracle(domain.oracle(taped), _labelled(_describe(config, health), config), health)
 

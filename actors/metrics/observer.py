@@ -20,15 +20,7 @@ from actors.core.snapshot import RunSnapshot
 from actors.logs.failure_log import log_failure
 from actors.metrics.event_loop import PERIOD_S, LoopLag, TaskCount
 from actors.metrics.histogram import Histogram
-from actors.metrics.instruments import (
-    CALL,
-    COMMIT,
-    MAILBOX_WAIT,
-    OUTCOMES,
-    QUEUE_WAIT,
-    TICK,
-    TIMED,
-)
+from actors.metrics.instruments import CALL, COMMIT, MAILBOX_WAIT, OUTCOMES, QUEUE_WAIT, TICK, TIMED
 from actors.metrics.mailboxes import MailboxTotals, TimedMailbox
 from actors.metrics.snapshot import Labels, Limits, Snapshot, TickEnd
 from prism.measure import Measure

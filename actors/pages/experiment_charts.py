@@ -420,11 +420,7 @@ def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     names = sorted(given, key=lambda name: given[name])
     parts = [list(part) for part in np.array_split(np.array(names, dtype=object), LEVELS_MAX)]
     return [
-        (
-            f"{number(given[part[0]])} to {number(given[part[-1]])}",
-            float(np.mean([given[name] for name in part])),
-            part,
-        )
+        (f"{number(given[part[0]])} to {number(given[part[-1]])}", float(np.mean([given[name] for name in part])), part)
         for part in parts
     ]
 

@@ -361,11 +361,7 @@ def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: f
         found = sorted(scale * pair["realised"] for pair in pairs)
         middle = found[len(found) // 2]
         axes.text(
-            0,
-            row - 0.36,
-            group.label or f"{asked} {wanted:g}, realised {digits(middle)}",
-            fontsize=SMALL,
-            va="center",
+            0, row - 0.36, group.label or f"{asked} {wanted:g}, realised {digits(middle)}", fontsize=SMALL, va="center"
         )
         axes.plot([wanted, middle], [row, row], color=LINE, linewidth=1.2)
         axes.plot([wanted], [row], "o", markersize=9, markerfacecolor="none", markeredgecolor=TEXT)

@@ -141,10 +141,7 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _sections(
-    groups: Sequence[RunGroup],
-    differences: Sequence[Difference],
-    real: Real,
-    on_step: Callable[[str], None],
+    groups: Sequence[RunGroup], differences: Sequence[Difference], real: Real, on_step: Callable[[str], None]
 ) -> Iterator[Section]:
     runs = [run for group in groups for run in group.runs]
     makers: list[Callable[[], Section | None]] = [
@@ -229,12 +226,7 @@ def _has_own_chart(group: RunGroup, first: RunGroup) -> bool:
 
 
 def _decisions(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Section:
-    charts = [
-        *decision_charts(groups),
-        *model_charts(groups),
-        *sharing_charts(groups),
-        *divergence_charts(groups),
-    ]
+    charts = [*decision_charts(groups), *model_charts(groups), *sharing_charts(groups), *divergence_charts(groups)]
     parts: list[Node] = [grid(charts, "decisions")] if charts else [missing("Nobody made a transition.")]
     if all(run.oracle is None for run in runs):
         parts.append(missing("No model was asked, so there are no latencies, no failed calls and no cost."))

@@ -54,10 +54,7 @@ def state_charts(groups: Sequence[RunGroup]) -> list[Chart]:
     charts = [] if only_state(runs) else [_states(groups)]
     if charts and len(runs) == 1 and len(runs[0].course.people) > 1:
         charts.insert(0, _stack(groups[0]))
-    return [
-        *charts,
-        *(_flow(group.first, group.label) for group in groups[:4] if group.first.course.steps),
-    ]
+    return [*charts, *(_flow(group.first, group.label) for group in groups[:4] if group.first.course.steps)]
 
 
 def times(run: RunRecord) -> tuple[list[float], str]:
@@ -257,13 +254,7 @@ def chart_with_counts(run: RunRecord, name: str) -> Chart | None:
     )
 
 
-_CHART_COLORS = {
-    "white": GROUND,
-    "#475569": QUIET,
-    "#334155": TEXT,
-    "#0f172a": TEXT,
-    "#f8fafc": PANEL,
-}
+_CHART_COLORS = {"white": GROUND, "#475569": QUIET, "#334155": TEXT, "#0f172a": TEXT, "#f8fafc": PANEL}
 
 
 def _place(run: RunRecord, tick: int) -> float:

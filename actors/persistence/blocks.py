@@ -17,16 +17,7 @@ import msgspec
 import numpy as np
 
 from actors.core.frames import DECODE_ERRORS, tick_payload
-from actors.persistence.fields import (
-    PAD,
-    Bytes,
-    Floats,
-    Ints,
-    Numbers,
-    Texts,
-    UnusualError,
-    by_first,
-)
+from actors.persistence.fields import PAD, Bytes, Floats, Ints, Numbers, Texts, UnusualError, by_first
 from actors.persistence.histories import Said, tell, told
 from actors.persistence.messages import Column, Kept, payloads_of
 from actors.persistence.shapes import Collected, Item, Shapes, head_of

@@ -183,9 +183,7 @@ class RunStore(Record):
                 self._observer.checkpointed()
                 emit(
                     CheckpointWritten(
-                        at_tick=draft.position.tick,
-                        size=draft.size,
-                        duration_s=round(anyio.current_time() - begun, 3),
+                        at_tick=draft.position.tick, size=draft.size, duration_s=round(anyio.current_time() - begun, 3)
                     )
                 )
         if self._error is not None:

@@ -82,10 +82,7 @@ AttributeCourse = NumberCourse | ValueCourse
 
 
 def read_distributions(
-    path: Path,
-    config: Config,
-    drawn: Mapping[str, Sequence[Value]],
-    ticks: int,
+    path: Path, config: Config, drawn: Mapping[str, Sequence[Value]], ticks: int
 ) -> tuple[AttributeCourse, ...]:
     """Return the attributes that differ at the ends of rounds, in their order. It reads the journal once.
 

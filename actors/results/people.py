@@ -20,12 +20,7 @@ from prism.show import Show
 from prism.social.people.persona import Persona
 from prism.tables import Column, Kind, Value
 
-_KINDS: Final[Mapping[str, Kind]] = {
-    "float": Kind.NUMBER,
-    "int": Kind.INTEGER,
-    "bool": Kind.BOOLEAN,
-    "text": Kind.TEXT,
-}
+_KINDS: Final[Mapping[str, Kind]] = {"float": Kind.NUMBER, "int": Kind.INTEGER, "bool": Kind.BOOLEAN, "text": Kind.TEXT}
 _ACTS: Final = {"publish": "posts", "reply": "replies", "reshare": "reshares", "like": "likes"}
 """`{kind of event: the column with its count}`."""
 Made = Mapping[str, Mapping[int, int]]

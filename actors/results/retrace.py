@@ -293,11 +293,7 @@ def _values_of(guard: object, agent: StatefulAgent[Any], context: Any) -> dict[s
 
 
 async def retrace(
-    run: OpenRun,
-    trace: Trace,
-    until: int,
-    on_begin: OnBegin = lambda _: None,
-    on_commit: OnCommit = lambda *_: None,
+    run: OpenRun, trace: Trace, until: int, on_begin: OnBegin = lambda _: None, on_commit: OnCommit = lambda *_: None
 ) -> Simulation:
     """Do the ticks up to `until` again, from the nearest checkpoint before the trace, and return the simulation.
 

@@ -50,13 +50,7 @@ class RunTables:
     """
 
     def __init__(  # the source and the target of rows
-        self,
-        run: Recorded,
-        show: Show,
-        tables: Tables,
-        draft: Path,
-        attributes: Attributes,
-        rounds: RoundsTable,
+        self, run: Recorded, show: Show, tables: Tables, draft: Path, attributes: Attributes, rounds: RoundsTable
     ) -> None:
         self._run = run
         self._show = show

@@ -10,21 +10,7 @@ from typing import Final
 
 from actors.factory.domains import shipped_shows
 from prism.show import Show
-from prism.tables import (
-    AGENT,
-    AT,
-    BOOLEAN,
-    INTEGER,
-    JSON,
-    NAME,
-    NUMBER,
-    RUN,
-    TEXT,
-    TICK,
-    TIME,
-    Table,
-    column,
-)
+from prism.tables import AGENT, AT, BOOLEAN, INTEGER, JSON, NAME, NUMBER, RUN, TEXT, TICK, TIME, Table, column
 
 NO_SHARING: Final = "no judgements were shared: set oracle.sharing.by"
 NO_FEED: Final = "no posts on a feed in this domain"

@@ -11,12 +11,7 @@ same from a shell. Tests that need no socket take `ScriptedModel` or `ScriptedCl
 """
 
 from actors.testing.answers import WRONG_STATE, Reply
-from actors.testing.errors import (
-    ModelServerError,
-    ServerAddressError,
-    ServerProcessError,
-    ServerSettingsError,
-)
+from actors.testing.errors import ModelServerError, ServerAddressError, ServerProcessError, ServerSettingsError
 from actors.testing.exchange import Exchange
 from actors.testing.faults import MEANINGS, Fault, FaultPlan, evenly
 from actors.testing.process import ModelServerProcess

@@ -453,12 +453,7 @@ _ALL = (
         sentence="refuses a `response_format` with a schema and takes `json_object`, as DeepSeek",
         refuse=_refuse_schema,
     ),
-    Quirk(
-        name="no_strict",
-        api="openai",
-        sentence="refuses `strict` within the schema",
-        refuse=_refuse_strict,
-    ),
+    Quirk(name="no_strict", api="openai", sentence="refuses `strict` within the schema", refuse=_refuse_strict),
     Quirk(
         name="strict_not_found",
         api="openai",
@@ -529,10 +524,7 @@ _ALL = (
         refuse=_refuse_non_streaming_thought,
     ),
     Quirk(
-        name="content_parts",
-        api="openai",
-        sentence="sends `content` as a list of parts",
-        render=_on_message(_in_parts),
+        name="content_parts", api="openai", sentence="sends `content` as a list of parts", render=_on_message(_in_parts)
     ),
     Quirk(
         name="content_object",
@@ -638,10 +630,7 @@ _ALL = (
         refuse=_show_page,
     ),
     Quirk(
-        name="moved",
-        api="openai",
-        sentence="has moved, and sends every request on: set `llm.host`",
-        refuse=_send_on,
+        name="moved", api="openai", sentence="has moved, and sends every request on: set `llm.host`", refuse=_send_on
     ),
     Quirk(
         name="other_path",

@@ -152,12 +152,5 @@ def _settle(chart: Statechart[S], agent: StatefulAgent[S], trigger: Trigger[Any]
     if decision.content:
         effect = agent.with_answer(effect)
     return Update(
-        trigger.tick,
-        trigger.agent,
-        trigger.name,
-        before,
-        agent.state,
-        decision.source,
-        effect,
-        decision.reason,
+        trigger.tick, trigger.agent, trigger.name, before, agent.state, decision.source, effect, decision.reason
     )

@@ -419,11 +419,7 @@ class _Procedure:
             doubts=self._doubts(compared, ranks, effective),
             warnings=[],
             runs=self._runs,
-            cascades=(
-                len(self._real.fitted),
-                len(self._real.holdout),
-                self._comparer.count_compared([whole]),
-            ),
+            cascades=(len(self._real.fitted), len(self._real.holdout), self._comparer.count_compared([whole])),
             incomparable=incomparable,
             effective=effective,
         )

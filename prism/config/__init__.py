@@ -3,13 +3,7 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import (
-    FIRST_SETTINGS,
-    STARTER_HEADER,
-    Setting,
-    settings,
-    starter_yaml,
-)
+from prism.config.describe import FIRST_SETTINGS, STARTER_HEADER, Setting, settings, starter_yaml
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (

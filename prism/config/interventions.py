@@ -11,14 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from prism.checked import field_types
-from prism.config.model import (
-    ActivityConfig,
-    FeedConfig,
-    InitialConfig,
-    MacroConfig,
-    PopulationConfig,
-    RelevanceConfig,
-)
+from prism.config.model import ActivityConfig, FeedConfig, InitialConfig, MacroConfig, PopulationConfig, RelevanceConfig
 from prism.config.section import Section, keys_of
 from prism.config.yaml_text import join
 from prism.errors import ConfigError, SettingError

@@ -60,8 +60,7 @@ class SimulationConfig(Section, frozen=True, kw_only=True):
         int, Meta(ge=1, le=10**9, description="length of the run in rounds of simulation.ticks_per_round ticks")
     ] = 50
     ticks_per_round: Annotated[
-        int,
-        Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick"),
+        int, Meta(ge=1, le=10**6, description="length of a round: at least 4 for people, who get one trigger a tick")
     ] = 24
     ticks: Annotated[
         Annotated[int, Meta(ge=1, le=10**12)] | None,
@@ -142,12 +141,10 @@ class DwellConfig(Section, frozen=True, kw_only=True):
         Meta(ge=0.0, le=1e6, description="median simulated seconds that a person looks at a post; 0: always one tick"),
     ] = 0.0
     look_sigma: Annotated[
-        float,
-        Meta(ge=0.0, le=10.0, description="spread of its log (log-normal reading times: Yin et al. 2013)"),
+        float, Meta(ge=0.0, le=10.0, description="spread of its log (log-normal reading times: Yin et al. 2013)")
     ] = 1.0
     write_median_s: Annotated[
-        float,
-        Meta(ge=0.0, le=1e6, description="median simulated seconds that a person writes; 0: always one tick"),
+        float, Meta(ge=0.0, le=1e6, description="median simulated seconds that a person writes; 0: always one tick")
     ] = 0.0
     write_sigma: Annotated[
         float,
@@ -421,8 +418,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     encoding: Annotated[
         str,
         Meta(
-            min_length=1,
-            description="encoding of the profile file, of posts and of margins, such as cp1252 or utf-16",
+            min_length=1, description="encoding of the profile file, of posts and of margins, such as cp1252 or utf-16"
         ),
     ] = "utf-8"
     follow_lists: Annotated[
@@ -665,8 +661,7 @@ class StatechartConfig(Section, frozen=True, kw_only=True):
     """The chart, the timing of people's states, and the use of the oracle."""
 
     file: Annotated[
-        str | None,
-        Meta(description="people's chart, a .yaml file: docs/charts.md; none is the default chart"),
+        str | None, Meta(description="people's chart, a .yaml file: docs/charts.md; none is the default chart")
     ] = None
     default_timeout_ticks: Annotated[
         int, Meta(ge=1, description="ticks after which a scroller without posts rests and a stuck person recovers")
@@ -768,8 +763,7 @@ class SharingConfig(Section, frozen=True, kw_only=True):
         Share, Meta(description="share of the questions with a shared judgement that are asked by themselves as well")
     ] = 0.02
     samples: Annotated[
-        int,
-        Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities"),
+        int, Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities")
     ] = 8
     distilled: Annotated[
         str | None,
@@ -814,8 +808,7 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         float, Meta(gt=0.0, description="longest wait for a server that is away; after it the run stops")
     ] = 900.0
     max_attempts: Annotated[
-        int,
-        Meta(ge=1, le=100, description="times a question is asked when its answer fails in a way that may pass"),
+        int, Meta(ge=1, le=100, description="times a question is asked when its answer fails in a way that may pass")
     ] = 3
     max_fallback_share: Annotated[
         Share | None,
@@ -967,7 +960,7 @@ class LLMConfig(Section, frozen=True, kw_only=True):
         str | None,
         Meta(
             description="PEM file of certificates to trust for https servers, besides the public ones; "
-            "$SSL_CERT_FILE may name another",
+            "$SSL_CERT_FILE may name another"
         ),
     ] = None
     host_weights: Annotated[
@@ -1257,8 +1250,7 @@ class BacktestConfig(Section, frozen=True, kw_only=True):
     """The comparison of the rule with history in `prism backtest`."""
 
     lag_quarters: Annotated[
-        int,
-        Meta(ge=0, le=8, description="age of the figures that the rule sees; 0: of the same quarter"),
+        int, Meta(ge=0, le=8, description="age of the figures that the rule sees; 0: of the same quarter")
     ] = 1
     periods: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
@@ -1333,8 +1325,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
     ] = "resident"
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
-        float,
-        Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks; 0: no pause"),
+        float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks; 0: no pause")
     ] = 0.0
     tick_catch_up: Annotated[
         bool,
@@ -1386,8 +1377,7 @@ class RunConfig(Section, frozen=True, kw_only=True):
         bool, Meta(description="wait for the medium after each write; false is safe from a kill, not from a power cut")
     ] = True
     record_feeds: Annotated[
-        bool,
-        Meta(description="record every feed that was shown in the journal; it changes the digest, but no result"),
+        bool, Meta(description="record every feed that was shown in the journal; it changes the digest, but no result")
     ] = False
     log_max_mb: Annotated[
         float, Meta(ge=0.01, le=10**6, description="size of log.jsonl in MB, at which it is set aside as log.jsonl.1")

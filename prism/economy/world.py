@@ -309,10 +309,5 @@ class RatePath(msgspec.Struct):
     def summary(self) -> dict[str, float]:
         """Return the path as JSON values, in percent; the standard deviation is over the quarters so far."""
         spread = math.sqrt(self.squares / self.quarters) if self.quarters else 0.0
-        numbers = {
-            "lowest": self.lowest,
-            "mean": self.mean,
-            "highest": self.highest,
-            "standard_deviation": spread,
-        }
+        numbers = {"lowest": self.lowest, "mean": self.mean, "highest": self.highest, "standard_deviation": spread}
         return {name: round(float(number), DIGITS) for name, number in numbers.items()} | {"changes": self.changes}

@@ -45,11 +45,7 @@ class EconLLMEngine(LLMEngine):
     """
 
     def __init__(
-        self,
-        config: Config | None = None,
-        *,
-        llm_client: DecisionClient,
-        current_state: SimulationState | None = None,
+        self, config: Config | None = None, *, llm_client: DecisionClient, current_state: SimulationState | None = None
     ) -> None:
         clock = DEFAULT_CLOCK
         if config is not None:

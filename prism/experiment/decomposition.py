@@ -58,12 +58,7 @@ def decomposed(table: Array, within: Array | None = None) -> list[Share]:
     if seeds >= SEEDS_LEAST:
         lows, highs = t_intervals((places,), shares_of)
     return [
-        Share(
-            source=name,
-            share=float(share),
-            low=_known(low),
-            high=_known(high),
-        )
+        Share(source=name, share=float(share), low=_known(low), high=_known(high))
         for name, share, low, high in zip(NAMES, shares, lows, highs, strict=False)
     ]
 

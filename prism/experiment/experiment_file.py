@@ -12,14 +12,7 @@ from msgspec import Meta
 
 from prism.config.places import read_as
 from prism.errors import SettingError
-from prism.experiment.design import (
-    SAMPLED,
-    Condition,
-    Design,
-    check_design,
-    conditions_of,
-    table_conditions,
-)
+from prism.experiment.design import SAMPLED, Condition, Design, check_design, conditions_of, table_conditions
 from prism.experiment.hypothesis import Hypothesis, check_hypothesis
 from prism.experiment.sampling import sampled_conditions
 from prism.experiment.sequential import Sequential, check_sequential

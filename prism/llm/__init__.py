@@ -59,6 +59,5 @@ __all__ = [
 
 if not TYPE_CHECKING:  # HTTP clients take 0.2 s to import, and most runs need none
     __getattr__, __dir__ = lazy_names(
-        __name__,
-        {"prism.llm.ollama": ("OllamaChatClient",), "prism.llm.openai_compat": ("OpenAICompatClient",)},
+        __name__, {"prism.llm.ollama": ("OllamaChatClient",), "prism.llm.openai_compat": ("OpenAICompatClient",)}
     )

@@ -22,15 +22,7 @@ from prism.llm.capabilities import Capabilities, Reply, Schema, added, messages_
 from prism.llm.context_window import refuse_too_long
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, StatusError, bounded_call
-from prism.llm.letters import (
-    LISTED,
-    OLLAMA_FORMS,
-    Fields,
-    LetterChooser,
-    Lettered,
-    read_chat_tokens,
-    settle_method,
-)
+from prism.llm.letters import LISTED, OLLAMA_FORMS, Fields, LetterChooser, Lettered, read_chat_tokens, settle_method
 from prism.llm.model_client import ModelClient
 from prism.llm.negotiation import OLLAMA, Negotiation
 from prism.llm.port import ChatRequest, ChoiceRequest, Distribution, Health, Undecided
@@ -149,10 +141,7 @@ class OllamaChatClient(ModelClient):
         with bounded_call(COMPONENT, self._config.timeout_s, self._address.secrets):
             try:
                 response = await self._client.systemone(
-                    request.model or self._config.model,
-                    request.state,
-                    {_QUESTION: question},
-                    self._config.keep_alive,
+                    request.model or self._config.model, request.state, {_QUESTION: question}, self._config.keep_alive
                 )
             except StatusError as error:
                 if _means_too_long(error):

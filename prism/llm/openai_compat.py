@@ -15,14 +15,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleUnavailableError
 from prism.llm.address import models_path, split_openai
 from prism.llm.body import PLAIN
-from prism.llm.capabilities import (
-    THINKING_FIELDS,
-    Capabilities,
-    Reply,
-    Schema,
-    added,
-    messages_of,
-)
+from prism.llm.capabilities import THINKING_FIELDS, Capabilities, Reply, Schema, added, messages_of
 from prism.llm.failure import FINAL, LLMFailureException
 from prism.llm.http import HOOKS, LIMITS, bounded_call
 from prism.llm.letters import (

@@ -142,14 +142,7 @@ def read_chat(body: bytes) -> Reply:
     )
 
 
-def _reply(
-    message: _Object,
-    *,
-    ending: Finish,
-    unstated: str,
-    model: object,
-    usage: Usage,
-) -> Reply:
+def _reply(message: _Object, *, ending: Finish, unstated: str, model: object, usage: Usage) -> Reply:
     content = message.get("content")
     if isinstance(content, str) and not content.strip():
         content = ""

@@ -27,16 +27,7 @@ from prism.llm.port import (
     SpreadModel,
     Undecided,
 )
-from prism.llm.tape import (
-    UNCHECKED,
-    Answer,
-    Failed,
-    Header,
-    NotOffered,
-    RecordedFallback,
-    Tape,
-    TapeMissError,
-)
+from prism.llm.tape import UNCHECKED, Answer, Failed, Header, NotOffered, RecordedFallback, Tape, TapeMissError
 from prism.llm.tape_file import FORMAT, TapeError
 
 Mode = Literal["record", "replay", "off"]

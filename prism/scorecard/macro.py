@@ -20,10 +20,7 @@ _INTERVAL: Final = (5.0, 95.0)
 
 
 def macro_facts(
-    runs: Sequence[Mapping[str, Sequence[float]]],
-    figures: Sequence[Figures],
-    source: str,
-    start: Quarter | None = None,
+    runs: Sequence[Mapping[str, Sequence[float]]], figures: Sequence[Figures], source: str, start: Quarter | None = None
 ) -> list[Fact]:
     """Return the moments of runs beside those of equally many real quarters.
 

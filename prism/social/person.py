@@ -91,12 +91,7 @@ class SocialAgent(StatefulAgent[AgentState]):
         clock: SimulatedClock = DEFAULT_CLOCK,
     ) -> None:
         super().__init__(
-            agent_id,
-            state,
-            tick=tick,
-            ticks_in_state=ticks_in_state,
-            max_history_depth=max_history_depth,
-            clock=clock,
+            agent_id, state, tick=tick, ticks_in_state=ticks_in_state, max_history_depth=max_history_depth, clock=clock
         )
         if not isinstance(persona, Persona):
             raise TypeError(f"persona must be a Persona, got {shown(persona)}")

@@ -321,9 +321,7 @@ class SocialState:
         cascades = int(counts.cascades[col.ROWS]) + acts
         if cascades > min(len(t.cascades), len(t.worth)) or 2 * acts > len(t.events):
             t = t._replace(
-                cascades=grown(t.cascades, cascades),
-                worth=grown(t.worth, cascades),
-                events=grown(t.events, 2 * acts),
+                cascades=grown(t.cascades, cascades), worth=grown(t.worth, cascades), events=grown(t.events, 2 * acts)
             )
         self.t = self._with_room_for_originals(t, acts)
 

@@ -127,12 +127,7 @@ class SocialTurns(Turns):
         return numbers
 
     def stretch(
-        self,
-        ticks: range,
-        delay: int,
-        answers: Forms,
-        oracle: Oracle[Any],
-        pending: Sequence[Answered],
+        self, ticks: range, delay: int, answers: Forms, oracle: Oracle[Any], pending: Sequence[Answered]
     ) -> Stretch | None:
         """Run ticks of few people in a kernel, if an embedded choice answers their questions."""
         if not isinstance(oracle, ChoiceOracle) or not self._stretches.are_possible():

@@ -158,10 +158,7 @@ _AGENT: Final[tuple[tuple[Field, Reader], ...]] = (
         lambda agent, _: agent.persona.interests,
     ),
     *(
-        (
-            Field(name=f"agent.{trait}", kind="float", low=-1.0, high=1.0, help="trait of personality"),
-            _of_trait(trait),
-        )
+        (Field(name=f"agent.{trait}", kind="float", low=-1.0, high=1.0, help="trait of personality"), _of_trait(trait))
         for trait in TRAITS
     ),
 )

@@ -22,14 +22,7 @@ from prism.config.yaml_text import Entry, join, read_document, without_lines
 from prism.errors import ConfigError
 from prism.expectations import found, guess
 from prism.kernel_delays import DELAY_MAX
-from prism.statechart.definition import (
-    ChartDefinition,
-    Delay,
-    DelayLaw,
-    RowDefinition,
-    SetDefinition,
-    StateDefinition,
-)
+from prism.statechart.definition import ChartDefinition, Delay, DelayLaw, RowDefinition, SetDefinition, StateDefinition
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A state's or trigger's name: it is a label in metrics, a column in tables and a word in prompts."""

@@ -204,12 +204,7 @@ class _Linting(Generic[S]):
     """The linting of one chart."""
 
     def __init__(
-        self,
-        chart: Statechart[S],
-        assume: Sequence[Expression],
-        delays: Mapping[S, str],
-        changes: Changes,
-        effort: int,
+        self, chart: Statechart[S], assume: Sequence[Expression], delays: Mapping[S, str], changes: Changes, effort: int
     ) -> None:
         self._chart = chart
         self._delays = delays

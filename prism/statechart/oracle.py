@@ -164,13 +164,7 @@ class Oracle(ABC, Generic[S]):
         return None
 
     async def judge(
-        self,
-        agent: Any,
-        current_state: S,
-        trigger: str,
-        options: Sequence[S],
-        context: Any = None,
-        samples: int = 1,
+        self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None, samples: int = 1
     ) -> Judgement:
         """Return the probability of each option. Oracles whose judgements may be shared override this and `drawn`.
 

@@ -65,8 +65,7 @@ def _fitted(result: Result) -> list[str]:
         DEVIATIONS,
         "## Ranks of known truths",
         _table(
-            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "error", "width"),
-            _ranks(result),
+            ("setting", "truths", "in 90% intervals", "in 50%", "uniform (p)", "bias", "error", "width"), _ranks(result)
         ),
         TRUTHS,
     ]

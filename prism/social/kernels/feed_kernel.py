@@ -15,14 +15,7 @@ from prism.kernel_rng import U, drawn_bits, mixed_bits, scattered, unit
 from prism.kernels import called, kernel
 from prism.rng import Draw
 from prism.social import tables as col
-from prism.social.kernels.post_kernel import (
-    bits_for,
-    follows,
-    has_muted,
-    part_originals,
-    root_author,
-    row_of,
-)
+from prism.social.kernels.post_kernel import bits_for, follows, has_muted, part_originals, root_author, row_of
 from prism.social.posts.post import NUMBER_BITS
 from prism.social.tables import BORROWING, ONCE, SEEN_SLOTS, SHARING
 

@@ -139,11 +139,7 @@ def build_population(  # noqa: PLR0913  # each kind of input once
 
 
 def _alike(
-    config: PopulationConfig,
-    graph: FollowGraph,
-    personas: Sequence[Persona],
-    seed: int,
-    on_step: Callable[[str], None],
+    config: PopulationConfig, graph: FollowGraph, personas: Sequence[Persona], seed: int, on_step: Callable[[str], None]
 ) -> tuple[FollowGraph, Homophily | None]:
     """Return a graph with the configured share of ties between equals; itself if ties depend on no attribute.
 
