@@ -30,14 +30,14 @@ from actors.metrics.observation import UNOBSERVED
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import journal_size
-from actors.persistence.recovery import recover
-from actors.persistence.run_store import RunStore
 from actors.record.manifest import CONFIG
+from actors.record.recovery import recover
 from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Host, execute
+from actors.runs.run_store import RunStore
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.simulation import Simulation
 from benchmarks.checkpoint import config_of, measure_checkpoint

@@ -9,7 +9,7 @@ often it was killed.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -97,77 +97,6 @@ def read_records(disk: Disk, offset: int = FIRST_ANSWER) -> Iterator[tuple[LogRe
         except DECODE_ERRORS as error:
             yield Damage(start, f"a frame holds no answer: {error}")
             return
-
-
-class RecordedAnswers:
-    """The recorded answers, read as they are needed: questions are asked again in about the same order.
-
-    Args:
-        disk: the disk with the log.
-        offset: the first offset that is read.
-        end: the end of the log's whole records.
-    """
-
-    def __init__(self, disk: Disk, offset: int, end: int) -> None:
-        self._disk = disk
-        self._records = read_answers(disk, offset)
-        self._end = end
-        self._at = offset
-        self._newest = -1
-        """The latest tick of a question whose answer has been read."""
-        self._read: dict[QuestionName, deque[LoggedAnswer]] = {}
-
-    def judgements(self) -> list[Judged]:
-        """Return every judgement of the log, those before the first offset included."""
-        found = []
-        for each in read_records(self._disk):
-            if isinstance(each, Damage) or each[1] > self._end:
-                break
-            if isinstance(each[0], Judged):
-                found.append(each[0])
-        return found
-
-    def take(self, question: Question[Any]) -> Decided | None:
-        """Remove and return the answer to a question; None if none was recorded."""
-        while (found := self._take_read(question)) is None and self._read_next():
-            pass
-        return found
-
-    def are_left(self) -> bool:
-        """Return whether answers may be left that were not taken."""
-        return self._at < self._end or bool(self._read)
-
-    def _read_next(self) -> bool:
-        """Read one answer more; return False at the end of the log."""
-        if self._at >= self._end:
-            return False
-        record = next(self._records, None)
-        if record is None or isinstance(record, Damage):
-            self._at = self._end
-            return False
-        decided, self._at = record
-        self._newest = max(self._newest, decided.asked)
-        self._read.setdefault((decided.agent, decided.asked, decided.trigger), deque()).append(decided)
-        return True
-
-    def _take_read(self, question: Question[Any]) -> Decided | None:
-        """Remove and return the first answer to a question among those that have been read."""
-        name = (question.agent, question.tick, question.trigger)
-        answers = self._read.get(name, deque())
-        for index, decided in enumerate(answers):
-            if decided.is_to(question):
-                del answers[index]
-                if not answers:
-                    del self._read[name]
-                return decided
-        return None
-
-    def is_used_up(self, oldest_asked: int) -> bool:
-        """Return whether all questions answered here are of earlier ticks than `oldest_asked`.
-
-        An answer that was taken counts as well: after a crash its question may be asked again.
-        """
-        return self._at >= self._end and self._newest < oldest_asked
 
 
 def create_answers(disk: Disk) -> None:

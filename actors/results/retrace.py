@@ -25,8 +25,8 @@ from actors.oracle.sharing import Sharing
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import answers_of
-from actors.persistence.recovery import Recovered, recover
 from actors.record.messages import encoded_in
+from actors.record.recovery import Recovered, recover
 from actors.record.run import Recorded
 from actors.results.plain import plain
 from actors.runs.compatibility import changed_code, refuse_unless_compatible

@@ -20,8 +20,8 @@ from actors.core.errors import DivergedError, RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
-from actors.persistence.recorded_ticks import RecordedTicks
 from actors.record.messages import decoded, ticks_of
+from actors.record.recorded_ticks import RecordedTicks
 from actors.results.agent_path import QUESTION, chosen_agent, decisions, messages_of, nearest, path_of, refuse_ticks
 from actors.results.differences import Differences
 from actors.results.explained_turn import answers_to

@@ -12,7 +12,7 @@ import msgspec
 from actors.core.errors import ForeignCheckpointError
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
-from actors.persistence.run_store import RunStore
+from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.columns import Columns
 from prism.config import Config

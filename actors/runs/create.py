@@ -8,8 +8,8 @@ from actors.factory.domains import BuiltDomain
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, header_of
 from actors.persistence.oracle_log import create_answers
-from actors.persistence.recovery import recover
 from actors.record.manifest import CONFIG
+from actors.record.recovery import recover
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run
 from actors.runs.inputs import inputs_of, keep

@@ -34,14 +34,14 @@ from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.checkpoint import Checkpoint, Retention
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import journal_size
-from actors.persistence.recorded_ticks import RecordedTicks
-from actors.persistence.run_store import RunStore
 from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.record.phase_file import PhaseFile
+from actors.record.recorded_ticks import RecordedTicks
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
 from actors.runs.rounds_csv import RoundsWriter, cut_series
+from actors.runs.run_store import RunStore
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
 from actors.runtime.engine import do_nothing

@@ -27,11 +27,10 @@ from actors.persistence.oracle_log import (
     encode_answer,
     scan_answers,
 )
-from actors.persistence.recorded_ticks import RecordedTicks
-from actors.persistence.run_store import RunStore
 from actors.record.answers import answers_in, judgements_in
 from actors.record.manifest import CONFIG, Fork, read_manifest
 from actors.record.messages import whole_ticks
+from actors.record.recorded_ticks import RecordedTicks
 from actors.record.rounds import ROUNDS, read_rows, starts_of
 from actors.record.run import header_in, read_resolved
 from actors.runs.checkpointing import checkpoint_of
@@ -41,6 +40,7 @@ from actors.runs.inputs import inputs_of, keep, keep_those_of
 from actors.runs.manifest import OWN_PACKAGE, manifest_of
 from actors.runs.replay import copy_state, replay
 from actors.runs.rounds_csv import round_of, write_rows
+from actors.runs.run_store import RunStore
 from actors.runtime.simulation import Simulation
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import PLACE as INTERVENTIONS

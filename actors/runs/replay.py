@@ -17,9 +17,9 @@ from actors.persistence.batch_writer import in_thread
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.recorded_ticks import RecordedTicks
-from actors.persistence.recovery import recover
 from actors.record.manifest import CONFIG, Manifest, read_manifest
+from actors.record.recorded_ticks import RecordedTicks
+from actors.record.recovery import recover
 from actors.record.run import read_resolved
 from actors.runs.checkpointing import restore
 from actors.runs.compatibility import changed_code, refuse_unless_compatible

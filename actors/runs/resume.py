@@ -15,7 +15,6 @@ from actors.factory.domains import BuiltDomain, build_domain
 from actors.persistence.checkpoint import Checkpoint
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL
-from actors.persistence.recovery import Recovered, recover
 from actors.record.manifest import (
     CONFIG,
     MANIFEST,
@@ -26,6 +25,7 @@ from actors.record.manifest import (
     read_manifest,
     read_summary,
 )
+from actors.record.recovery import Recovered, recover
 from actors.record.rounds import ROUNDS
 from actors.record.run import header_in, read_resolved
 from actors.runs.compatibility import changed_code, refuse_needless_settings, refuse_unless_compatible

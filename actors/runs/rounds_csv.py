@@ -7,8 +7,8 @@ from typing import Any
 
 from actors.persistence.checkpoint import Position
 from actors.persistence.disk import Disk, write_whole
-from actors.persistence.run_store import RunStore
 from actors.record.rounds import ROUNDS, RoundsTable, Rows, read_rows
+from actors.runs.run_store import RunStore
 from actors.runtime.counters import Counters
 from actors.runtime.simulation import Simulation
 from prism.domain import Domain

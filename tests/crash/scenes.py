@@ -17,7 +17,7 @@ from actors.core.errors import first_error
 from actors.core.ports import Observer
 from actors.persistence.journal import JOURNAL, create_journal, header_of
 from actors.persistence.oracle_log import create_answers
-from actors.persistence.recovery import recover
+from actors.record.recovery import recover
 from actors.runs.directory import RunDirectory
 from actors.runs.execute import Run, run_recorded
 from actors.runs.manifest import manifest_of

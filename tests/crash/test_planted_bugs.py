@@ -13,16 +13,17 @@ from actors.core import frames
 from actors.core.errors import JournalError
 from actors.core.frames import HEAD, Damage, Frame
 from actors.core.state import EngineState
-from actors.persistence import framed_files, journal_writer, recovery
+from actors.persistence import framed_files, journal_writer
 from actors.persistence.batch_writer import RunWriter
 from actors.persistence.checkpoint import Position
 from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import write_whole
 from actors.persistence.journal import JOURNAL, JournalScan, head_bytes, read_tail, scan_tail
 from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.run_store import RunStore
 from actors.persistence.segments import SEGMENT_PREFIX, Segment, write_segment
+from actors.record import recovery
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
+from actors.runs.run_store import RunStore
 from actors.runtime.engine import EngineActor
 from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, SEALED, Scene

@@ -10,7 +10,7 @@ import pytest
 from actors.core.errors import JournalError
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.recovery import recover
+from actors.record.recovery import recover
 from tests.command import Ended, Prism
 from tests.durability.crashed import MORE_TICKS, Crashed
 from tests.durability.memory import MemoryDisk

@@ -15,8 +15,8 @@ from actors.persistence.disk import Disk
 from actors.persistence.journal import JOURNAL, create_journal, header_of, read_header
 from actors.persistence.journal_writer import LARGEST, JournalWriter
 from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_answer
-from actors.persistence.recorded_ticks import RecordedTicks
-from actors.persistence.recovery import recover
+from actors.record.recorded_ticks import RecordedTicks
+from actors.record.recovery import recover
 from prism.agents import Question, Update
 from prism.columns import Column, pack
 from prism.config import Config

@@ -9,7 +9,7 @@ import anyio
 from actors.persistence.batch_writer import Execute
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
-from actors.persistence.run_store import RunStore
+from actors.runs.run_store import RunStore
 from tests.actors.persistence.files import Tick, decided, draft_at, encode, frames, history_of
 from tests.crash.disk import SimulatedDisk
 

@@ -15,8 +15,8 @@ from actors.core.state import RunState
 from actors.persistence import blocks, checkpoint, journal, oracle_log, segments
 from actors.persistence.checkpoint import Head, Position
 from actors.persistence.journal import Header
-from actors.persistence.run_store import PENDING_BYTES, PENDING_MAX
 from actors.record.messages import whole_ticks
+from actors.runs.run_store import PENDING_BYTES, PENDING_MAX
 from prism.agents import Question, Source, Update
 from prism.events import FeedShown, PostEvent
 from prism.social.posts.post import PostView

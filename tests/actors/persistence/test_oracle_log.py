@@ -11,12 +11,12 @@ from actors.core.messages import Decided
 from actors.persistence.oracle_log import (
     ANSWERS,
     MAGIC,
-    RecordedAnswers,
     encode_answer,
     question_hash,
     read_answers,
     scan_answers,
 )
+from actors.record.answers import RecordedAnswers
 from tests.actors.persistence.files import decided, empty_run, question
 from tests.crash.disk import SimulatedDisk
 

@@ -26,7 +26,6 @@ from actors.persistence.journal import (
     scan_tail,
 )
 from actors.persistence.journal_writer import LARGEST, LEAST_TICKS, JournalWriter
-from actors.persistence.recovery import recover
 from actors.persistence.segments import (
     MAGIC,
     check_segment,
@@ -37,6 +36,7 @@ from actors.persistence.segments import (
     start_of,
 )
 from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
+from actors.record.recovery import recover
 from tests.actors.persistence.files import SEGMENT, Tick, empty_run, frames, write
 from tests.crash.disk import SimulatedDisk
 from tests.durability.memory import MemoryDisk

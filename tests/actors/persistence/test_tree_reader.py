@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.persistence.disk import RealDisk
-from actors.persistence.recovery import recover
+from actors.record.recovery import recover
 from prism.columns import Columns
 from prism.social.posts.post import Post, author_of
 from tests.actors.persistence.independent_reader import read_run

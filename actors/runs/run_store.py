@@ -31,7 +31,7 @@ from actors.persistence.checkpoint import LATEST, Position, Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
 from actors.persistence.oracle_log import ANSWERS, encode_answer
-from actors.persistence.recorded_ticks import RecordedTicks
+from actors.record.recorded_ticks import RecordedTicks
 from prism.agents import Question
 from prism.sharing.records import Judged
 

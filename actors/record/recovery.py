@@ -35,7 +35,7 @@ from actors.persistence.journal import (
     scan_tail,
 )
 from actors.persistence.oracle_log import ANSWERS, FIRST_ANSWER, AnswersScan, create_answers, scan_answers
-from actors.persistence.recorded_ticks import RecordedTicks
+from actors.record.recorded_ticks import RecordedTicks
 
 REMEDY = "`prism verify` shows all of it; `prism resume --cut-damage` cuts the journal there and runs the rest again"
 REMEDY_OF_ANSWERS = "`prism verify` shows all of it; `prism resume --cut-damage` cuts the log there and asks again"

@@ -13,7 +13,7 @@ from actors.core.errors import JournalError
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import JOURNAL
-from actors.persistence.recovery import recover
+from actors.record.recovery import recover
 from prism.columns import Column
 from tests.actors.persistence.files import checkpoint_at, empty_run
 from tests.actors.persistence.store_harness import Gate, StoreHarness
@@ -89,7 +89,7 @@ async def copy(harness: StoreHarness, draft: CheckpointWriter, waiting: list[int
 
 
 async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.persistence.run_store.COPIED_BYTES", 2000)
+    monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
     monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
     gate = Gate()
     harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
@@ -108,7 +108,7 @@ async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: p
 
 
 async def test_copying_for_a_checkpoint_ends_where_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("actors.persistence.run_store.COPIED_BYTES", 2000)
+    monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
     monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
 
     async def fail(write: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from actors.core.errors import JournalError
 from actors.persistence.checkpoint import checkpoint_names
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.journal import read_header, read_ticks
-from actors.persistence.run_store import PENDING_MAX
+from actors.runs.run_store import PENDING_MAX
 from tests.actors.persistence.files import checkpoint_at, empty_run
 from tests.actors.persistence.store_harness import Gate, StoreHarness
 from tests.crash.disk import DiskFault, SimulatedDisk

@@ -12,7 +12,7 @@ from actors.core.errors import JournalError
 from actors.core.messages import Decided
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS, MAGIC
-from actors.persistence.run_store import RunStore
+from actors.runs.run_store import RunStore
 from tests.actors.persistence.files import decided, empty_run, encode, history_of, question, run_of
 from tests.actors.persistence.store_harness import StoreHarness
 from tests.schedules import in_schedules

@@ -13,7 +13,7 @@ from actors.core.messages import KINDS, LATE
 from actors.core.state import Effort
 from actors.persistence.disk import Disk
 from actors.persistence.journal import TickFrame, answers_of, read_ticks
-from actors.persistence.oracle_log import RecordedAnswers
+from actors.record.answers import RecordedAnswers
 from prism.agents import Source
 from prism.events import Event, Intervened
 

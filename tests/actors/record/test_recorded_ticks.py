@@ -9,7 +9,7 @@ from actors.core.errors import DivergedError
 from actors.core.frames import RunningDigest, tick_payload
 from actors.core.messages import LATE
 from actors.persistence.journal import JOURNAL, read_header
-from actors.persistence.recorded_ticks import RecordedTicks, difference
+from actors.record.recorded_ticks import RecordedTicks, difference
 from prism.agents import Source, Update
 from prism.events import FeedShown, Intervened, PostEvent
 from tests.actors.persistence.files import empty_run, history_of, question, run_of, update

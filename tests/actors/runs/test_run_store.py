@@ -21,9 +21,9 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, read_header, read_tail, read_ticks
 from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS, create_answers
-from actors.persistence.recovery import recover
-from actors.persistence.run_store import PENDING_MAX, RunStore
 from actors.persistence.segments import check_segment, segment_names, start_of
+from actors.record.recovery import recover
+from actors.runs.run_store import PENDING_MAX, RunStore
 from tests.actors.persistence.files import (
     SEGMENT,
     checkpoint_at,
