@@ -3,15 +3,7 @@
 from prism.calibration.calibration_file import SHAPES, Budget, Calibration, Target, read_calibration
 from prism.calibration.comparison import Observed, Real, parted, rows_of
 from prism.calibration.parameters import Parameter, Point, point_at
-from prism.calibration.procedure import (
-    Result,
-    Runner,
-    calibrated,
-    few_for_intervals,
-    planned_runs,
-    reasons,
-    required_steps,
-)
+from prism.calibration.procedure import Result, calibrated, few_for_intervals, planned_runs, reasons, required_steps
 
 __all__ = [
     "SHAPES",
@@ -22,7 +14,6 @@ __all__ = [
     "Point",
     "Real",
     "Result",
-    "Runner",
     "Target",
     "calibrated",
     "few_for_intervals",

@@ -3,7 +3,7 @@
 from prism.config.attributes import AttributeConfig
 from prism.config.calibrated import calibration_label, fitted_settings
 from prism.config.config import Config
-from prism.config.describe import FIRST_SETTINGS, STARTER_HEADER, Setting, settings, starter_yaml
+from prism.config.describe import FIRST_SETTINGS, Setting, settings, starter_yaml
 from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.config.load import load_config
 from prism.config.model import (
@@ -11,8 +11,6 @@ from prism.config.model import (
     BacktestConfig,
     CalibrationConfig,
     ChoiceConfig,
-    ColumnsConfig,
-    DwellConfig,
     EconomyConfig,
     FeedConfig,
     GraphConfig,
@@ -39,15 +37,12 @@ from prism.config.yaml_text import LENGTH_MAX
 __all__ = [
     "FIRST_SETTINGS",
     "LENGTH_MAX",
-    "STARTER_HEADER",
     "ActivityConfig",
     "AttributeConfig",
     "BacktestConfig",
     "CalibrationConfig",
     "ChoiceConfig",
-    "ColumnsConfig",
     "Config",
-    "DwellConfig",
     "EconomyConfig",
     "FeedConfig",
     "GraphConfig",

@@ -2,8 +2,8 @@
 
 from prism.drawing.dot import dot
 from prism.drawing.mermaid import mermaid
-from prism.drawing.outline import Activity, Arrow, Outline, outline
+from prism.drawing.outline import Activity, Outline, outline
 from prism.drawing.scxml import scxml
 from prism.drawing.svg import svg
 
-__all__ = ["Activity", "Arrow", "Outline", "dot", "mermaid", "outline", "scxml", "svg"]
+__all__ = ["Activity", "Outline", "dot", "mermaid", "outline", "scxml", "svg"]

@@ -7,7 +7,6 @@ from prism.experiment.answer import (
     answered,
     answered_of_several,
     condition_in_words,
-    crossings,
     described_by,
 )
 from prism.experiment.decomposition import Share, decomposed
@@ -61,7 +60,6 @@ __all__ = [
     "conditions_for",
     "conditions_of",
     "corrected",
-    "crossings",
     "decomposed",
     "described",
     "described_by",

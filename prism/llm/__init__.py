@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from prism.config.model import LLMConfig
 from prism.lazy import lazy_names
-from prism.llm.call_counters import OUTCOMES, OracleStatistics, Outcome
-from prism.llm.client import Call, LLMClient, schema_of
-from prism.llm.failure import REASONS, LLMFailureException, Reason
+from prism.llm.call_counters import OUTCOMES, OracleStatistics
+from prism.llm.client import LLMClient, schema_of
+from prism.llm.failure import REASONS, LLMFailureException
 from prism.llm.oracle import ModelOracle, SocialModelOracle
 from prism.llm.port import (
     ChatRequest,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = [
     "OUTCOMES",
     "REASONS",
-    "Call",
     "ChatRequest",
     "ChoiceRequest",
     "Completion",
@@ -47,8 +46,6 @@ __all__ = [
     "OllamaChatClient",
     "OpenAICompatClient",
     "OracleStatistics",
-    "Outcome",
-    "Reason",
     "SocialModelOracle",
     "Tape",
     "TapeError",

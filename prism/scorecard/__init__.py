@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from prism.scorecard.facts import Agreement, Fact
 from prism.scorecard.macro import macro_facts
-from prism.scorecard.matched import Comparison, Matching
+from prism.scorecard.matched import Matching
 from prism.scorecard.real_data import parse_cascades
 from prism.scorecard.social import Feed, social_facts
 from prism.scorecard.trees import Tree, TreeShape, shape_of, trees_of
 
 __all__ = [
     "Agreement",
-    "Comparison",
     "Fact",
     "Feed",
     "Matching",

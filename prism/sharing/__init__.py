@@ -1,7 +1,7 @@
 """Shared judgements: one distribution for many like questions, with an audit of the error."""
 
-from prism.sharing.archetype import Archetypes, Grouping, default_groupings, grouping
-from prism.sharing.audit import Audited, Estimate, corrected_shares, mean_with_interval
+from prism.sharing.archetype import Archetypes, default_groupings, grouping
+from prism.sharing.audit import Audited, corrected_shares, mean_with_interval
 from prism.sharing.records import Judged
 from prism.sharing.table import Basis, Place, Role, SharingTable
 
@@ -9,8 +9,6 @@ __all__ = [
     "Archetypes",
     "Audited",
     "Basis",
-    "Estimate",
-    "Grouping",
     "Judged",
     "Place",
     "Role",

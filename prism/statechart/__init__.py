@@ -20,7 +20,7 @@ from prism.statechart.oracle import (
     parse_oracle_response,
 )
 from prism.statechart.queries import agents_in_state, state_distribution
-from prism.statechart.statechart import ENABLED, GuardErrors, RowOutcome, Statechart, Stateful
+from prism.statechart.statechart import ENABLED, RowOutcome, Statechart, Stateful
 from prism.statechart.states import PASSIVITY, STATE_DESCRIPTIONS, AgentState, most_passive
 from prism.statechart.transitions import NEEDS_ORACLE, Action, Choice, Guard, StateTransition, Transition
 
@@ -43,7 +43,6 @@ __all__ = [
     "Finding",
     "FindingKind",
     "Guard",
-    "GuardErrors",
     "Judgement",
     "Oracle",
     "RowDefinition",

@@ -15,7 +15,6 @@ import pytest
 from blockbuster import BlockingError
 
 from actors.core.errors import JournalError
-from actors.persistence import run_store
 from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JOURNAL, create_journal, read_header, read_tail, read_ticks
@@ -23,6 +22,7 @@ from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS, create_answers
 from actors.persistence.segments import check_segment, segment_names, start_of
 from actors.record.recovery import recover
+from actors.runs import run_store
 from actors.runs.run_store import PENDING_MAX, RunStore
 from tests.actors.persistence.files import (
     SEGMENT,
