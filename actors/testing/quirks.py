@@ -11,6 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -417,224 +418,174 @@ def _failed_with_200(response: Response) -> Response:
     return msgspec.structs.replace(response, status=200, body=body, content_type="application/json")
 
 
+_openai, _ollama, _both = partial(Quirk, api="openai"), partial(Quirk, api="ollama"), partial(Quirk, api="both")
 _ALL = (
-    Quirk(
+    _openai(
         name="no_max_tokens",
-        api="openai",
         sentence="refuses `max_tokens` and names `max_completion_tokens`, as OpenAI's o-series",
         refuse=_refusing(
             "max_tokens",
             "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
         ),
     ),
-    Quirk(name="no_token_limit", api="openai", sentence="refuses every limit of tokens", refuse=_refuse_both_limits),
-    Quirk(
+    _openai(name="no_token_limit", sentence="refuses every limit of tokens", refuse=_refuse_both_limits),
+    _openai(
         name="fixed_temperature",
-        api="openai",
         sentence="refuses every temperature but 1, as OpenAI's o-series",
         refuse=_refuse_warmth,
     ),
-    Quirk(
+    _openai(
         name="no_seed",
-        api="openai",
         sentence="refuses `seed` in words alone",
         refuse=_refusing("seed", "Unrecognized request argument supplied: seed", param=False),
     ),
-    Quirk(
+    _openai(
         name="random_seed",
-        api="openai",
         sentence="refuses `seed`, repeats the request, and takes `random_seed`, as Mistral",
         refuse=_refuse_seed_as_extra,
         understand=lambda body: {**body, "seed": body.get("random_seed")},
     ),
-    Quirk(
+    _openai(
         name="no_json_schema",
-        api="openai",
         sentence="refuses a `response_format` with a schema and takes `json_object`, as DeepSeek",
         refuse=_refuse_schema,
     ),
-    Quirk(name="no_strict", api="openai", sentence="refuses `strict` within the schema", refuse=_refuse_strict),
-    Quirk(
+    _openai(name="no_strict", sentence="refuses `strict` within the schema", refuse=_refuse_strict),
+    _openai(
         name="strict_not_found",
-        api="openai",
         sentence="answers 404 to a `strict` schema and takes others, as a router without a provider for it",
         refuse=_lose_schema(strict=True),
     ),
-    Quirk(
+    _openai(
         name="schema_not_found",
-        api="openai",
         sentence="answers 404 to every schema and takes `json_object`, as a router without a provider for it",
         refuse=_lose_schema(strict=False),
     ),
-    Quirk(
+    _openai(
         name="no_response_format",
-        api="openai",
         sentence="refuses every `response_format`",
         refuse=_refusing("response_format", "response_format is not supported by this model", param=False),
     ),
-    Quirk(
+    _openai(
         name="response_format_ignored",
-        api="openai",
         sentence="takes every `response_format` and follows none",
         understand=_without("response_format"),
     ),
-    Quirk(
+    _both(
         name="loosely_worded",
-        api="both",
         sentence="follows no format, and words its choices loosely, as small models without a grammar",
         understand=_without("response_format", "format"),
         say=_loosely,
     ),
-    Quirk(
+    _openai(
         name="structured_outputs",
-        api="openai",
         sentence="takes a schema in `structured_outputs` alone, as vLLM",
         refuse=_refusing("response_format", "response_format is not supported; see structured_outputs"),
         understand=_schema_from(lambda body: (body.get("structured_outputs") or {}).get("json")),
     ),
-    Quirk(
+    _openai(
         name="guided_json",
-        api="openai",
         sentence="takes a schema in `guided_json` alone, as older vLLM",
         refuse=_refusing("response_format", "Unknown argument response_format"),
         understand=_schema_from(lambda body: body.get("guided_json")),
     ),
-    Quirk(
-        name="silent_refusal",
-        api="openai",
-        sentence="refuses `seed` with a 400 that names nothing",
-        refuse=_refuse_silently,
-    ),
-    Quirk(
+    _openai(name="silent_refusal", sentence="refuses `seed` with a 400 that names nothing", refuse=_refuse_silently),
+    _openai(
         name="strict_fields",
-        api="openai",
         sentence="refuses all but five fields with a 422 that repeats the request, as many gateways",
         refuse=_refuse_much,
     ),
-    Quirk(
+    _both(
         name="no_system_role",
-        api="both",
         sentence="answers 500 to a system message, as models whose template has none",
         refuse=_refuse_system,
     ),
-    Quirk(
+    _openai(
         name="no_thinking_unstreamed",
-        api="openai",
         sentence="refuses a call that is not streamed unless `enable_thinking` is false, as Alibaba's Qwen",
         refuse=_refuse_non_streaming_thought,
     ),
-    Quirk(
-        name="content_parts", api="openai", sentence="sends `content` as a list of parts", render=_on_message(_in_parts)
-    ),
-    Quirk(
+    _openai(name="content_parts", sentence="sends `content` as a list of parts", render=_on_message(_in_parts)),
+    _openai(
         name="content_object",
-        api="openai",
         sentence="sends `content` as the object that the text would be",
         render=_on_message(_as_object),
     ),
-    Quirk(
+    _openai(
         name="reasoning_only",
-        api="openai",
         sentence="sends the answer in `reasoning_content`, and `content` null",
         render=_on_message(_as_reasoning),
     ),
-    Quirk(
+    _openai(
         name="reasoning_blank",
-        api="openai",
         sentence="sends the answer in `reasoning`, and a blank line in `content`",
         render=_on_message(lambda message: {**message, "content": "\n\n", "reasoning": message["content"]}),
     ),
-    Quirk(
+    _openai(
         name="reasoning_first",
-        api="openai",
         sentence="thinks in `reasoning_content` until `max_tokens` is used up, and answers only with more",
         say=_thoughtfully,
         render=_on_message(_reasoning_apart("reasoning_content")),
     ),
-    Quirk(
+    _both(
         name="thinks_in_answer",
-        api="both",
         sentence="thinks in the answer, between `<think>` and `</think>`",
         say=_shortly_thoughtfully,
     ),
-    Quirk(
+    _both(
         name="lone_think_end",
-        api="both",
         sentence="thinks in the answer and leaves out the `<think>` at its begin",
         say=_shortly_thoughtfully,
         render=_on_message(_without_opening),
     ),
-    Quirk(
+    _both(
         name="thinks_long_in_answer",
-        api="both",
         sentence="thinks in the answer for longer than 64 tokens, with another answer in its thoughts",
         say=_thoughtfully,
     ),
-    Quirk(
+    _openai(
         name="tool_call",
-        api="openai",
         sentence="sends the answer as the arguments of a tool call, and `content` null",
         render=_on_message(_as_call),
     ),
-    Quirk(name="no_finish_reason", api="openai", sentence="sends no `finish_reason`", render=_unfinished),
-    Quirk(
+    _openai(name="no_finish_reason", sentence="sends no `finish_reason`", render=_unfinished),
+    _openai(
         name="other_finish_reason",
-        api="openai",
         sentence="calls the ends of answers `end_turn` and `max_tokens`",
         render=_other_reason,
     ),
-    Quirk(name="null_usage", api="openai", sentence="counts no tokens: `usage` holds nulls", render=_uncounted),
-    Quirk(name="event_stream", api="openai", sentence="streams events whatever `stream` says", wrap=_as_events),
-    Quirk(
-        name="streams_alone",
-        api="both",
-        sentence="refuses every call whose `stream` is not true",
-        refuse=_refuse_unstreamed,
+    _openai(name="null_usage", sentence="counts no tokens: `usage` holds nulls", render=_uncounted),
+    _openai(name="event_stream", sentence="streams events whatever `stream` says", wrap=_as_events),
+    _both(name="streams_alone", sentence="refuses every call whose `stream` is not true", refuse=_refuse_unstreamed),
+    _both(
+        name="packed", sentence="packs every answer with gzip, though it is asked not to, as some proxies", wrap=_packed
     ),
-    Quirk(
-        name="packed",
-        api="both",
-        sentence="packs every answer with gzip, though it is asked not to, as some proxies",
-        wrap=_packed,
-    ),
-    Quirk(name="huge_body", api="openai", sentence="answers a chat with 50 MB; no setting helps", wrap=_huge),
-    Quirk(
-        name="gzip_bomb",
-        api="openai",
-        sentence="answers a chat with 300 MB, packed into 300 kB; no setting helps",
-        wrap=_bomb,
-    ),
-    Quirk(
+    _openai(name="huge_body", sentence="answers a chat with 50 MB; no setting helps", wrap=_huge),
+    _openai(name="gzip_bomb", sentence="answers a chat with 300 MB, packed into 300 kB; no setting helps", wrap=_bomb),
+    _openai(
         name="error_with_200",
-        api="openai",
         sentence="sends an error with status 200, as OpenRouter when a provider fails; no setting helps",
         wrap=_error_with_200,
     ),
-    Quirk(
+    _openai(
         name="errors_with_200",
-        api="openai",
         sentence="sends each error with status 200, and its status inside as `code`, as routers do",
         fail=_failed_with_200,
     ),
-    Quirk(
+    _openai(
         name="root_path",
-        api="openai",
         sentence="has `/chat/completions` without `/v1`",
         routes={"/v1/chat/completions": "", "/v1/models": "", "/chat/completions": "/v1/chat/completions"},
     ),
-    Quirk(
+    _openai(
         name="page_elsewhere",
-        api="openai",
         sentence="answers every path but `/chat/completions` with a page and status 200",
         routes={"/chat/completions": "/v1/chat/completions", "/v1/chat/completions": "/page", "/v1/models": "/page"},
         refuse=_show_page,
     ),
-    Quirk(
-        name="moved", api="openai", sentence="has moved, and sends every request on: set `llm.host`", refuse=_send_on
-    ),
-    Quirk(
+    _openai(name="moved", sentence="has moved, and sends every request on: set `llm.host`", refuse=_send_on),
+    _openai(
         name="other_path",
-        api="openai",
         sentence="has the chat at `/api/v3/chat/completions`: set `llm.request.path`",
         routes={
             "/v1/chat/completions": "",
@@ -643,9 +594,8 @@ _ALL = (
             "/api/v3/models": "/v1/models",
         },
     ),
-    Quirk(
+    _openai(
         name="azure",
-        api="openai",
         sentence="has a path with a deployment, a key in `api-key` and a version in the query, as Azure: set all three",
         routes={
             "/v1/chat/completions": "",
@@ -654,100 +604,72 @@ _ALL = (
         },
         refuse=_refuse_without_api_key,
     ),
-    Quirk(
+    _openai(
         name="x_api_key",
-        api="openai",
         sentence="takes the key in `X-API-Key` alone, and refuses an `Authorization`: set `llm.request.headers`",
         refuse=_refuse_without_x_api_key,
     ),
-    Quirk(name="no_models", api="openai", sentence="has no list of models", routes={"/v1/models": ""}),
-    Quirk(
-        name="models_forbidden",
-        api="openai",
-        sentence="forbids the list of models and allows the chat",
-        refuse=_refuse_list,
-    ),
-    Quirk(
-        name="padded",
-        api="both",
-        sentence="writes 400 blanks into its JSON, as small models under a grammar",
-        say=_padded,
-    ),
-    Quirk(
+    _openai(name="no_models", sentence="has no list of models", routes={"/v1/models": ""}),
+    _openai(name="models_forbidden", sentence="forbids the list of models and allows the chat", refuse=_refuse_list),
+    _both(name="padded", sentence="writes 400 blanks into its JSON, as small models under a grammar", say=_padded),
+    _both(
         name="endless_blanks",
-        api="both",
         sentence="writes blanks after its JSON until it is cut",
         say=lambda text: text + _BLANKS * 20,
     ),
-    Quirk(name="fenced", api="both", sentence="puts its JSON into a Markdown fence", render=_on_message(_in_fences)),
-    Quirk(name="no_version", api="ollama", sentence="has no `/api/version`", routes={"/api/version": ""}),
-    Quirk(
+    _both(name="fenced", sentence="puts its JSON into a Markdown fence", render=_on_message(_in_fences)),
+    _ollama(name="no_version", sentence="has no `/api/version`", routes={"/api/version": ""}),
+    _ollama(
         name="chat_alone",
-        api="ollama",
         sentence="has `/api/chat` and nothing else, as some proxies",
         routes=dict.fromkeys(("/api/version", "/api/tags", "/v1/systemone"), ""),
     ),
-    Quirk(
+    _ollama(
         name="unruly_unless_thinking",
-        api="ollama",
         sentence="ignores `format` where `think` is false, as Ollama with some thinking models",
         understand=_unthinking_is_unruly,
     ),
-    Quirk(
+    _ollama(
         name="thinks_unless_told",
-        api="ollama",
         sentence="ignores `format` where `think` is false, and otherwise thinks for longer than 64 tokens",
         understand=_unthinking_is_unruly,
         say=lambda text: _thoughtfully(text) if text.startswith("{") else text,
         render=_on_message(_reasoning_apart("thinking")),
     ),
-    Quirk(
+    _ollama(
         name="no_think",
-        api="ollama",
         sentence="refuses `think`, as Ollama before 0.9 through strict proxies",
         refuse=_refuse_ollama("think", 'json: unknown field "think"'),
         understand=_without("think"),
     ),
-    Quirk(
+    _ollama(
         name="no_format_schema",
-        api="ollama",
         sentence="takes no schema in `format`, as Ollama before 0.5",
         refuse=_refuse_schema_of_ollama,
     ),
-    Quirk(
-        name="json_alone",
-        api="ollama",
-        sentence="takes a schema in `format` and keeps to JSON alone",
-        understand=_wants_json_alone,
+    _ollama(
+        name="json_alone", sentence="takes a schema in `format` and keeps to JSON alone", understand=_wants_json_alone
     ),
-    Quirk(name="format_ignored", api="ollama", sentence="ignores `format`", understand=_without("format")),
-    Quirk(
+    _ollama(name="format_ignored", sentence="ignores `format`", understand=_without("format")),
+    _ollama(
         name="no_keep_alive",
-        api="ollama",
         sentence="refuses `keep_alive`",
         refuse=_refuse_ollama("keep_alive", "unknown field keep_alive"),
     ),
-    Quirk(
+    _ollama(
         name="no_tools",
-        api="ollama",
         sentence="refuses `tools`, even an empty list",
         refuse=_refuse_ollama("tools", "this model does not support tools"),
     ),
-    Quirk(name="no_num_ctx", api="ollama", sentence="refuses the option `num_ctx`", refuse=_refuse_option("num_ctx")),
-    Quirk(
+    _ollama(name="no_num_ctx", sentence="refuses the option `num_ctx`", refuse=_refuse_option("num_ctx")),
+    _ollama(
         name="tool_call_object",
-        api="ollama",
         sentence="sends the answer as a tool call whose arguments are an object",
         render=_on_message(_as_call_of_ollama),
     ),
-    Quirk(
-        name="no_systemone",
-        api="ollama",
-        sentence="answers `/v1/systemone` with a 404 in JSON",
-        refuse=_refuse_probabilities,
-    ),
-    Quirk(name="never_done", api="ollama", sentence="sends no `done`", render=_not_done),
-    Quirk(name="line_stream", api="ollama", sentence="streams lines whatever `stream` says", wrap=_as_lines),
+    _ollama(name="no_systemone", sentence="answers `/v1/systemone` with a 404 in JSON", refuse=_refuse_probabilities),
+    _ollama(name="never_done", sentence="sends no `done`", render=_not_done),
+    _ollama(name="line_stream", sentence="streams lines whatever `stream` says", wrap=_as_lines),
 )
 
 QUIRKS: Mapping[str, Quirk] = {quirk.name: quirk for quirk in _ALL}
