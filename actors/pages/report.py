@@ -28,6 +28,7 @@ from actors.pages.run_tables import (
     glance,
     interventions_table,
     notices,
+    own_tables,
     provenance,
     simulated,
     state_in_words,
@@ -345,7 +346,7 @@ def _world(groups: Sequence[RunGroup]) -> Section | None:
         return None
     chart = world_chart(groups)
     nothing = "The world tells no numbers over time, or fewer than two rounds were run."
-    return Section("world", "The world", [grid([chart], "world") if chart else missing(nothing)])
+    return Section("world", "The world", [grid([chart], "world") if chart else missing(nothing), *own_tables(groups)])
 
 
 def _again(runs: Sequence[RunRecord]) -> Section:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from actors.display.words import duration, usd
 from actors.factory.kept_inputs import plain_name
-from actors.pages.card import Table
+from actors.pages.card import Table, table_of
+from actors.pages.html import Element
 from actors.pages.sharing_words import sharing_notice
 from actors.pages.words import NO_VALUE, count, listed, place_of, plural, share
 from actors.pages.words import figure as digits
 from actors.record.listing import RunStatus
 from actors.record.rounds import ENGINE_COLUMNS
+from actors.record.run import Recorded
+from actors.results.frames import read_tables
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
 from prism.scorecard import Fact
+from prism.tables import Kind, Value
 
 COLUMNS_MAX: Final = 4
 """The most runs that have a column each; more have a row each."""
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
+OWN_ROWS: Final = 50
+"""The rows that are shown of a table of a domain's own."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
@@ -252,3 +258,25 @@ def provenance(run: RunRecord) -> Table:
     if run.summary is not None:
         rows.append(("computed in", duration(run.summary.wall_s)))
     return Table(("what", "value"), rows, frozenset({0, 1}))
+
+
+def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
+    """Yield the first rows of each table that the domain of the first run has of its own."""
+    run = groups[0].first
+    names = [table.name for table in run.show.tables]
+    if not names:
+        return
+    found, rows = read_tables(Recorded(run.path), names, OWN_ROWS)
+    for name, (table, columns) in found.items():
+        kept = [place for place, each in enumerate(table.columns) if place and each.kind is not Kind.TIME]
+        heads = [table.columns[place].name.replace("_", " ") for place in kept]
+        cells = [[_cell(value) for value in row] for row in zip(*(columns[place] for place in kept), strict=True)]
+        part = f", the first {OWN_ROWS} of {rows[name]:,} rows" if rows[name] > OWN_ROWS else ""
+        caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
+        yield table_of(Table(heads, cells), caption, is_shown=True, rows_max=OWN_ROWS)
+
+
+def _cell(value: Value) -> str:
+    if value is None:
+        return NO_VALUE
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -25,6 +25,10 @@ _PANDAS: Final[Mapping[Kind, str]] = {Kind.INTEGER: "Int64", Kind.NUMBER: "Float
 """The types of pandas that hold a missing value without becoming another type."""
 
 
+Columns = dict[str, tuple[Table, list[list[Value]]]]
+"""`{table: its shape, and the values of each column}`."""
+
+
 class Labelled:
     """A column of a data frame.
 
@@ -39,10 +43,15 @@ class Labelled:
 
 
 class _Memory:
-    """The rows of tables in memory, as columns."""
+    """The rows of tables in memory, as columns.
 
-    def __init__(self) -> None:
-        self.tables: dict[str, tuple[Table, list[list[Value]]]] = {}
+    Args:
+        most: the rows of a table that are kept, the first ones; None for all.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.tables: Columns = {}
+        self._most = most
 
     def begin(self, table: Table) -> None:
         """Create a table without rows."""
@@ -51,7 +60,7 @@ class _Memory:
     def write(self, table: Table, batch: Batch) -> None:
         """Append rows."""
         for column, values in zip(self.tables[table.name][1], batch, strict=True):
-            column.extend(values)
+            column.extend(values if self._most is None else values[: self._most - len(column)])
 
     def close(self, facts: Mapping[str, str]) -> None:
         """Complete nothing: there is no file."""
@@ -99,12 +108,25 @@ def table_frame(path: Path, name: str, into: str) -> Any:
     keys = {column.key for column in table.columns}
     others = [other for other, key in (("agents", AGENT_KEY), ("posts", POST_KEY)) if key in keys]
     needed = {wanted, *others, *(["agents"] if "posts" in others else [])}
-    memory = _Memory()
-    with TemporaryDirectory(prefix="prism-table-") as draft:
-        write_tables([run], [each for each in tables if each in needed], memory, Path(draft))
-    if wanted not in memory.tables:
+    found, _ = read_tables(run, [each for each in tables if each in needed])
+    if wanted not in found:
         raise RunDirectoryError(f"{path}: has no table {wanted}: {table.absent or 'it has no rows'}")
-    return frame_of(_readable(wanted, memory.tables), into)
+    return frame_of(_readable(wanted, found), into)
+
+
+def read_tables(run: Recorded, names: Sequence[str], most: int | None = None) -> tuple[Columns, dict[str, int]]:
+    """Return tables of a run as columns, and how many rows each has. A table without rows may be missing.
+
+    Args:
+        most: the rows of a table that are returned, the first ones; None for all.
+
+    Raises:
+        RunDirectoryError, JournalError, ConfigError: as of `table_frame`.
+    """
+    memory = _Memory(most)
+    with TemporaryDirectory(prefix="prism-table-") as draft:
+        rows = write_tables([run], names, memory, Path(draft))
+    return memory.tables, rows
 
 
 def frame_of(columns: Sequence[Labelled], into: str) -> Any:

@@ -19,6 +19,8 @@ from actors.pages.report import _glance, report
 from actors.pages.words import NO_VALUE
 from actors.record.course import point_ticks
 from actors.record.listing import ListedRun
+from actors.record.run import Recorded
+from actors.results.frames import read_tables
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord
 from tests.command import prism_alone
@@ -268,6 +270,17 @@ def test_the_report_of_a_domain_of_ones_own_shows_its_world(tmp_path: Path) -> N
         study = write_study(tmp_path / "study", CROSSING)
         assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
         assert "The world over time" in report([RunRecord(tmp_path / "run", "run")])
+
+
+def test_the_report_of_a_domain_of_ones_own_shows_the_first_rows_of_its_tables(tmp_path: Path) -> None:
+    with path_restored():
+        study = write_study(tmp_path / "study", CROSSING + "\n\nfrom junction.show import TrafficShow as SHOW\n")
+        assert prism_alone("run", str(study.config), "-q", "--out", str(tmp_path / "run")).code == 0
+        html = report([RunRecord(tmp_path / "run", "run")])
+        (_, phases), rows = read_tables(Recorded(tmp_path / "run"), ["phases"])[0]["phases"], parsed(html).rows
+    assert rows["agent"] == ["colour", "from tick", "ticks", "cars"]
+    first = phases[1].index(0)
+    assert rows["0"][:3] == [str(column[first]) for column in phases[2:5]]
 
 
 def renamed(record: RunRecord, name: str, listed: ListedRun) -> RunRecord:
