@@ -142,8 +142,9 @@ def _real(files: Sequence[str], config: Config) -> Real:
         InputError: a file cannot be read, or is of no use for this domain.
     """
     real = read_real(files, config)
-    path = config.economy.initial.path
-    if "quarters" in show_of(config).pictures and not real.quarters and path is not None:
+    show = show_of(config)
+    path = show.history_file
+    if "quarters" in show.pictures and not real.quarters and path is not None:
         with suppress(InputError):  # the run has its quarters without it
             return read_real([path], config)
     return real

@@ -71,19 +71,6 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
     )
 
 
-def outcome_of(action: str, *, is_valid: bool | None, is_applied: bool) -> str:
-    """Return the outcome of a proposal, as in the table `indicators`: a step that failed leaves it unchanged.
-
-    Args:
-        is_valid: the result of the review; None if there was no review, or if it failed.
-    """
-    if is_applied:
-        return "applied"
-    if is_valid is not None:
-        return "accepted" if is_valid else "rejected"
-    return "proposed" if action else "none"
-
-
 def _indicators(simulation: Simulation) -> dict[str, Any]:
     found: dict[str, Any] = plain(simulation.domain.world.state.global_state)  # type: ignore[attr-defined]  # checked
     return found
@@ -97,25 +84,25 @@ def _proposal(run: OpenRun, nation: int, traced: Sequence[TracedTurn], turns: li
     """Return the way of one nation through the quarter."""
     own = [each for each in traced if each.trigger.agent == nation]
     steps = [
-        (each, each.answer.effect)
+        (each, each.answer, each.answer.effect)
         for each in own
         if isinstance(each.answer, Update) and each.answer.source in MOVED and each.answer.effect is not None
     ]
-    action = ""
+    action, outcome = "", "none"
     is_valid: bool | None = None
     before: float | None = None
     after: float | None = None
-    for each, step in steps:
+    for each, update, step in steps:
+        outcome = update.to_state
         match step:
             case Proposed():
-                action = step.decision.action
+                action, outcome = step.decision.action, "proposed"
             case Reviewed():
                 is_valid = step.decision.is_valid
             case Applied():
                 situation: Any = each.trigger.context
                 before = situation.state.global_state.interest_rate
                 after = step.decision.new_interest_rate
-    outcome = outcome_of(action, is_valid=is_valid, is_applied=after is not None)
     return ExplainedProposal(
         agent=nation,
         name=run.name_of(nation),
@@ -124,6 +111,6 @@ def _proposal(run: OpenRun, nation: int, traced: Sequence[TracedTurn], turns: li
         is_valid=is_valid,
         rate_before=before,
         rate_after=after,
-        chains=tuple(plain(step.chain) for _, step in steps),
+        chains=tuple(plain(step.chain) for _, _, step in steps),
         turns=tuple(turns),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from actors.core.errors import RunDirectoryError
 from actors.record.messages import ticks_of
-from actors.results.explained_quarter import explain_quarter, outcome_of
+from actors.results.explained_quarter import explain_quarter
 from actors.results.plain import plain
 from prism.agents import Update
 from prism.economy.nation import PolicyStep
@@ -56,22 +56,6 @@ def test_the_indicators_are_those_of_the_rows_before_and_after(run: Path) -> Non
             *rates[:-1],
         ]
         assert found.after["inflation"] == pytest.approx(float(rows[quarter - 1]["inflation"]), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("action", "is_valid", "is_applied", "outcome"),
-    [
-        ("Keep the rate", True, True, "applied"),
-        ("Keep the rate", True, False, "accepted"),  # the engine gave no answer
-        ("Keep the rate", False, False, "rejected"),
-        ("Keep the rate", None, False, "proposed"),  # the validator gave none, which is no rejection
-        ("", None, False, "none"),
-    ],
-)
-def test_a_proposal_whose_next_step_failed_stays_where_it_was(
-    action: str, is_valid: bool | None, is_applied: bool, outcome: str
-) -> None:
-    assert outcome_of(action, is_valid=is_valid, is_applied=is_applied) == outcome
 
 
 def test_a_shock_is_shown_in_its_quarter_alone(run: Path) -> None:
