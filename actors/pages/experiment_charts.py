@@ -31,8 +31,9 @@ from actors.pages.words import figure as digits
 from actors.studies.experiments.courses import Band, Courses
 from actors.studies.experiments.record import ExperimentRecord
 from prism.answers import NumberName, named
-from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described, level_text
+from prism.experiment import P_WORDS, Comparison, Interval, conditions_for, described
 from prism.palette import BLUE, GREY, ORANGE
+from prism.quoting import as_text
 
 MINUS = "\N{MINUS SIGN}"
 ROWS_MAX = 24
@@ -397,7 +398,7 @@ def _levels(record: ExperimentRecord, factor: str, measure: str, seeds: Collecti
         _Level(name, place, described([_mean(record, members, seed, measure) for seed in sorted(seeds)]))
         for name, place, members in groups
     ]
-    levels = len({level_text(level) for level in given.values()})
+    levels = len({as_text(level) for level in given.values()})
     return _Levels(kept, levels - TEXTS_MAX if len(groups) == TEXTS_MAX else 0)
 
 
@@ -407,7 +408,7 @@ def _mean(record: ExperimentRecord, conditions: Sequence[str], seed: int, measur
 
 def _grouped(given: Mapping[str, Any]) -> list[tuple[str, float, list[str]]]:
     """Return `(name, place, conditions)` of each level; many numbers are put into ranges of about equal sizes."""
-    texts = {name: level_text(level) for name, level in given.items()}
+    texts = {name: as_text(level) for name, level in given.items()}
     order = sorted(set(texts.values()), key=list(texts.values()).index)
     is_number = all(isinstance(level, int | float) and not isinstance(level, bool) for level in given.values())
     if len(order) <= LEVELS_MAX or not is_number:

@@ -12,6 +12,7 @@ from actors.results.run_record import RunRecord
 from prism.answers import setting_in_words
 from prism.config.calibrated import NOT_COMPARED
 from prism.config.yaml_text import flat
+from prism.quoting import as_text
 
 
 class RunGroup(NamedTuple):
@@ -40,12 +41,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
     """Return `{dotted key: value as text}` of all settings."""
-    return {key: value_in_words(value) for key, value in flat(config)}
-
-
-def value_in_words(value: Any) -> str:
-    """Return a value as text: a text as it is, any other value as JSON."""
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return {key: as_text(value) for key, value in flat(config)}
 
 
 def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Difference]:

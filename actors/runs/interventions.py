@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from actors.runtime.simulation import Simulation
 from prism.config import InterventionConfig
 from prism.config.interventions import planned
+from prism.quoting import as_text
 from prism.wording import counted
 
 TEXT_MAX = 60
@@ -60,7 +59,7 @@ def what(each: InterventionConfig) -> str:
         text = " ".join((each.publish.text or f"post {each.publish.post} of the file").split())
         return f'by {each.publish.author}: "{text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 3] + "..."}"'
     if each.set is not None:
-        return _some([f"{path}={_plain(value)}" for path, value in each.set.items()])
+        return _some([f"{path}={as_text(value)}" for path, value in each.set.items()])
     if each.shock is not None:
         return _some([f"{name} {points:+g}" for name, points in each.shock.items()])
     if each.silence is not None:
@@ -73,7 +72,3 @@ def what(each: InterventionConfig) -> str:
 def _some(texts: list[str]) -> str:
     more = len(texts) - NAMED_MAX
     return ", ".join(texts[:NAMED_MAX]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -12,10 +12,11 @@ from actors.core.messages import Message
 from actors.record.followed import Followed
 from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
-from actors.results.run_groups import Difference, differing, settings_in_words, value_in_words
+from actors.results.run_groups import Difference, differing, settings_in_words
 from prism.agents import Question, Update
 from prism.config.calibrated import NOT_COMPARED
 from prism.events import Event, Intervened
+from prism.quoting import as_text
 
 BEFORE_MAX = 300
 """The most letters of a part that are shown before its first difference."""
@@ -142,6 +143,6 @@ def _flat(value: Any, name: str = "") -> dict[str, str]:
     elif isinstance(value, list | tuple) and any(isinstance(each, dict | list) for each in value):
         inner = enumerate(value)
     else:
-        return {name: "" if value is None else value_in_words(value)}
+        return {name: "" if value is None else as_text(value)}
     dot = f"{name}." if name else ""
     return {key: text for part, each in inner for key, text in _flat(each, f"{dot}{part}").items()}

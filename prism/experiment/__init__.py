@@ -10,7 +10,7 @@ from prism.experiment.answer import (
     described_by,
 )
 from prism.experiment.decomposition import Share, decomposed
-from prism.experiment.design import SAMPLED, Condition, Design, conditions_of, level_text
+from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
 from prism.experiment.effects import Effect, Effects, effects_on
 from prism.experiment.experiment_file import Experiment, SharedOracle, Threshold, key_of_setting, read_experiment
 from prism.experiment.hypothesis import OF_SEVERAL, UNPAIRED, Hypothesis, conditions_for, groups_of
@@ -68,7 +68,6 @@ __all__ = [
     "groups_of",
     "holm",
     "key_of_setting",
-    "level_text",
     "p_value",
     "read_experiment",
     "smallest_p",

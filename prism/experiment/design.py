@@ -17,6 +17,7 @@ from prism.config.describe import settings
 from prism.config.yaml_text import read_value
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
+from prism.quoting import as_text
 
 CONDITIONS_MAX = 10_000
 
@@ -178,7 +179,7 @@ def _check_levels(name: str, levels: Sequence[Any]) -> None:
     key = f"design.factors.{name}"
     if len(levels) < 2:
         raise SettingError("design", f"expected two levels or more, got {found(levels)}", keys=[key])
-    texts = [level_text(level) for level in levels]
+    texts = [as_text(level) for level in levels]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
         raise SettingError("design", f"the level {twice} stands twice", keys=[key])
@@ -199,12 +200,7 @@ def _one_at_a_time(factors: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]
 
 def _name(levels: Mapping[str, Any]) -> str:
     """Return the name of a condition: the last word of each factor, with its level."""
-    return " ".join(f"{name.rpartition('.')[2]}={level_text(level)}" for name, level in levels.items())
-
-
-def level_text(level: object) -> str:
-    """Return a level as it stands in names and tables."""
-    return level if isinstance(level, str) else msgspec.json.encode(level).decode()
+    return " ".join(f"{name.rpartition('.')[2]}={as_text(level)}" for name, level in levels.items())
 
 
 NAME = "name"

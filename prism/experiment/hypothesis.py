@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from prism.errors import SettingError
-from prism.experiment.design import Condition, Design, level_text
+from prism.experiment.design import Condition, Design
+from prism.quoting import as_text
 
 Test = Literal["wilcoxon", "permutation", "t", "equivalence", "mann_whitney", "kruskal_wallis", "friedman"]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -118,7 +119,7 @@ def levels_of(factor: str, design: Design, conditions: Sequence[Condition]) -> d
     """Return `{level: the names of its conditions}` of a factor, in the order of the design."""
     found: dict[str, list[str]] = {}
     for each in conditions_for(factor, design.kind, conditions):
-        found.setdefault(level_text(each.factors[factor]), []).append(each.name)
+        found.setdefault(as_text(each.factors[factor]), []).append(each.name)
     return {level: tuple(names) for level, names in found.items()}
 
 
