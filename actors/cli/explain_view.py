@@ -10,28 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from actors.display.words import usd
-from actors.results.explanation import (
-    AgentPath,
-    Cause,
-    Counted,
-    ExplainedAnswer,
-    ExplainedCascade,
-    ExplainedChange,
-    ExplainedPost,
-    ExplainedProposal,
-    ExplainedQuarter,
-    ExplainedQuestion,
-    ExplainedRow,
-    ExplainedSharing,
-    ExplainedTie,
-    ExplainedTurn,
-    Explanation,
-    ModelReply,
-    ModelRequest,
-    PathTurn,
-    TickDifference,
-    WhatIf,
-)
+from actors.results import explanation
 from prism.economy.embedded import EMBEDDED
 from prism.quoting import compact, number, printable
 from prism.wording import counted
@@ -57,7 +36,7 @@ def _harmless(lines: Callable[[T], Iterator[str]]) -> Callable[[T], Iterator[str
 
 
 @_harmless
-def path_lines(path: AgentPath) -> Iterator[str]:
+def path_lines(path: explanation.AgentPath) -> Iterator[str]:
     """Yield the path of an agent, a line for each turn."""
     yield f"{called(path.agent, path.name)}: {counted(path.turns_in_all, 'turn')} in {path.ticks:,} ticks"
     shown, more = len(path.turns), path.questions_in_all
@@ -75,7 +54,7 @@ def path_lines(path: AgentPath) -> Iterator[str]:
         yield f"? is a question to the oracle: {counted(more, 'question')} in all; --tick TICK explains a turn"
 
 
-def _path_lines(turn: PathTurn) -> Iterator[str]:
+def _path_lines(turn: explanation.PathTurn) -> Iterator[str]:
     to_state = "?" if turn.options else turn.to_state if turn.to_state != turn.from_state else "(stays)"
     by = "asks the oracle" if turn.options else turn.source + (f", {turn.reason}" if turn.reason else "")
     done = ", ".join(each["words"] for each in turn.events)
@@ -84,7 +63,7 @@ def _path_lines(turn: PathTurn) -> Iterator[str]:
 
 
 @_harmless
-def explanation_lines(found: Explanation) -> Iterator[str]:
+def explanation_lines(found: explanation.Explanation) -> Iterator[str]:
     """Yield an agent's turns with all that led to them."""
     yield called(found.agent, found.name)
     if found.turns and found.turns[0].profile:
@@ -96,7 +75,7 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
         yield from turn_lines(turn, told)
 
 
-def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
+def turn_lines(turn: explanation.ExplainedTurn, told: set[str]) -> Iterator[str]:
     """Yield one turn.
 
     Args:
@@ -120,7 +99,7 @@ def turn_lines(turn: ExplainedTurn, told: set[str]) -> Iterator[str]:
         yield from _labelled("followed", event["words"])
 
 
-def _change_lines(change: ExplainedChange) -> Iterator[str]:
+def _change_lines(change: explanation.ExplainedChange) -> Iterator[str]:
     """Yield an attribute that a row sets, with what its expressions read."""
     given = f" if {change.when}" if change.when else ""
     yield from _labelled("set", f"{change.name} = {change.to}{given}")
@@ -135,7 +114,7 @@ def _change_lines(change: ExplainedChange) -> Iterator[str]:
     yield from _wrapped(f"{'':{_LABEL}}", f"{stays} {compact(change.after)}: {why}{f'; {values}' if values else ''}")
 
 
-def question_lines(question: ExplainedQuestion) -> Iterator[str]:
+def question_lines(question: explanation.ExplainedQuestion) -> Iterator[str]:
     """Yield a question, what the model read, and what came back."""
     options = " or ".join(question.options)
     yield from _labelled("asked", f"question {question.id}: {options}" if _has_id(question) else options)
@@ -158,12 +137,12 @@ def question_lines(question: ExplainedQuestion) -> Iterator[str]:
         yield from _labelled("embedded", f"{words}{seen}" if is_own else f"the embedded choice{whose}: {words}{seen}")
 
 
-def _has_id(question: ExplainedQuestion) -> bool:
+def _has_id(question: explanation.ExplainedQuestion) -> bool:
     """Return whether a server was sent the id of a question, or may be later. Other questions show no id."""
     return question.is_sent or question.answer is None
 
 
-def _sharing_lines(sharing: ExplainedSharing) -> Iterator[str]:
+def _sharing_lines(sharing: explanation.ExplainedSharing) -> Iterator[str]:
     """Yield the archetype of a question, and what was shared: with it, or by it."""
     if sharing.archetype:
         yield from _labelled("archetype", sharing.archetype)
@@ -174,12 +153,12 @@ def _sharing_lines(sharing: ExplainedSharing) -> Iterator[str]:
 
 
 @_harmless
-def cascade_lines(found: ExplainedCascade) -> Iterator[str]:
+def cascade_lines(found: explanation.ExplainedCascade) -> Iterator[str]:
     """Yield the tree of a post: each post below the one that it answers or reshares, with who did what and why."""
     size = counted(len(found.posts), "post")
     yield f"post {found.root}: {size}, {found.depth:,} deep, {counted(found.likes, 'like')}, in {found.ticks:,} ticks"
     yield from (f"note: {printable(note)}" for note in found.notes)
-    below: dict[int | None, list[ExplainedPost]] = {}
+    below: dict[int | None, list[explanation.ExplainedPost]] = {}
     for post in found.posts:
         below.setdefault(post.parent, []).append(post)
     waiting = below.get(None, [])[::-1]
@@ -193,7 +172,7 @@ def cascade_lines(found: ExplainedCascade) -> Iterator[str]:
 
 
 @_harmless
-def tie_lines(found: ExplainedTie) -> Iterator[str]:
+def tie_lines(found: explanation.ExplainedTie) -> Iterator[str]:
     """Yield each change of a tie, with the turn that decided on it."""
     other = called(found.whom, found.whom_name)
     begins = "follows" if found.follows_at_start else "does not follow"
@@ -210,7 +189,7 @@ def tie_lines(found: ExplainedTie) -> Iterator[str]:
         yield "--agent A --tick T explains a turn in full"
 
 
-def _post_lines(post: ExplainedPost, *, is_asked: bool) -> Iterator[str]:
+def _post_lines(post: explanation.ExplainedPost, *, is_asked: bool) -> Iterator[str]:
     indent = "  " * min(post.depth, DEEPEST)
     marked = "  <- asked for" if is_asked else ""
     done = {"publish": "posts", "reply": "replies to"}.get(post.kind, f"{post.kind}s")
@@ -227,7 +206,7 @@ def _post_lines(post: ExplainedPost, *, is_asked: bool) -> Iterator[str]:
         yield from _wrapped(f"{indent}    ", _cause_words(like.cause))
 
 
-def _cause_words(cause: Cause | None) -> str:
+def _cause_words(cause: explanation.Cause | None) -> str:
     if cause is None:
         return "from outside, by an intervention"
     moved = f"agent {cause.agent}, tick {cause.tick:,}: {cause.state} -> {cause.to_state} on {cause.trigger}"
@@ -241,7 +220,7 @@ def _cause_words(cause: Cause | None) -> str:
 
 
 @_harmless
-def quarter_lines(found: ExplainedQuarter) -> Iterator[str]:
+def quarter_lines(found: explanation.ExplainedQuarter) -> Iterator[str]:
     """Yield a quarter of an economy: the indicators, and the way of each nation through it."""
     yield f"quarter {found.quarter:,} (tick {found.tick:,}) of {found.ticks:,}"
     yield from (f"note: {printable(note)}" for note in found.notes)
@@ -255,7 +234,7 @@ def quarter_lines(found: ExplainedQuarter) -> Iterator[str]:
         yield from _proposal_lines(proposal)
 
 
-def _proposal_lines(proposal: ExplainedProposal) -> Iterator[str]:
+def _proposal_lines(proposal: explanation.ExplainedProposal) -> Iterator[str]:
     yield f"{called(proposal.agent, proposal.name)}: {proposal.outcome}"
     if proposal.action:
         yield from _labelled("proposal", proposal.action)
@@ -276,7 +255,7 @@ def _proposal_lines(proposal: ExplainedProposal) -> Iterator[str]:
 
 
 @_harmless
-def what_if_lines(found: WhatIf) -> Iterator[str]:
+def what_if_lines(found: explanation.WhatIf) -> Iterator[str]:
     """Yield what would have been different."""
     yield f"{called(found.agent, found.name)}, question of tick {found.asked:,}: {found.trigger} in {found.state}"
     yield from _labelled("answer", f"{found.would_be} instead of {found.was}, of {', '.join(found.options)}")
@@ -303,7 +282,7 @@ def what_if_lines(found: WhatIf) -> Iterator[str]:
         )
 
 
-def _answerers(found: WhatIf) -> str:
+def _answerers(found: explanation.WhatIf) -> str:
     """Return who answered the questions of the other future."""
     parts = [(found.recorded, "as recorded, being the same"), (found.taped, "by the tape")]
     parts += [(found.asked_now, "by the model, now"), (found.computed, "by the embedded choice")]
@@ -311,7 +290,7 @@ def _answerers(found: WhatIf) -> str:
     return f"questions of the other future: {words}" if words else "the other future has no further question"
 
 
-def _two_paths(found: WhatIf) -> Iterator[str]:
+def _two_paths(found: explanation.WhatIf) -> Iterator[str]:
     """Yield the agent's two paths side by side, a line for each tick with a turn of either."""
     paths = []
     for path in (found.path_was, found.path_would_be):
@@ -327,7 +306,7 @@ def _two_paths(found: WhatIf) -> Iterator[str]:
         yield f"{tick:>7,}  {was:<34}{'the same' if was == would else would}"
 
 
-def _apart(ticks: Sequence[TickDifference]) -> Iterator[str]:
+def _apart(ticks: Sequence[explanation.TickDifference]) -> Iterator[str]:
     """Yield how many agents differ in each tick; consecutive ticks without a difference share a line."""
     if not any(each.agents for each in ticks):
         yield "no agent's journal differs in any tick"
@@ -349,11 +328,11 @@ def _quiet_line(ticks: Sequence[int]) -> Iterator[str]:
         yield f"{ticks[0]:>7,}  0{f', up to tick {ticks[-1]:,}' if len(ticks) > 1 else ''}"
 
 
-def _counted(each: Counted) -> str:
+def _counted(each: explanation.Counted) -> str:
     return printable(f"  {each.name:<24}{compact(each.was):>12}{compact(each.would_be):>12}")
 
 
-def _request_lines(request: ModelRequest, *, is_sent: bool) -> Iterator[str]:
+def _request_lines(request: explanation.ModelRequest, *, is_sent: bool) -> Iterator[str]:
     ways = {"letters": "as a chat that is answered with a letter", "systemone": "for probabilities (systemone)"}
     yield from _labelled("sent" if is_sent else "would read", ways.get(request.kind, "as a chat"))
     for message in request.messages:
@@ -369,7 +348,7 @@ def _request_lines(request: ModelRequest, *, is_sent: bool) -> Iterator[str]:
         yield from _reply_lines(request.reply)
 
 
-def _reply_lines(reply: ModelReply) -> Iterator[str]:
+def _reply_lines(reply: explanation.ModelReply) -> Iterator[str]:
     tokens = f"{reply.prompt_tokens:,} tokens in, {reply.completion_tokens:,} out, {reply.latency_s:.3f} s"
     yield from _labelled("replied", f"{reply.model or 'the server'}, {tokens}")
     if reply.problem:
@@ -398,7 +377,7 @@ NO_CALL: Final = {"shared": "drawn from a judgement that it shares with question
 """`{method of an answer: why its question took no call}`."""
 
 
-def _answer_words(answer: ExplainedAnswer) -> str:
+def _answer_words(answer: explanation.ExplainedAnswer) -> str:
     how = f", {answer.reason}" if answer.reason else f" by {answer.method}" if answer.method else ""
     parts = [f"{answer.state}, from {answer.source}{how}"]
     if answer.latency_s is not None:
@@ -424,7 +403,7 @@ def _context_lines(context: Mapping[str, Any] | None) -> Iterator[str]:
     yield from _labelled("context", words)
 
 
-def _row_lines(rows: Sequence[ExplainedRow]) -> Iterator[str]:
+def _row_lines(rows: Sequence[explanation.ExplainedRow]) -> Iterator[str]:
     if not rows:
         yield from _labelled("rows", "none: the chart has no row for this trigger here, so nothing comes of it")
     shown: dict[str, Any] = {}
@@ -443,7 +422,7 @@ def _row_lines(rows: Sequence[ExplainedRow]) -> Iterator[str]:
         yield from _labelled("values", ", ".join(f"{name} {compact(value)}" for name, value in shown.items()))
 
 
-def _done(turn: ExplainedTurn) -> str:
+def _done(turn: explanation.ExplainedTurn) -> str:
     if turn.source == "question":
         return "asked the oracle, and deliberates"
     moved = f"{turn.state} -> {turn.to_state}" if turn.to_state != turn.state else f"stayed in {turn.state}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from actors.pages import run_tables
 from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
@@ -19,22 +20,6 @@ from actors.pages.oracle_charts import (
 )
 from actors.pages.page_frame import Section, document, figures, grid, missing
 from actors.pages.picture import style
-from actors.pages.run_tables import (
-    commands,
-    comparison,
-    cost,
-    end_text,
-    fact_table,
-    glance,
-    interventions_table,
-    notices,
-    own_tables,
-    provenance,
-    simulated,
-    state_in_words,
-    without_effect,
-    world_ends,
-)
 from actors.pages.sharing_charts import sharing_charts
 from actors.pages.state_charts import chart_with_counts, only_state, state_charts
 from actors.pages.words import count, listed, plural
@@ -106,7 +91,7 @@ def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str, l
                 class_="quiet",
             )
         ]
-    warned = [tag("p", text, class_="notice") for text in notices(runs)]
+    warned = [tag("p", text, class_="notice") for text in run_tables.notices(runs)]
     named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
     return tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
 
@@ -117,12 +102,15 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
     course, simulation = first.course, first.config.simulation
     kind = first.show.agents
     told = [
-        ("state", state_in_words(first) if len(runs) == 1 else _states_of(runs)),
+        ("state", run_tables.state_in_words(first) if len(runs) == 1 else _states_of(runs)),
         (kind, _range([run.course.header.agents for run in runs])),
         ("ticks", _range([run.course.ticks for run in runs])),
-        ("simulated time", simulated(course.ticks * simulation.tick_seconds)),
+        ("simulated time", run_tables.simulated(course.ticks * simulation.tick_seconds)),
         ("questions", _range([run.course.questions for run in runs])),
-        ("cost", cost(first) if len(runs) == 1 else listed(list(dict.fromkeys(map(cost, runs))), 2)),
+        (
+            "cost",
+            run_tables.cost(first) if len(runs) == 1 else listed(list(dict.fromkeys(map(run_tables.cost, runs))), 2),
+        ),
     ]
     seeds = list(dict.fromkeys(str(run.course.header.seed) for run in runs))
     told.append(("seeds" if len(seeds) > 1 else "seed", listed(seeds, 4)))
@@ -132,7 +120,7 @@ def _figures(runs: Sequence[RunRecord], groups: Sequence[RunGroup]) -> Element:
 
 
 def _states_of(runs: Sequence[RunRecord]) -> str:
-    states = [state_in_words(run) for run in runs]
+    states = [run_tables.state_in_words(run) for run in runs]
     return listed([f"{states.count(state)} {state}" for state in dict.fromkeys(states)])
 
 
@@ -164,7 +152,7 @@ def _sections(
 
 
 def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: Sequence[Difference]) -> Section:
-    shown = table_of(glance(runs), "The runs, and how far they went", is_shown=True)
+    shown = table_of(run_tables.glance(runs), "The runs, and how far they went", is_shown=True)
     parts: list[Node] = [shown]
     if len(runs) == 1:
         parts = [_ends(runs[0]), tag("details", tag("summary", "How far it went, and its digest"), shown)]
@@ -175,7 +163,7 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
         parts.append(table_of(Table(columns, rows, frozenset(range(len(columns)))), caption, is_shown=True))
     if len(runs) > 1:
         caption = "The ends side by side: the median of the seeds, with the lowest and the highest"
-        parts.append(table_of(comparison(groups), caption, is_shown=True))
+        parts.append(table_of(run_tables.comparison(groups), caption, is_shown=True))
         by_digest: dict[str, list[str]] = {}
         for run in runs:
             if run.course.ticks:
@@ -192,17 +180,17 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
 
 def _ends(run: RunRecord) -> Element:
     """Return the numbers with which a run ended, each by its name."""
-    ends = world_ends(run)
+    ends = run_tables.world_ends(run)
     named = run.show.named
     names = {key: named(key) for key in ends}
-    return figures([(names[key].name, end_text(key, value, names[key].unit)) for key, value in ends.items()])
+    return figures([(names[key].name, run_tables.end_text(key, value, names[key].unit)) for key, value in ends.items()])
 
 
 def _done_and_idle(run: RunRecord, of: str) -> Iterator[Node]:
     """Yield the interventions of a run, and the parts of its configuration that had no effect."""
-    if (done := interventions_table(run)) is not None:
+    if (done := run_tables.interventions_table(run)) is not None:
         yield table_of(done, f"Interventions{of}", is_shown=True)
-    if idle := without_effect(run):
+    if idle := run_tables.without_effect(run):
         yield tag("h3", f"Without effect{of}")
         yield tag("ul", *(tag("li", line) for line in idle))
 
@@ -304,7 +292,7 @@ def _facts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], real: Re
     for group, found in zip(groups, feeds, strict=True):
         facts = social_facts(found, real.cascades, real.hours)
         of = f", {group.label}" if group.label else ""
-        parts.append(table_of(fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True))
+        parts.append(table_of(run_tables.fact_table(facts), f"Stylised facts of the real world{of}", is_shown=True))
     return parts
 
 
@@ -346,7 +334,9 @@ def _world(groups: Sequence[RunGroup]) -> Section | None:
         return None
     chart = world_chart(groups)
     nothing = "The world tells no numbers over time, or fewer than two rounds were run."
-    return Section("world", "The world", [grid([chart], "world") if chart else missing(nothing), *own_tables(groups)])
+    return Section(
+        "world", "The world", [grid([chart], "world") if chart else missing(nothing), *run_tables.own_tables(groups)]
+    )
 
 
 def _again(runs: Sequence[RunRecord]) -> Section:
@@ -359,12 +349,12 @@ def _again(runs: Sequence[RunRecord]) -> Section:
     ]
     for run in runs[: 2 * DETAILED_MAX]:
         parts.append(tag("h3", f"Run {run.name}"))
-        parts.append(tag("pre", tag("code", "\n".join(commands(run))), tabindex=0))
+        parts.append(tag("pre", tag("code", "\n".join(run_tables.commands(run))), tabindex=0))
         parts.append(
             tag(
                 "details",
                 tag("summary", "Versions, digests and inputs"),
-                table_of(provenance(run), f"What run {run.name} depends on"),
+                table_of(run_tables.provenance(run), f"What run {run.name} depends on"),
             )
         )
     left = len(runs) - 2 * DETAILED_MAX
