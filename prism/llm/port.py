@@ -85,16 +85,14 @@ class ChoiceRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
-    """A model's text. Where a schema was asked for, the text still has to be checked against it.
+class Called(Checked, frozen=True, kw_only=True):
+    """The outcome of a call.
 
     Args:
         prompt_tokens: tokens read; `cached_tokens`: those of them that the server had in its cache.
         completion_tokens: tokens written.
     """
 
-    text: str
-    model: str
     prompt_tokens: int
     completion_tokens: int
     latency_s: float
@@ -106,7 +104,14 @@ class Completion(Checked, frozen=True, kw_only=True, tag="completion"):
         return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
-class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):
+class Completion(Called, frozen=True, kw_only=True, tag="completion"):
+    """A model's text. Where a schema was asked for, the text still has to be checked against it."""
+
+    text: str
+    model: str
+
+
+class Distribution(Called, frozen=True, kw_only=True, tag="distribution"):
     """The weight that a model gives to each option, in the order of the request; the sum is positive.
 
     Args:
@@ -115,36 +120,17 @@ class Distribution(Checked, frozen=True, kw_only=True, tag="distribution"):
 
     probabilities: dict[str, float]
     model: str
-    prompt_tokens: int
-    completion_tokens: int
-    latency_s: float
-    cached_tokens: int = 0
     method: str = "systemone"
 
-    @property
-    def usage(self) -> Usage:
-        """The tokens of the call."""
-        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
-
-class Undecided(Checked, frozen=True, kw_only=True, tag="undecided"):
+class Undecided(Called, frozen=True, kw_only=True, tag="undecided"):
     """The outcome of a call for probabilities that gave no sound ones: `complete` must decide.
 
     Args:
         reason: what was unsound.
-        prompt_tokens, completion_tokens, latency_s, cached_tokens: of the call, which are spent all the same.
     """
 
     reason: str
-    prompt_tokens: int
-    completion_tokens: int
-    latency_s: float
-    cached_tokens: int = 0
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of the call."""
-        return Usage(self.prompt_tokens, self.completion_tokens, self.cached_tokens)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
