@@ -50,6 +50,7 @@ KEPT_MAX, KEPT_BYTES_MAX = 4, 256 * 1024**2
 Kept = OrderedDict[tuple[object, ...], tuple[int, Any]]
 """`{file's hash and how it is read: (bytes, content)}`, the latest used last."""
 _kept: ContextVar[Kept | None] = ContextVar("kept", default=None)
+C = TypeVar("C")
 T = TypeVar("T")
 
 
@@ -73,27 +74,16 @@ def load_population(
         InputError: a file cannot be read, or its content cannot be used.
         ConfigError: the settings contradict each other.
     """
-    hashes: dict[str, str] = {}
-    profiles = graph = None
-    if config.profiles is not None:
-        on_step(f"reading {config.profiles}")
-        with fitting_memory(config.profiles):
-            source = read_input(config.profiles)
-            profiles = _shared(source, lambda: parse_profiles(source.data, source.name, config), "profiles", config)
-        hashes[source.name] = source.sha256
-    if config.graph.path is not None:
-        on_step(f"reading {config.graph.path}")
-        with fitting_memory(config.graph.path):
-            source = read_input(config.graph.path)
-            graph = _shared(source, lambda: parse_graph(source.data, source.name, config.graph), "graph", config.graph)
-        hashes[source.name] = source.sha256
-    hours, hashed = load_hours(config)
-    margins, read = load_margins(config)
-    posts, named = load_posts(config)
+    profiles, read = _parsed(config.profiles, parse_profiles, config, "profiles", on_step)
+    graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, "graph", on_step)
+    named = config.activity.hours if isinstance(config.activity.hours, str) else None
+    hours, of_hours = _parsed(named, lambda data, name, _: parse_hours(data, name), config)
+    margins, of_margins = load_margins(config)
+    posts, of_posts = load_posts(config)
     population = build_population(
         config, seed, profiles=profiles, graph=graph, hours=hours, margins=margins, posts=posts, on_step=on_step
     )
-    return population, hashes | hashed | read | named
+    return population, read | of_graph | of_hours | of_margins | of_posts
 
 
 def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, dict[str, str]]:
@@ -102,14 +92,9 @@ def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, 
     Raises:
         InputError: the file cannot be read or used.
     """
-    name = config.posts.file
-    if name is None:
-        return None, {}
-    check_posts_format(name)
-    with fitting_memory(name):
-        source = read_input(name)
-        made = _shared(source, lambda: parse_posts(source.data, source.name, config), "posts", config)
-    return made, {source.name: source.sha256}
+    if config.posts.file is not None:
+        check_posts_format(config.posts.file)
+    return _parsed(config.posts.file, parse_posts, config, "posts")
 
 
 def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
@@ -118,28 +103,34 @@ def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, st
     Raises:
         InputError: a file cannot be read or used, or the tables contradict each other.
     """
-    tables: list[MarginTable] = []
-    hashes: dict[str, str] = {}
+    tables, hashes = list[MarginTable](), dict[str, str]()
     for name in config.margins:
-        with fitting_memory(name):
-            source = read_input(name)
-            tables.append(parse_margin(source.data, source.name, config))
-        hashes[source.name] = source.sha256
+        table, read = _parsed(name, parse_margin, config)
+        tables += [] if table is None else [table]
+        hashes |= read
     return Margins(tables, config) if tables else None, hashes
 
 
-def load_hours(config: PopulationConfig) -> tuple[tuple[float, ...] | None, dict[str, str]]:
-    """Return the figures of the hours in the file that the configuration names, and the hash of the file.
+def _parsed(
+    name: str | None,
+    parse: Callable[[bytes, str, C], T],
+    config: C,
+    what: str = "",
+    on_step: Callable[[str], None] = ignore_step,
+) -> tuple[T | None, dict[str, str]]:
+    """Return what is made of an input file, and the hash of the file; None without a file.
 
-    Raises:
-        InputError: the file cannot be read, or has no such figures.
+    Args:
+        config: the settings that the result depends on.
+        what: is made of it, if other runs of the process may use it, too; empty if not.
     """
-    name = config.activity.hours
-    if not isinstance(name, str):
+    if name is None:
         return None, {}
+    on_step(f"reading {name}")
     with fitting_memory(name):
         source = read_input(name)
-        return parse_hours(source.data, source.name), {source.name: source.sha256}
+        made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
+    return made, {source.name: source.sha256}
 
 
 def read_input(path: str | Path, *, bytes_max: int = INPUT_BYTES_MAX) -> Input:
@@ -183,16 +174,16 @@ def inputs_shared(kept: Kept | None = None) -> Iterator[None]:
         _kept.reset(token)
 
 
-def _shared(source: Input, make: Callable[[], T], *how: object) -> T:
+def _shared(source: Input, make: Callable[[], T], what: str, config: object) -> T:
     """Return the object made from a file: the kept one, if the same content was read before.
 
     Args:
-        how: everything except the content that the result depends on.
+        what, config: as for `_parsed`.
     """
     kept = _kept.get()
-    if kept is None:
+    if kept is None or not what:
         return make()
-    key = (source.sha256, source.name, *map(repr, how))
+    key = (source.sha256, source.name, what, repr(config))
     if key in kept:
         kept.move_to_end(key)
         found: T = kept[key][1]
