@@ -28,9 +28,10 @@ COLUMNS_MAX: Final = 4
 """The most runs that have a column each; more have a row each."""
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
-OWN_ROWS: Final = 50
+OWN_ROWS: Final = 20
 """The rows that are shown of a table of a domain's own."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
+_LEFT: Final = {Kind.NAME, Kind.TEXT, Kind.JSON}
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
 _STATUS: Final = {
     RunStatus.RUNNING: "is going on",
@@ -273,7 +274,8 @@ def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
         cells = [[_cell(value) for value in row] for row in zip(*(columns[place] for place in kept), strict=True)]
         part = f", the first {OWN_ROWS} of {rows[name]:,} rows" if rows[name] > OWN_ROWS else ""
         caption = f"{name}{f' of {run.name}' if len(groups) > 1 or len(groups[0].runs) > 1 else ''}{part}"
-        yield table_of(Table(heads, cells), caption, is_shown=True, rows_max=OWN_ROWS)
+        texts = frozenset(at for at, place in enumerate(kept) if table.columns[place].kind in _LEFT)
+        yield table_of(Table(heads, cells, texts | {0}), caption, is_shown=True, rows_max=OWN_ROWS)
 
 
 def _cell(value: Value) -> str:
