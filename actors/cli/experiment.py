@@ -43,6 +43,8 @@ from actors.studies.experiments.outcome import (
 from actors.studies.experiments.plan import Cell, Plan, make_plan
 from actors.studies.experiments.plan_record import notes_on_plans, promised_so_far, record_plan
 from actors.studies.experiments.processes import room
+from actors.studies.experiments.scores import scores_of_runs
+from actors.studies.experiments.seal_record import register
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.studies.experiments.standing import Standing
 from prism.quoting import printable
@@ -87,7 +89,7 @@ def experiment() -> None:
 @TRUST
 def plan(path: Path, out: Path | None, jobs: int | None) -> None:
     """Say what the experiment in FILE would run and what it could find, and run nothing."""
-    _refuse_without_packages()
+    refuse_without_packages()
     made = make_plan(path)
     place = out or OUT / path.stem
     print_plan(made, place, room(made.cells, jobs))
@@ -120,7 +122,7 @@ def run(  # noqa: PLR0913  # an option each
     quiet: bool,
 ) -> None:
     """Run the experiment in FILE, or go on with it."""
-    _refuse_without_packages()
+    refuse_without_packages()
     made = make_plan(path)
     place = out or OUT / path.stem
     make_directory(place)
@@ -142,7 +144,12 @@ def run(  # noqa: PLR0913  # an option each
         sys.exit(EXIT_THRESHOLD)
 
 
-def _refuse_without_packages() -> None:
+def refuse_without_packages() -> None:
+    """Refuse to begin without the packages that experiments need.
+
+    Raises:
+        ClickException: one is not installed.
+    """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))
@@ -166,6 +173,7 @@ def _execute(
     """Run the cells, and return the outcome, `{cell: problem}`, and the plan with the seeds that were run."""
     left = cells_to_do(made, out)
     keep_own(out, made.own.values())
+    registered = None if made.sealed is None else register(out, made.sealed)
     record_plan(out, made, count_done(out))
     known = len({cell.key for cell in made.cells}) - len(left)
     display = ExperimentDisplay(known, quiet=quiet)
@@ -196,7 +204,8 @@ def _execute(
     planned, lost = promised_so_far(out, made)
     within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
     outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
-    outcome = replace(outcome, model=use, stopped=stopped)
+    scores = None if registered is None else scores_of_runs(part, registered, values, out)
+    outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
     write_outcome(out, part, values, outcome)
     return outcome, problems, part
 

@@ -59,6 +59,8 @@ def print_plan(made: Plan, out: Path, jobs: int) -> None:
         ("time", f"about {to(times)} (a rehearsal of {duration(perf_counter() - begun)})"),
     ]
     rows += asked.rows
+    if made.sealed is not None:
+        rows.append(("predictions", printable(str(made.sealed))))
     rows.append(("directory", printable(str(out))))
     rows.append(("plan", made.hash[:16]))
     table = Table.grid(padding=(0, 2))

@@ -13,11 +13,11 @@ from actors.display.console import unwrapped_console
 from actors.display.words import usd
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
+from actors.studies.experiments.scores import NONE, SCORE_COLUMNS, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
-from prism.experiment import SAMPLED, Comparison, SeveralCompared
+from prism.experiment import SAMPLED, Comparison, PredictionScores, SeveralCompared
 from prism.quoting import printable
 
-NONE = "-"
 ROWS_SHOWN, EFFECTS_SHOWN, GROUPS_SHOWN, ANSWERS_SHOWN = 60, 60, 8, 12
 """The most rows, groups and answers that are shown; the files have all."""
 
@@ -32,20 +32,25 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     console.print(_means(outcome))
     if len(outcome.conditions) > ROWS_SHOWN:
         console.print(Text(f"and {len(outcome.conditions) - ROWS_SHOWN:,} rows more: {out / OUTCOME}", style="dim"))
-    parts: list[RenderableType] = []
-    if outcome.comparisons or outcome.several:
-        parts.append(Group(*_comparisons(outcome, made)))
-    if outcome.effects:
-        parts.append(_effects(outcome))
-    if outcome.variance:
-        parts.append(_variance(outcome))
-    for part in parts:
+    for part in _parts(outcome, made):
         console.print(Text())
         console.print(part)
     for line in [*twins(made), *_remarks(outcome)]:
         console.print(line)
     console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
     console.print(Text(f"as a page: prism report {out}, or prism view {out}", style="dim"))
+
+
+def _parts(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
+    """Yield the tables below the means."""
+    if outcome.predictions is not None:
+        yield predictions_table(outcome.predictions)
+    if outcome.comparisons or outcome.several:
+        yield Group(*_comparisons(outcome, made))
+    if outcome.effects:
+        yield _effects(outcome)
+    if outcome.variance:
+        yield _variance(outcome)
 
 
 def _answers(outcome: Outcome, made: Plan) -> Iterator[Text]:
@@ -56,6 +61,8 @@ def _answers(outcome: Outcome, made: Plan) -> Iterator[Text]:
         yield Text(printable(f"{answer.text}{number}"))
     if len(outcome.answers) > ANSWERS_SHOWN:
         yield Text(f"and {len(outcome.answers) - ANSWERS_SHOWN:,} answers more: {OUTCOME}", style="dim")
+    if outcome.predictions is not None:
+        yield Text(printable(outcome.predictions.text))
     yield Text(printable(" ".join([*outcome.caveats, str(outcome.made_of)])), style="dim")
 
 
@@ -78,7 +85,7 @@ def _remarks(outcome: Outcome) -> Iterator[Text]:
         yield Text(printable(threshold_said(judged)), style="green" if judged.is_met else "red")
     if outcome.stopped is not None:
         yield Text(printable(f"seeds: {outcome.stopped}"))
-    for note in outcome.notes:
+    for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:
         yield Text(printable(f"! {note}"), style="yellow")
     if outcome.model is not None:
         yield Text(printable(_use(outcome.model)))
@@ -156,6 +163,18 @@ def _variance(outcome: Outcome) -> Table:
         for share in each.shares:
             named = (Text(printable(each.measure)), share.source.replace("_", " "))
             table.add_row(*named, f"{share.share:.1%}", interval(share.low, share.high, ".1%"))
+    return table
+
+
+def predictions_table(found: PredictionScores) -> Table:
+    """Return the predictions beside their outcomes."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    first, *others = SCORE_COLUMNS
+    table.add_column(first, overflow="fold")
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in found.scores[:ROWS_SHOWN]:
+        table.add_row(*map(Text, map(printable, score_cells(each))))
     return table
 
 

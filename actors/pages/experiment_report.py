@@ -31,6 +31,7 @@ from actors.pages.words import count, listed, place_of, plural
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.courses import Courses, read_courses
 from actors.studies.experiments.record import CellState, ExperimentRecord, PlannedCondition
+from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
 from prism.experiment import Comparison, SeveralCompared
 
 SEEDS_SHOWN = 12
@@ -72,7 +73,8 @@ def header(record: ExperimentRecord, title: str) -> Element:
 def lead(record: ExperimentRecord) -> Element:
     """Return the answers in sentences, as the terminal prints them."""
     outcome = record.outcome
-    return lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
+    said = lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
+    return said if outcome.predictions is None else tag("div", said, tag("p", outcome.predictions.text))
 
 
 def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[str]:
@@ -106,6 +108,7 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
         lambda: Section("statistics", "Statistics", list(_statistics(record))),
         lambda: _comparisons(record),
         lambda: _means(record, chosen),
+        lambda: _predictions(record),
         lambda: _effects(record),
         lambda: _cells_in_pictures(courses),
         lambda: _thresholds(record),
@@ -299,6 +302,17 @@ def _cells_in_pictures(courses: Courses) -> Section | None:
 
 
 _FEW = "two hundred of a condition are enough for a median and a band."
+
+
+def _predictions(record: ExperimentRecord) -> Section | None:
+    found = record.outcome.predictions
+    if found is None:
+        return None
+    table = Table(SCORE_COLUMNS, [score_cells(each) for each in found.scores], frozenset({0}))
+    shown = table_of(table, "Predictions beside their outcomes", is_shown=True)
+    told = f"Sealed by {found.by} at {found.at}, with the seal {found.seal}. {SCORES_SAID}."
+    notes = (tag("p", f"{note[:1].upper()}{note[1:]}.", class_="notice") for note in found.notes)
+    return Section("predictions", "Predictions", [shown, *notes, missing(told)])
 
 
 def _thresholds(record: ExperimentRecord) -> Section | None:

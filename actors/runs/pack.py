@@ -52,7 +52,15 @@ OF_A_RUN = (
 )
 """The files of a run, or of a backtest, that are packed, besides its inputs."""
 OF_A_STUDY = (
-    *("plans/*.json", "results.csv", "results.parquet", "outcome.json", "tape.sqlite", "tape.sqlite-wal"),
+    *(
+        "plans/*.json",
+        "seals/*.json",
+        "results.csv",
+        "results.parquet",
+        "outcome.json",
+        "tape.sqlite",
+        "tape.sqlite-wal",
+    ),
     *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*/*.py"),
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""

@@ -16,7 +16,7 @@ from actors.view.run_list import shown
 
 CELLS_SHOWN = 2000
 """The most cells that are listed."""
-SECTIONS = ("statistics", "comparisons", "means", "effects", "courses", "thresholds")
+SECTIONS = ("statistics", "comparisons", "means", "predictions", "effects", "courses", "thresholds")
 """The sections of the report that are shown here, too."""
 
 

@@ -27,6 +27,15 @@ from prism.experiment.hypothesis_tests import (
 )
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
+from prism.experiment.predictions import (
+    Predictions,
+    PredictionScores,
+    ScoredPrediction,
+    read_predictions,
+    scored_predictions,
+    scores_in_words,
+)
+from prism.experiment.scoring import SHARES
 from prism.experiment.sequential import Sequential, Stopped, stopped
 
 __all__ = [
@@ -34,6 +43,7 @@ __all__ = [
     "OF_SEVERAL",
     "P_WORDS",
     "SAMPLED",
+    "SHARES",
     "UNPAIRED",
     "Answer",
     "Basis",
@@ -45,6 +55,9 @@ __all__ = [
     "Experiment",
     "Hypothesis",
     "Interval",
+    "PredictionScores",
+    "Predictions",
+    "ScoredPrediction",
     "Sequential",
     "SeveralCompared",
     "Share",
@@ -70,6 +83,9 @@ __all__ = [
     "key_of_setting",
     "p_value",
     "read_experiment",
+    "read_predictions",
+    "scored_predictions",
+    "scores_in_words",
     "smallest_p",
     "stopped",
 ]

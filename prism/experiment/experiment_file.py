@@ -85,6 +85,7 @@ class _File(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     thresholds: list[Threshold] = []
     alpha: Annotated[float, Meta(gt=0.0, le=0.5)] = 0.05
     oracle: SharedOracle = SharedOracle()
+    predictions: str | None = None
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +104,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
         measures: `{name: where the value is found}`.
         alpha: the share of false alarms that is accepted over all hypotheses together.
         oracle: the limits on what all cells ask of a model together.
+        predictions: the sealed file with predictions of the outcomes, as the file names it.
     """
 
     source: str
@@ -118,6 +120,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float
     oracle: SharedOracle = SharedOracle()
     sequential: Sequential | None = None
+    predictions: str | None = None
 
 
 def _no_tables(name: str) -> tuple[str, str]:
@@ -155,6 +158,7 @@ def read_experiment(text: str, source: str, read_table: ReadTable = _no_tables) 
         alpha=file.alpha,
         oracle=file.oracle,
         sequential=file.seeds if isinstance(file.seeds, Sequential) else None,
+        predictions=file.predictions,
     )
 
 

@@ -35,6 +35,7 @@ from prism.experiment import (
     Effects,
     Hypothesis,
     Interval,
+    PredictionScores,
     SeveralCompared,
     Share,
     Stopped,
@@ -97,6 +98,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         effects: of the factors of a design, on each measure.
         notes: remarks on the outcome, in words.
         stopped: the end of sequential seeds; None if their number was fixed.
+        predictions: the scores of the predictions that the file names; None without any.
     """
 
     question: str
@@ -115,6 +117,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[Effect] = []
     notes: list[str] = []
     stopped: Stopped | None = None
+    predictions: PredictionScores | None = None
 
 
 Values = Mapping[tuple[str, int], Mapping[str, float]]

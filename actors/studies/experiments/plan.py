@@ -20,6 +20,7 @@ from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
 from actors.studies.experiments.known_measures import known_measures
 from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
+from actors.studies.experiments.sealed_file import Sealed, notes_on_plan, read_sealed
 from prism.config import LENGTH_MAX, Config
 from prism.config.load import MAPPING_SOURCE
 from prism.config.places import refusal
@@ -56,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         own_code: `{measure: SHA-256}` of the modules of these measures.
         meanings: `{condition: hash}` of the content of each, whichever file it comes from: `meaning_of` its cells.
         hash: of everything that was planned: question, cells, measures with their code, hypotheses, thresholds.
+        sealed: the predictions that the file names; `notes`: what was changed in the plan since they were sealed.
     """
 
     path: Path
@@ -65,13 +67,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     own_code: dict[str, str]
     meanings: dict[str, str]
     hash: str
+    sealed: Sealed | None = None
+    notes: list[str] = []
 
 
-def make_plan(path: Path) -> Plan:
+def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
     """Return the plan of the experiment in a file: each condition's configuration is read and checked.
 
+    Args:
+        is_sealed: whether the sealed file that it names is there already, and is to be read.
+
     Raises:
-        ConfigError: the file or a configuration is wrong; the message names the file or the condition.
+        ConfigError: the file, a configuration or the sealed file is wrong; the message names the file or the condition.
         InputError: an input file is missing.
     """
     text = text_of(path)
@@ -100,9 +107,14 @@ def make_plan(path: Path) -> Plan:
     own_code = {name: code_of_own(function) for name, function in own.items()}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
     meanings = {cell.condition: meaning_of(cell) for cell in cells[:: len(experiment.seeds)]}
-    return Plan(
+    plan = Plan(
         path=path, experiment=experiment, cells=cells, own=own, own_code=own_code, meanings=meanings, hash=hashed
     )
+    if experiment.predictions is None or not is_sealed:
+        return plan
+    named = found_beside(path, experiment.predictions)
+    sealed = read_sealed(named)
+    return replace(plan, sealed=sealed, notes=notes_on_plan(named, sealed, plan))
 
 
 def _cells(experiment: Experiment, path: Path, base: Path, condition: Condition) -> list[Cell]:

@@ -80,7 +80,7 @@ def _without_places(plan: Plan) -> Experiment:
     """Return the experiment of a plan without places of this machine: an absolute path by its name alone."""
     base = Path(plan.experiment.base)
     named = base.name if base.is_absolute() else plan.experiment.base
-    return replace(plan.experiment, source=plan.path.name, base=named)
+    return replace(plan.experiment, source=plan.path.name, base=named, predictions=None)
 
 
 def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypothesis]]:

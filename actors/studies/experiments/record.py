@@ -25,6 +25,7 @@ from actors.studies.experiments.answers import answers_of, caveats_of, read_all_
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.measures import measured
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
+from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.plan_record import PLANS, lost_since, notes_on_plans, planned_first
 from prism.errors import PrismError
 from prism.experiment import UNPAIRED, Comparison, Hypothesis, Threshold, compared, corrected, described
@@ -179,6 +180,16 @@ def read_experiment_record(path: Path, on_cell: Callable[[int, int], None] = lam
         values=values,
         outcome=outcome,
         is_final=is_final,
+    )
+
+
+def has_results_of(record: ExperimentRecord, plan: Plan) -> bool:
+    """Return whether an experiment's results are those of a plan, perhaps with other code of PRISM."""
+    planned = record.plan
+    return (
+        planned.meanings == plan.meanings
+        and (planned.experiment.measures, planned.own_code) == (plan.experiment.measures, plan.own_code)
+        and {cell[:2] for cell in planned.cells} == {(cell.condition, cell.seed) for cell in plan.cells}
     )
 
 

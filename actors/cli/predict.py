@@ -1,0 +1,124 @@
+"""`prism predict`: predictions of an experiment that are sealed before its outcomes are known, and scored after."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+import msgspec
+from rich.text import Text
+
+from actors.cli.experiment import OUT, OUT_OPTION, refuse_without_packages
+from actors.cli.experiment_tables import predictions_table
+from actors.cli.explain import print_json
+from actors.cli.trust import TRUST
+from actors.core.errors import RunDirectoryError
+from actors.core.files import write_file
+from actors.display.console import echo, unwrapped_console
+from actors.studies.experiments.plan import Plan, make_plan, text_of
+from actors.studies.experiments.record import has_results_of, read_experiment_record
+from actors.studies.experiments.scores import SCORES_SAID, scores_of_data, scores_of_runs
+from actors.studies.experiments.seal_record import Registered, cells_begun, register
+from actors.studies.experiments.sealed_file import encoded, notes_on_plan, read_sealed, sealed_now
+from prism.experiment import PredictionScores, read_predictions
+from prism.quoting import printable
+
+SUFFIX = ".sealed.json"
+EXPERIMENT = click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
+
+
+@click.group()
+def predict() -> None:
+    """Seal predictions of an experiment before it is run, and score them after it.
+
+    \b
+      prism predict seal feed.yaml guess.yaml
+      prism experiment feed.yaml
+      prism predict score feed.yaml guess.sealed.json
+
+    A sealed file has the hash of the predictions and of the plan: what was changed in one of them later is found and
+    named. If the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores
+    it, too. docs/experiments.md says what a prediction is.
+    """
+
+
+@predict.command()
+@EXPERIMENT
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@OUT_OPTION
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="SEALED",
+    help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
+)
+@click.option("--seen", is_flag=True, help="Seal them although the experiment has runs, and mark that these were seen.")
+@TRUST
+def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
+    """Seal the predictions in FILE for the plan of EXPERIMENT."""
+    refuse_without_packages()
+    plan, place, target = make_plan(path, is_sealed=False), out or OUT / path.stem, to or file.with_suffix(SUFFIX)
+    predictions = read_predictions(
+        text_of(file, "a YAML file with predictions", "docs/experiments.md"), str(file), plan.experiment
+    )
+    begun = cells_begun(place)
+    if begun and not seen:
+        problem = f"{place}: has {begun:,} runs of the experiment already, so it is too late to predict them"
+        raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
+    if target.exists():
+        raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
+    sealed = sealed_now(plan, predictions, begun)
+    write_file(target, encoded(sealed))
+    register(place, sealed)
+    echo(f"{target}: {sealed}")
+    echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
+    echo("whoever has the seal from you now can check later that nothing was changed")
+    echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
+
+
+@predict.command()
+@EXPERIMENT
+@click.argument("file", metavar="SEALED", type=click.Path(path_type=Path))
+@OUT_OPTION
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Score them with measured figures: CSV with the columns condition, measure and value. Its hash is kept.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE|-",
+    help="Write the scores to FILE as JSON, too; with - print them in place of the table.",
+)
+@TRUST
+def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path: Path | None) -> None:
+    """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
+    refuse_without_packages()
+    plan, place, sealed = make_plan(path, is_sealed=False), out or OUT / path.stem, read_sealed(file)
+    plan = msgspec.structs.replace(plan, sealed=sealed, notes=notes_on_plan(file, sealed, plan))
+    registered = register(place, sealed)
+    found = _of_runs(plan, registered, place) if data is None else scores_of_data(data, plan, registered, place)
+    if json_path is not None and str(json_path) == "-":
+        print_json(found)
+        return
+    console = unwrapped_console()
+    console.print(Text(printable(found.text)))
+    console.print(Text())
+    console.print(predictions_table(found))
+    console.print(Text(f"{SCORES_SAID}.", style="dim"))
+    for note in found.notes:
+        console.print(Text(printable(f"! {note}"), style="yellow"))
+    if json_path is not None:
+        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
+def _of_runs(plan: Plan, registered: Registered, place: Path) -> PredictionScores:
+    """Return the scores by the results in the directory of the experiment."""
+    record = read_experiment_record(place)
+    if not (record.is_final and has_results_of(record, plan)):
+        raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")
+    return scores_of_runs(plan, registered, record.values, place)

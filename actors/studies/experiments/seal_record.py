@@ -1,0 +1,130 @@
+"""The record of sealed predictions in an experiment's directory: the runs that there were, and the data opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError, run_directory_error
+from actors.core.files import read_regular, write_file
+from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.sealed_file import BYTES_MAX, Sealed, now
+
+SEALS = "seals"
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of measured figures that the predictions were scored with: its name, its hash, and when it was opened."""
+
+    file: str
+    sha256: str
+    at: str
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """A sealed file as the directory of an experiment has it.
+
+    Args:
+        cells_begun: the runs that there were when the directory got to know it.
+        opened: the files that it was scored with, in the order in which they were opened.
+    """
+
+    cells_begun: int
+    sealed: Sealed
+    opened: list[Opened] = []
+
+
+def cells_begun(out: Path) -> int:
+    """Return the number of runs in the directory of an experiment, whether they have ended or not."""
+    return sum(1 for _ in (out / CELLS).glob("*"))
+
+
+def register(out: Path, sealed: Sealed) -> Registered:
+    """Return a sealed file as the directory of the experiment knows it; it gets to know it now, unless it does.
+
+    Raises:
+        RunDirectoryError: the directory cannot be read or written, or holds another file under this hash.
+    """
+    path = _place(out, sealed)
+    if not path.exists():
+        return _written(out, Registered(cells_begun=cells_begun(out), sealed=sealed))
+    registered = _read(path)
+    if registered.sealed != sealed:
+        raise RunDirectoryError(f"{path}: was changed after it was sealed")
+    return registered
+
+
+def open_data(out: Path, registered: Registered, file: Path, digest: str) -> Registered:
+    """Return the record of a sealed file with the data that are opened for it; the first opening of each stays.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+    """
+    if any(each.sha256 == digest for each in registered.opened):
+        return registered
+    opened = Opened(file=file.name, sha256=digest, at=now())
+    return _written(out, replace(registered, opened=[*registered.opened, opened]))
+
+
+def notes_on_data(out: Path, registered: Registered, digest: str) -> list[str]:
+    """Return notes, in words, where predictions may have been made or chosen after the data of a hash were opened."""
+    first, notes = registered.opened[0], list[str]()
+    if first.sha256 != digest:
+        before = f"{first.file} ({first.sha256[:16]}) at {first.at}"
+        notes.append(f"other data were opened for these predictions before: {before}")
+    earlier = (opened for other in _others(out, registered) for opened in other.opened if opened.sha256 == digest)
+    if any(opened.at <= registered.sealed.at for opened in earlier):
+        notes.append("these data were opened for another sealed file before this one was sealed: this is no prediction")
+    return [*notes, *notes_on_others(out, registered)]
+
+
+def notes_on_others(out: Path, registered: Registered) -> list[str]:
+    """Return a note if the author has sealed other predictions of the experiment: one of many comes true by chance."""
+    by = registered.sealed.predictions.by
+    count = sum(other.sealed.predictions.by == by for other in _others(out, registered))
+    files = "1 other file" if count == 1 else f"{count:,} other files"
+    return [f"{by} has sealed {files} of predictions of this experiment, which are in {SEALS}"] if count else []
+
+
+def _others(out: Path, registered: Registered) -> list[Registered]:
+    """Return the other sealed files that the directory knows.
+
+    Raises:
+        RunDirectoryError: one cannot be read.
+    """
+    paths = (path for path in sorted((out / SEALS).glob("*.json")) if path != _place(out, registered.sealed))
+    return [_read(path) for path in paths]
+
+
+def _read(path: Path) -> Registered:
+    try:
+        return msgspec.json.decode(read_regular(path, BYTES_MAX), type=Registered)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error}") from None
+
+
+def notes_on_order(registered: Registered) -> list[str]:
+    """Return a note if predictions may have been made after the runs that they are scored with."""
+    sealed = registered.sealed
+    if sealed.cells_begun:
+        return [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
+    if registered.cells_begun:
+        seen = f"{registered.cells_begun:,} runs of it had begun"
+        return [f"the experiment's directory did not know the sealed file until {seen}: only the file says when it was"]
+    return []
+
+
+def _written(out: Path, registered: Registered) -> Registered:
+    path = _place(out, registered.sealed)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, msgspec.json.format(msgspec.json.encode(registered), indent=2) + b"\n")
+    except OSError as error:
+        raise run_directory_error(error, f"{path.parent}: cannot be used") from None
+    return registered
+
+
+def _place(out: Path, sealed: Sealed) -> Path:
+    return out / SEALS / f"{sealed.seal[:16]}.json"

@@ -1,0 +1,164 @@
+"""A sealed file: predictions of the outcomes of a plan, with a hash over them and over the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.files import read_regular
+from prism.errors import ConfigError
+from prism.experiment import Experiment, Predictions
+
+BYTES_MAX = 16 << 20
+FREE = ("hypotheses", "thresholds")
+"""The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
+
+
+class Planned(Protocol):
+    """A plan, as far as a seal covers it."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+
+    @property
+    def own_code(self) -> Mapping[str, str]:
+        """`{measure: SHA-256}` of the modules of the user's own measures."""
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """`{condition: hash}` of the content of each."""
+
+    @property
+    def hash(self) -> str:
+        """The hash of all that was planned."""
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sealed file.
+
+    Args:
+        seal: the hash of all that follows.
+        at: when it was sealed, by the clock of the machine.
+        prism: the version of PRISM that sealed it.
+        cells_begun: the runs of the experiment that could have been looked at.
+        plan: the hash of the plan.
+        parts: `{part of the plan: hash}`: the question, the seeds, each measure, each condition with its inputs.
+    """
+
+    seal: str
+    at: str
+    prism: str
+    cells_begun: int
+    plan: str
+    parts: dict[str, str]
+    predictions: Predictions
+
+    def __str__(self) -> str:
+        return f"{len(self.predictions.predictions):,} by {self.predictions.by}, sealed {self.at}, {self.seal[:16]}"
+
+
+def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sealed:
+    """Return predictions of the outcomes of a plan, sealed.
+
+    Args:
+        cells_begun: the runs of the experiment that could have been looked at.
+    """
+    sealed = Sealed(
+        seal="",
+        at=now(),
+        prism=version("prism-sim"),
+        cells_begun=cells_begun,
+        plan=plan.hash,
+        parts=parts_of(plan),
+        predictions=predictions,
+    )
+    return replace(sealed, seal=_seal_of(sealed))
+
+
+def now() -> str:
+    """Return the time as a sealed file has it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def encoded(sealed: Sealed) -> bytes:
+    """Return the content of a sealed file."""
+    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
+
+
+def read_sealed(path: Path) -> Sealed:
+    """Return a sealed file whose hash is right.
+
+    Raises:
+        ConfigError: it cannot be read, is none, or was changed after the sealing.
+    """
+    try:
+        sealed = msgspec.json.decode(read_regular(path, BYTES_MAX), type=Sealed)
+    except FileNotFoundError:
+        raise ConfigError(str(path), "no such file; expected one that `prism predict seal` has written") from None
+    except OSError as error:
+        raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
+    except msgspec.MsgspecError as error:
+        raise ConfigError(str(path), f"is no file of `prism predict seal`: {error}") from None
+    if _seal_of(sealed) != sealed.seal:
+        raise ConfigError(
+            str(path), f"was changed after it was sealed: its content has not the hash {sealed.seal[:16]}"
+        )
+    return sealed
+
+
+def notes_on_plan(path: Path, sealed: Sealed, plan: Planned) -> list[str]:
+    """Return notes on changes of the plan after the sealing that no predicted outcome depends on.
+
+    Raises:
+        ConfigError: the plan was changed in another way; the message names the part.
+    """
+    if plan.hash == sealed.plan:
+        return []
+    parts = parts_of(plan)
+    changed = [name for name in {**sealed.parts, **parts} if sealed.parts.get(name) != parts.get(name)]
+    if wrong := [name for name in changed if name not in FREE]:
+        more = f", and {len(wrong) - 1:,} more" if wrong[1:] else ""
+        problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
+        raise ConfigError(str(path), problem)
+    return [f"the {name} were changed after the sealing" for name in changed] or [
+        "the plan is the same, but the code of PRISM is another than at the sealing"
+    ]
+
+
+def _told(name: str, before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    if name not in now:
+        return f"the {name} was removed"
+    if name not in before:
+        return f"the {name} was added"
+    what = " (its settings, those of the base among them, its input files or its code)"
+    return f"the {name}{what if name.startswith('condition ') else ''} was changed"
+
+
+def parts_of(plan: Planned) -> dict[str, str]:
+    """Return `{part of a plan: hash}`. PRISM's own code is in no part: another version asks the same question."""
+    experiment = plan.experiment
+    parts: dict[str, Any] = {
+        "question": experiment.question,
+        "list of seeds": [experiment.seeds, experiment.sequential],
+        **{f"measure {name}": [place, plan.own_code.get(name)] for name, place in experiment.measures.items()},
+        **{f"condition {name}": meaning for name, meaning in plan.meanings.items()},
+        "hypotheses": [experiment.hypotheses, experiment.alpha],
+        "thresholds": experiment.thresholds,
+    }
+    return {name: _hash(part)[:20] for name, part in parts.items()}
+
+
+def _seal_of(sealed: Sealed) -> str:
+    return _hash(replace(sealed, seal=""))
+
+
+def _hash(value: Any) -> str:
+    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()

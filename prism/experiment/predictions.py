@@ -1,0 +1,184 @@
+"""Predictions of an experiment: what its author expects of each outcome, and the scores once the outcomes are known.
+
+An outcome is the mean of a measure over the seeds of a condition, or the mean difference of two conditions. Beside each
+score stands that of a naive forecast, which knows one condition and says that the others are like it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from prism.answers import figure
+from prism.config.places import read_as
+from prism.errors import SettingError
+from prism.expectations import guess
+from prism.experiment.experiment_file import Experiment
+from prism.experiment.scoring import SHARES, Forecast, Score, naive, scored
+
+
+class Prediction(Forecast, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A prediction of one outcome.
+
+    Args:
+        condition: the condition whose mean is predicted; or
+        contrast: two conditions, of whose means the difference is, the first one minus the second.
+    """
+
+    measure: str
+    condition: str | None = None
+    contrast: tuple[str, str] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The conditions that it is about."""
+        return self.contrast or (self.condition or "",)
+
+    def __str__(self) -> str:
+        return f"{self.measure}: {' minus '.join(self.names)}"
+
+
+class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of predictions.
+
+    Args:
+        by: who predicts.
+        reference: the condition that the naive forecast knows; the first one of the experiment if it is empty.
+    """
+
+    by: Annotated[str, Meta(min_length=1, max_length=200)]
+    reference: str = ""
+    predictions: Annotated[tuple[Prediction, ...], Meta(min_length=1, max_length=10_000)]
+
+
+def read_predictions(text: str, source: str, experiment: Experiment) -> Predictions:
+    """Return the predictions of an experiment that a YAML text describes.
+
+    Args:
+        source: what errors call the text.
+
+    Raises:
+        ConfigError: the first thing that is wrong, with its line.
+    """
+    return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
+
+
+def _checked(found: Predictions, experiment: Experiment) -> Predictions:
+    conditions = [each.name for each in experiment.conditions]
+    found = replace(found, reference=found.reference or conditions[0])
+    _check_known(found.reference, conditions, "conditions", "reference")
+    for place, each in enumerate(found.predictions):
+        _check(each, experiment, conditions, f"predictions[{place}]")
+        if any((each.measure, each.names) == (other.measure, other.names) for other in found.predictions[:place]):
+            raise SettingError("predictions", f"{each} is predicted twice", keys=[f"predictions[{place}]"])
+    return found
+
+
+def _check(each: Prediction, experiment: Experiment, conditions: Sequence[str], key: str) -> None:
+    _check_known(each.measure, list(experiment.measures), "measures", f"{key}.measure")
+    if (each.condition is None) == (each.contrast is None):
+        raise SettingError("predictions", "expected a condition, or a contrast of two", keys=[key])
+    for name in each.names:
+        _check_known(name, conditions, "conditions", f"{key}.{'condition' if each.condition else 'contrast'}")
+    if each.contrast is not None and each.contrast[0] == each.contrast[1]:
+        raise SettingError("predictions", "expected two different conditions", keys=[f"{key}.contrast"])
+    if each.problem:
+        raise SettingError("predictions", each.problem, keys=[key])
+
+
+def _check_known(name: str, known: Sequence[str], what: str, key: str) -> None:
+    if name not in known:
+        raise SettingError("predictions", f"no {name!r} among the {what}: {guess(name, known)}", keys=[key])
+
+
+class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):
+    """A prediction beside its outcome.
+
+    Args:
+        outcome: what was predicted, in words.
+        observed: the outcome; None if it is not known, and then there are no scores.
+        reference: the scores of the naive forecast; None where it is about the condition that it knows.
+    """
+
+    outcome: str
+    observed: float | None = None
+    score: Score | None = None
+    reference: Score | None = None
+
+
+class PredictionScores(msgspec.Struct, frozen=True, kw_only=True):
+    """The predictions of an experiment beside its outcomes.
+
+    Args:
+        seal: the hash of the sealed file.
+        by, at: who sealed it, and when, as the file says.
+        text: the result in sentences.
+        notes: what weakens it, in words.
+    """
+
+    seal: str
+    by: str
+    at: str
+    text: str
+    notes: list[str]
+    scores: list[ScoredPrediction]
+
+
+Figures = Mapping[tuple[str, tuple[str, ...]], Sequence[float]]
+"""`{(measure, the condition or the two of a contrast): the values whose mean is the outcome}`."""
+
+
+def scored_predictions(predictions: Predictions, figures: Figures) -> list[ScoredPrediction]:
+    """Return each prediction beside its outcome, with the scores of both forecasts."""
+    return [_scored(each, predictions.reference, figures) for each in predictions.predictions]
+
+
+def _scored(each: Prediction, reference: str, figures: Figures) -> ScoredPrediction:
+    values = figures.get((each.measure, each.names), ())
+    if not values:
+        return ScoredPrediction(outcome=str(each))
+    known, observed = figures.get((each.measure, (reference,)), ()), fmean(values)
+    simple = naive(known, 0.0 if each.contrast else None) if known and each.condition != reference else None
+    return ScoredPrediction(
+        outcome=str(each),
+        observed=observed,
+        score=scored(each, observed),
+        reference=None if simple is None else scored(simple, observed),
+    )
+
+
+def scores_in_words(scores: Sequence[ScoredPrediction], reference: str) -> str:
+    """Return coverage, log scores and ranked probability scores in sentences."""
+    found = [(each.score, each.reference) for each in scores if each.score is not None]
+    if not found:
+        return "None of the predicted outcomes is known."
+    held = [sum(score.holds[place] for score, _ in found) for place in range(len(SHARES))]
+    first, *others = (
+        f"{count:,} of {len(found):,}{{}} in their {share:.0%} interval"
+        for count, share in zip(held, SHARES, strict=True)
+    )
+    counted = ", ".join([first.format(" outcomes lie"), *(each.format("") for each in others)])
+    pairs = [(score, other) for score, other in found if other is not None]
+    if not pairs:
+        return f"{counted}."
+    nearer = sum(score.crps < other.crps for score, other in pairs)
+    simple = f"the naive forecast that all is as under {reference}"
+    return f"{counted}. By CRPS {nearer:,} of {len(pairs):,} are better than {simple}{_bits(pairs)}."
+
+
+def _bits(pairs: Sequence[tuple[Score, Score]]) -> str:
+    """Return the mean difference of the log scores of predictions and naive forecasts, in words."""
+    gains = [
+        other.log_score - score.log_score
+        for score, other in pairs
+        if score.log_score is not None and other.log_score is not None
+    ]
+    if not gains:
+        return ""
+    gain = fmean(gains)
+    return f", and their log score is {figure(abs(gain))} bits {'better' if gain >= 0 else 'worse'} on average"

@@ -1,0 +1,207 @@
+"""`prism predict`: predictions are sealed before the runs and scored after; what was changed in between is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
+from tests.command import Prism, run_prism
+
+GUESS = """\
+by: A. Author
+predictions:
+  - {measure: likes, condition: chronological, mean: 40, sd: 20}
+  - {measure: likes, contrast: [random, chronological], quantiles: {q10: -10, q50: 0, q90: 10}}
+"""
+SEAL = ("predict", "seal", "e.yaml", "guess.yaml")
+SCORE = ("predict", "score", "e.yaml", "guess.sealed.json")
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    monkeypatch.chdir(tmp_path)
+    write_experiment(tmp_path)
+    Path("guess.yaml").write_text(GUESS)
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def sealed(prism: Prism) -> Any:
+    assert prism(*SEAL).code == 0
+    return json.loads(Path("guess.sealed.json").read_text())
+
+
+def test_a_seal_names_author_time_and_plan_and_is_printed_for_others(prism: Prism) -> None:
+    ended = prism(*SEAL)
+    found = json.loads(Path("guess.sealed.json").read_text())
+    assert (ended.code, found["predictions"]["by"], found["cells_begun"]) == (0, "A. Author", 0)
+    assert found["seal"] in ended.out
+    assert found["at"] in ended.out
+    assert json.loads(Path(f"experiments/e/seals/{found['seal'][:16]}.json").read_text())["sealed"] == found
+    again = prism(*SEAL)
+    assert (again.code, "exists already and was left as it is" in again.err) == (2, True)
+
+
+def test_the_experiment_may_name_the_sealed_file_before_it_is_there(prism: Prism) -> None:
+    Path("e.yaml").write_text(EXPERIMENT + "predictions: guess.sealed.json\n")
+    ended = prism("experiment", "plan", "e.yaml")
+    assert (ended.code, ended.err.count("\n")) == (3, 1)
+    assert "guess.sealed.json: no such file; expected one that `prism predict seal` has written" in ended.err
+    assert prism(*SEAL).code == 0
+    assert "2 by A. Author, sealed 2" in prism("experiment", "plan", "e.yaml").out
+
+
+def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: Any) -> None:
+    Path("experiments/e/cells/00").mkdir(parents=True)
+    late = prism(*SEAL, "--to", "late.json")
+    assert (late.code, "has 1 runs of the experiment already" in late.err, Path("late.json").exists()) == (
+        2,
+        True,
+        False,
+    )
+    assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
+    assert json.loads(Path("late.json").read_text())["cells_begun"] == 1
+    assert sealed["cells_begun"] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('"sd": 20.0', '"sd": 30.0', "was changed after it was sealed"),
+        ('"at": "2', '"at": "1', "was changed after it was sealed"),
+        ('"by": "A. Author"', '"by": "B. Author"', "was changed after it was sealed"),
+        ('"cells_begun": 0', '"cells_begun": "none"', "is no file of `prism predict seal`"),
+    ],
+)
+@pytest.mark.usefixtures("sealed")
+def test_a_changed_sealed_file_is_refused_in_one_line(prism: Prism, old: str, new: str, named: str) -> None:
+    file = Path("guess.sealed.json")
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    ended = prism(*SCORE)
+    assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        (
+            "base.yaml",
+            "rounds: 2",
+            "rounds: 3",
+            "the condition chronological (its settings, those of the base among them",
+        ),
+        ("e.yaml", "feed.size: 3", "feed.size: 4", "the condition random (its settings"),
+        ("e.yaml", "seeds: 3", "seeds: 4", "the list of seeds was changed"),
+        ("e.yaml", "posts: rounds.posts", "posts: posts", "the measure posts was changed"),
+        ("e.yaml", "  posts: rounds.posts\n", "", "the measure posts was removed"),
+        ("e.yaml", "Does a", "Would a", "the question was changed"),
+    ],
+)
+@pytest.mark.usefixtures("sealed")
+def test_a_changed_plan_is_refused_in_one_line_that_names_the_part(
+    prism: Prism, file: str, old: str, new: str, named: str
+) -> None:
+    text = EXPERIMENT if file == "e.yaml" else BASE
+    assert old in text
+    Path(file).write_text(text.replace(old, new))
+    Path("e.yaml").write_text(Path("e.yaml").read_text() + "predictions: guess.sealed.json\n")
+    for command in (("experiment", "plan", "e.yaml"), ("experiment", "e.yaml"), SCORE):
+        ended = prism(*command)
+        assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
+    assert not Path("experiments/e/cells").exists()
+
+
+@pytest.mark.usefixtures("sealed")
+def test_another_hypothesis_changes_no_prediction_and_is_noted(prism: Prism) -> None:
+    Path("e.yaml").write_text(EXPERIMENT.replace("- {measure: likes,", "- {measure: posts,"))
+    Path("d.csv").write_text("condition,measure,value\nchronological,likes,40\n")
+    ended = prism(*SCORE, "--data", "d.csv")
+    assert (ended.code, "the hypotheses were changed after the sealing" in ended.out) == (0, True), ended.err
+
+
+@pytest.mark.usefixtures("sealed")
+def test_measured_figures_are_scored_and_their_hash_is_kept(prism: Prism) -> None:
+    Path("first.csv").write_text("condition,measure,value\nchronological,likes,30\nrandom,likes,35\nrandom,likes,37\n")
+    first = json.loads(prism(*SCORE, "--data", "first.csv", "--json", "-").out)
+    assert [each["observed"] for each in first["scores"]] == [30.0, 6.0]
+    assert [each["score"]["holds"] for each in first["scores"]] == [[True, True], [True, True]]
+    assert first["notes"] == []
+    Path("second.csv").write_text("measure,condition,minus,value,source\nlikes,random,chronological,-70,survey\n")
+    second = json.loads(prism(*SCORE, "--data", "second.csv", "--json", "-").out)
+    assert [each["observed"] for each in second["scores"]] == [None, -70.0]
+    assert second["scores"][1]["score"]["holds"] == [False, False]
+    assert second["notes"][0].startswith("other data were opened for these predictions before: first.csv (")
+    assert second["notes"][1] == "predicted, and without an outcome: likes: chronological"
+
+
+def test_predictions_that_are_sealed_after_the_data_were_opened_are_marked(prism: Prism, sealed: Any) -> None:
+    Path("d.csv").write_text("condition,measure,value\nchronological,likes,30\n")
+    assert prism(*SCORE, "--data", "d.csv").code == 0
+    Path("guess.yaml").write_text(GUESS.replace("mean: 40", "mean: 30"))
+    assert prism(*SEAL, "--to", "late.json").code == 0
+    late = json.loads(prism("predict", "score", "e.yaml", "late.json", "--data", "d.csv", "--json", "-").out)
+    assert late["notes"][:2] == [
+        "these data were opened for another sealed file before this one was sealed: this is no prediction",
+        "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
+    ]
+    assert late["seal"] != sealed["seal"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("condition,value\nrandom,3\n", "d.csv:1: expected the columns condition, measure, value, and perhaps minus"),
+        ("condition,measure,value\nrandom,likes,many\n", "d.csv:2: value: expected a number, got 'many'"),
+        (
+            "condition,measure,value\nrandom,posts,3\n",
+            "d.csv: has none of the predicted outcomes, such as likes: chron",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("sealed")
+def test_wrong_figures_are_one_line(prism: Prism, text: str, named: str) -> None:
+    Path("d.csv").write_text(text)
+    ended = prism(*SCORE, "--data", "d.csv")
+    assert (ended.code, ended.err.count("\n"), named in ended.err) == (3, 1, True), ended.err
+
+
+@pytest.mark.usefixtures("sealed")
+def test_there_is_nothing_to_score_before_the_runs(prism: Prism) -> None:
+    ended = prism(*SCORE)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "holds no plan yet; `prism experiment FILE --out experiments/e` makes one" in ended.err
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.usefixtures("sealed")
+def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) -> None:
+    Path("e.yaml").write_text(EXPERIMENT + "predictions: guess.sealed.json\n")
+    ran = prism("experiment", "e.yaml", "--jobs", "2")
+    assert ran.code == 0, ran.err
+    found = json.loads(Path("experiments/e/outcome.json").read_text())["predictions"]
+    assert found["text"].startswith("Predictions by A. Author, sealed ")
+    assert ", before the first run. " in found["text"]
+    assert (found["text"] in ran.out, found["notes"]) == (True, [])
+    scored = prism(*SCORE, "--json", "-")
+    assert json.loads(scored.out) == found
+    assert prism("report", "experiments/e").code == 0
+    assert found["seal"] in Path("report.html").read_text()
+    assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
+    late = json.loads(prism("predict", "score", "e.yaml", "late.json", "--json", "-").out)
+    assert late["notes"] == [
+        "sealed when 6 runs of the experiment could be seen: this is no prediction",
+        "A. Author has sealed 1 other file of predictions of this experiment, which are in seals",
+    ]
+    assert [each["score"] for each in late["scores"]] == [each["score"] for each in found["scores"]]
+    Path("e.yaml").write_text(EXPERIMENT.replace("seeds: 3", "seeds: 4"))
+    assert prism(*SEAL, "--to", "more.json", "--seen").code == 0
+    more = prism("predict", "score", "e.yaml", "more.json")
+    assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
