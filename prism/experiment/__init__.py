@@ -9,6 +9,7 @@ from prism.experiment.answer import (
     condition_in_words,
     described_by,
 )
+from prism.experiment.compatible import Compared, compare, pseudo_values
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
 from prism.experiment.effects import Effect, Effects, effects_on
@@ -27,6 +28,7 @@ from prism.experiment.hypothesis_tests import (
 )
 from prism.experiment.intervals import Interval, described
 from prism.experiment.power import effect_found, smallest_p
+from prism.experiment.replication import Published, Replication, check_answers, read_replication
 from prism.experiment.sequential import Sequential, Stopped, stopped
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "UNPAIRED",
     "Answer",
     "Basis",
+    "Compared",
     "Comparison",
     "Condition",
     "Design",
@@ -45,6 +48,8 @@ __all__ = [
     "Experiment",
     "Hypothesis",
     "Interval",
+    "Published",
+    "Replication",
     "Sequential",
     "SeveralCompared",
     "Share",
@@ -54,6 +59,8 @@ __all__ = [
     "Threshold",
     "answered",
     "answered_of_several",
+    "check_answers",
+    "compare",
     "compared",
     "compared_groups",
     "condition_in_words",
@@ -69,7 +76,9 @@ __all__ = [
     "holm",
     "key_of_setting",
     "p_value",
+    "pseudo_values",
     "read_experiment",
+    "read_replication",
     "smallest_p",
     "stopped",
 ]
