@@ -19,7 +19,8 @@ from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.studies.experiments.driver import Where
-from actors.studies.replications.ledger import OUT, Entry, entries, hits, outcome_of_figure, page_of, said_here
+from actors.studies.experiments.measures import keep_own
+from actors.studies.replications.ledger import NONE, OUT, Entry, entries, hits, outcome_of_figure, page_of, said_here
 from actors.studies.replications.line import LINE, Line, line_of, write_line
 from actors.studies.replications.plan import load_replication, make_replication_plan
 from prism.experiment import Replication
@@ -46,21 +47,20 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
     A figure is a hit if it is compatible with the runs; docs/replications.md says when. A miss is a result as well, so
     the exit code is 0.
 
-    The experiment's directory gets replication.json, the line of the ledger. With --ledger FILE the lines of all
-    replications that come with PRISM are written as a page.
+    The experiment's directory gets replication.json, the line of the ledger. With --ledger FILE these lines are written
+    as a page: of this replication, and of all that come with PRISM.
     """
     if name is None and (out is not None or jobs is not None):
         raise click.UsageError("--out and --jobs are for a replication that is run: name one")
-    places = {}
+    run = None
     if name is not None:
         path = _found(name)
-        place = out or OUT / path.stem
-        places[path.stem] = place
-        _run(path, place, jobs, quiet=quiet)
+        run = path, out or OUT / path.stem
+        _run(*run, jobs, quiet=quiet)
     elif not quiet:
         unwrapped_console().print(_listed(entries()))
     if ledger is not None:
-        _write(ledger, page_of(entries(places)))
+        _write(ledger, page_of(entries(run)))
 
 
 def _found(name: str) -> Path:
@@ -82,6 +82,7 @@ def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
     plan = make_replication_plan(path)
     done = execute(plan.experiment, place, Where(jobs=jobs), quiet=quiet)
     refuse_lost(done, place)
+    keep_own(place, plan.functions.values())
     line = line_of(plan, place, done.plan, done.values, done.outcome)
     write_line(place, line)
     if quiet:
@@ -110,18 +111,19 @@ def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
     yield table
     yield Text("here: the mean of the runs, and in brackets where a compatible figure lies", style="dim")
     took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)}, digest {line.digest[:16]}"
-    yield f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}"
+    yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
 
 
 def _listed(every: list[Entry]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("replication", "claim", "predicted", "fitted", "runs", "time", "digest"):
+    for column in ("replication", "predicted", "fitted", "runs", "time", "digest", "claim"):
         table.add_column(column, overflow="fold")
     for each in every:
-        line = each.line
-        found = ["not run"] if line is None else [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}"]
-        found += [] if line is None else [duration(line.seconds), line.digest[:16]]
-        table.add_row(each.name, Text(load_replication(each.path).claim), *found)
+        line, found = each.line, ["not run", *[NONE] * 4]
+        if line is not None:
+            found = [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}", duration(line.seconds)]
+            found.append(line.digest[:16])
+        table.add_row(each.name, *found, Text(load_replication(each.path).claim))
     return table
 
 

@@ -82,7 +82,7 @@ def compare(name: str, asked: Published, values: Sequence[float], computed: Comp
     theirs = sd**2 / asked.worlds if error is None else error**2
     low, high = _ends(mean, ours + theirs, ours + theirs if error is None else ours, count)
     why = "too high" if low > last else "too low" if high < first else ""
-    said = figure(first) if first == last else f"{figure(first)} to {figure(last)}"
+    said = f"{first:,g}" if first == last else f"{first:,g} to {last:,g}"
     return _compared(name, asked, said if error is None else f"{said}, se {figure(error, 2)}", (mean, low, high), why)
 
 

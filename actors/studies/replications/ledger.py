@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,27 +18,29 @@ NONE = "-"
 
 
 class Entry(NamedTuple):
-    """A replication that comes with PRISM, and its last line: of this directory, or else the one that comes with it."""
+    """A replication and its last line: of this directory, or else the one that comes with PRISM."""
 
     name: str
     path: Path
     line: Line | None
 
 
-def entries(places: Mapping[str, Path] | None = None) -> list[Entry]:
+def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
     """Return all replications that come with PRISM.
 
     Args:
-        places: `{name: directory of its experiment}`, where it is not in `OUT`.
+        run: the file of a replication that was run, and the directory of its experiment. It is among them, too.
 
     Raises:
         RunDirectoryError: a line cannot be read.
     """
-    found = []
-    for name, path in replications().items():
-        here = read_line((places or {}).get(name, OUT / name) / LINE)
-        found.append(Entry(name, path, here or read_line(path.with_suffix(".json"))))
-    return found
+    files = {name: (path, OUT / name) for name, path in replications().items()}
+    if run is not None:
+        files[run[0].stem] = run
+    return [
+        Entry(name, path, read_line(place / LINE) or read_line(path.with_suffix(".json")))
+        for name, (path, place) in files.items()
+    ]
 
 
 def page_of(all_entries: Iterable[Entry]) -> str:

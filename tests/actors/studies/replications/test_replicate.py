@@ -55,7 +55,7 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 @pytest.mark.process
 @pytest.mark.network
 def test_a_replication_tells_hits_and_misses_alike_and_a_second_time_nothing_is_run(prism: Prism) -> None:
-    first = prism("replicate", "r.yaml", "--jobs", "1")
+    first = prism("replicate", "r.yaml", "--jobs", "1", "--ledger", "ledger.md")
     assert first.code == 0, first.err
     assert "miss: too low" in first.out
     assert "hits: predicted 2 of 3, fitted 1 of 1; 6 runs, 0 calls" in first.out
@@ -69,6 +69,7 @@ def test_a_replication_tells_hits_and_misses_alike_and_a_second_time_nothing_is_
     repeated = read_line(Path("replications/r/replication.json"))
     assert repeated is not None
     assert (repeated.figures, repeated.digest) == (line.figures, line.digest)
+    assert "| [r](#r) | 2 of 3 |" in Path("ledger.md").read_text()
     page = page_of([Entry("r", Path("r.yaml"), line), Entry("unrun", Path("r.yaml"), None)])
     assert "| [r](#r) | 2 of 3 | 1 of 1 | 6 | 0 |" in page
     assert "| **miss: too low** | predicted | Table 1 |" in page
