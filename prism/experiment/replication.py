@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from prism.config.places import key_of, refusal
-from prism.config.yaml_text import read_document, without_lines
+from prism.config.places import read_as
 from prism.errors import SettingError
-from prism.expectations import guess, in_words
 from prism.experiment.experiment_file import Experiment
 
 PUBLISHED = ("value", "range", "direction", "computed")
@@ -89,17 +86,7 @@ def read_replication(text: str, source: str) -> Replication:
     Raises:
         ConfigError: the first thing that is wrong, with its line.
     """
-    entries = read_document(text, source)
-    plain = {key: without_lines(entry.value) for key, entry in entries.items()}
-    try:
-        replication = msgspec.convert(plain, Replication)
-        for name, figure in replication.figures.items():
-            _check_figure(figure, f"figures.{name}", has_data=replication.data is not None)
-    except msgspec.ValidationError as error:
-        raise refusal(source, entries, *_in_words(*key_of(error, plain, Replication))) from None
-    except SettingError as error:
-        raise refusal(source, entries, error.problem, error.keys[0]) from None
-    return replication
+    return read_as(text, source, Replication, _checked)[0]
 
 
 def check_answers(replication: Replication, experiment: Experiment) -> None:
@@ -121,6 +108,13 @@ def check_answers(replication: Replication, experiment: Experiment) -> None:
             if condition not in conditions:
                 problem = f"expected one of the conditions: {', '.join(conditions)}, got {condition!r}"
                 raise _wrong(f"figures.{name}.{key}", problem)
+
+
+def _checked(replication: Replication) -> Replication:
+    """Return the replication; contradictions between its keys are refused."""
+    for name, figure in replication.figures.items():
+        _check_figure(figure, f"figures.{name}", has_data=replication.data is not None)
+    return replication
 
 
 def _check_figure(figure: Published, key: str, *, has_data: bool) -> None:
@@ -159,18 +153,3 @@ def _check_one_of(figure: Published, names: Sequence[str], key: str) -> None:
 
 def _wrong(key: str, problem: str) -> SettingError:
     return SettingError("replication", problem, keys=[key])
-
-
-def _in_words(problem: str, key: str) -> tuple[str, str]:
-    """Return what msgspec says of a value in words, and the key to blame."""
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", problem)
-    if unknown is None and problem.startswith("Invalid enum value"):
-        return f"expected greater or less, got {problem.rpartition(' ')[2]}", key
-    if unknown is None:
-        return in_words(problem), key
-    known = _KEYS["figures" if key.startswith("figures") else ""]
-    return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
-
-
-_KEYS: Mapping[str, Any] = {"": Replication.__struct_fields__, "figures": Published.__struct_fields__}
-"""`{place: the keys there}`."""

@@ -66,7 +66,7 @@ def test_a_figure_is_a_prediction_unless_the_file_says_that_it_was_fitted() -> N
         ),
         (
             with_figure("condition: hot, direction: up"),
-            "r.yaml:5: figures.likes.direction: expected greater or less, got 'up'",
+            "r.yaml:5: figures.likes.direction: expected one of greater, less, got 'up'",
         ),
     ],
 )
