@@ -13,7 +13,6 @@ from rich.text import Text
 from actors.cli.experiment import execute, refuse_lost, refuse_without_packages
 from actors.cli.study_options import JOBS, out_option
 from actors.cli.trust import TRUST
-from actors.core.errors import run_directory_error
 from actors.core.files import write_file
 from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
@@ -60,7 +59,9 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
     elif not quiet:
         unwrapped_console().print(_listed(entries()))
     if ledger is not None:
-        _write(ledger, page_of(entries(run)))
+        write_file(ledger, page_of(entries(run)).encode())
+        if not quiet:
+            echo(f"written to {ledger}")
 
 
 def _found(name: str) -> Path:
@@ -125,11 +126,3 @@ def _listed(every: list[Entry]) -> Table:
             found.append(line.digest[:16])
         table.add_row(each.name, *found, Text(load_replication(each.path).claim))
     return table
-
-
-def _write(path: Path, page: str) -> None:
-    try:
-        write_file(path, page.encode())
-    except OSError as error:
-        raise run_directory_error(error, f"{path}: cannot be written") from None
-    echo(f"written to {path}")
