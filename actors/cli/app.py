@@ -57,6 +57,9 @@ SECTIONS = {
         "predict": Named(
             "actors.cli.predict:predict", "Seal predictions of an experiment before it is run, and score them after it."
         ),
+        "replicate": Named(
+            "actors.cli.replicate:replicate", "Do a published study again, and compare its figures with the runs."
+        ),
         "fork": Named("actors.cli.fork:fork", "Run another future of a run: the same past, then other settings."),
         "cause": Named("actors.cli.cause:cause", "Tell which people, ties and decisions made an outcome of a run."),
         "calibrate": Named("actors.cli.calibrate:calibrate", "Fit settings to data, and say what the fit is worth."),

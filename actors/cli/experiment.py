@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from actors.studies.experiments.measures import keep_own, measured
 from actors.studies.experiments.outcome import (
     OUTCOME,
     Outcome,
+    Values,
     outcome_of,
     read_beside_cells,
     read_within,
@@ -125,18 +127,11 @@ def run(  # noqa: PLR0913  # an option each
     refuse_without_packages()
     made = make_plan(path)
     place = out or OUT / path.stem
-    make_directory(place)
-    with locked(place), interruptible(KEPT):
-        outcome, problems, made = _execute(
-            made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet
-        )
+    done = execute(made, place, Where(on=on, jobs=jobs, shared=shared), metrics_port, tape=tape, quiet=quiet)
+    outcome = done.outcome
     if not quiet:
-        print_outcome(outcome, made, place)
-    for line in _problem_lines(problems, place):
-        echo(f"prism: {line}", err=True)
-    if problems:
-        lost = f"{len(problems):,} of {len(made.cells):,} cells have no result"
-        raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
+        print_outcome(outcome, done.plan, place)
+    refuse_lost(done, place)
     missed = [threshold_said(each) for each in outcome.thresholds if not each.is_met]
     if missed and quiet:
         say("; ".join(missed))
@@ -155,6 +150,33 @@ def refuse_without_packages() -> None:
         raise click.ClickException(not_installed(f"experiments need {' and '.join(missing)}", "experiments"))
 
 
+class Executed(NamedTuple):
+    """An experiment that has been run.
+
+    Args:
+        plan: with the seeds that were run.
+        problems: `{cell: problem}` of the cells without a result.
+    """
+
+    plan: Plan
+    outcome: Outcome
+    values: Values
+    problems: dict[str, str]
+
+
+def refuse_lost(done: Executed, place: Path) -> None:
+    """Say which cells have no result.
+
+    Raises:
+        RunDirectoryError: there are some.
+    """
+    for line in _problem_lines(done.problems, place):
+        echo(f"prism: {line}", err=True)
+    if done.problems:
+        lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
+        raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
+
+
 def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
     """Yield the problems, alike ones once, with the first cell that has it."""
     alike: dict[str, list[str]] = {}
@@ -167,10 +189,18 @@ def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
         yield f"and {len(alike) - PROBLEMS_SHOWN:,} other problems; {out / OUTCOME} names every cell without a result"
 
 
+def execute(
+    made: Plan, out: Path, where: Where, metrics_port: int | None = None, *, tape: Path | None = None, quiet: bool
+) -> Executed:
+    """Run the cells that are not done, in the experiment's directory, and write the outcome."""
+    make_directory(out)
+    with locked(out), interruptible(KEPT):
+        return _execute(made, out, where, metrics_port, tape=tape, quiet=quiet)
+
+
 def _execute(
     made: Plan, out: Path, where: Where, metrics_port: int | None, *, tape: Path | None, quiet: bool
-) -> tuple[Outcome, dict[str, str], Plan]:
-    """Run the cells, and return the outcome, `{cell: problem}`, and the plan with the seeds that were run."""
+) -> Executed:
     left = cells_to_do(made, out)
     keep_own(out, made.own.values())
     registered = None if made.sealed is None else register(out, made.sealed)
@@ -207,7 +237,7 @@ def _execute(
     scores = None if registered is None else scores_of_runs(part, registered, values, out)
     outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
     write_outcome(out, part, values, outcome)
-    return outcome, problems, part
+    return Executed(part, outcome, values, problems)
 
 
 NODES_SHOWN = 12

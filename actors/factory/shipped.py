@@ -88,7 +88,8 @@ class Study(Example, frozen=True, kw_only=True):
         text = _BASE.sub(f"base: {FILE_NAME}", text)
         text = text.replace(f"{FOLDER}/{self.folder}/{self.path.name}", target.as_posix())
         text = text.replace(f"{FOLDER}/{self.folder}/", "")  # tables stand beside it there
-        return {target: text.encode(), **base, **beside}
+        charts = {directory / name: (shipped_root() / FOLDER / name).read_bytes() for name in _DATA.findall(text)}
+        return {target: _DATA.sub(r"\1", text).encode(), **base, **beside, **charts}
 
 
 def _configuration(path: Path) -> Example:
@@ -115,6 +116,11 @@ def studies() -> dict[str, Study]:
         for folder in STUDIES
         for path in sorted((root / folder).glob("*.yaml"))
     }
+
+
+def replications() -> dict[str, Path]:
+    """Return the file of every replication that comes with PRISM by its name."""
+    return {path.stem: path for path in sorted((shipped_root() / FOLDER / "replications").glob("*.yaml"))}
 
 
 def template_files(directory: Path, package: str) -> dict[Path, bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -88,7 +88,8 @@ def _told(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, 
         known = [name for each in _members(expected) for name in getattr(each, "__struct_fields__", ())]
         return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
     if problem.startswith("Invalid enum value"):
-        return f"expected one of {', '.join(get_args(expected))}, got {problem.rpartition(' ')[2]}", key
+        choices = [name for each in _members(expected) if get_origin(each) is Literal for name in get_args(each)]
+        return f"expected one of {', '.join(choices)}, got {problem.rpartition(' ')[2]}", key
     return in_words(problem), key
 
 

@@ -9,6 +9,7 @@ from prism.experiment.answer import (
     condition_in_words,
     described_by,
 )
+from prism.experiment.compatible import Compared, compare, pseudo_values
 from prism.experiment.decomposition import Share, decomposed
 from prism.experiment.design import SAMPLED, Condition, Design, conditions_of
 from prism.experiment.effects import Effect, Effects, effects_on
@@ -35,6 +36,7 @@ from prism.experiment.predictions import (
     scored_predictions,
     scores_in_words,
 )
+from prism.experiment.replication import Published, Replication, check_answers, read_replication
 from prism.experiment.scoring import SHARES
 from prism.experiment.sequential import Sequential, Stopped, stopped
 
@@ -47,6 +49,7 @@ __all__ = [
     "UNPAIRED",
     "Answer",
     "Basis",
+    "Compared",
     "Comparison",
     "Condition",
     "Design",
@@ -57,6 +60,8 @@ __all__ = [
     "Interval",
     "PredictionScores",
     "Predictions",
+    "Published",
+    "Replication",
     "ScoredPrediction",
     "Sequential",
     "SeveralCompared",
@@ -67,6 +72,8 @@ __all__ = [
     "Threshold",
     "answered",
     "answered_of_several",
+    "check_answers",
+    "compare",
     "compared",
     "compared_groups",
     "condition_in_words",
@@ -82,8 +89,10 @@ __all__ = [
     "holm",
     "key_of_setting",
     "p_value",
+    "pseudo_values",
     "read_experiment",
     "read_predictions",
+    "read_replication",
     "scored_predictions",
     "scores_in_words",
     "smallest_p",

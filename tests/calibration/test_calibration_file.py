@@ -62,6 +62,11 @@ def test_the_calibration_of_the_page_can_be_read() -> None:
         ("value: 40", "value: 40, error: -1", "c.yaml:6: targets.posts.error: expected a number >= 0"),
         ("value: 40", "value: .inf", "c.yaml:6: targets.posts.value: expected a finite number, got inf"),
         (
+            "measure: rounds.posts",
+            "shape: tall",
+            "c.yaml:6: targets.posts.shape: expected one of size, depth, breadth_share, virality, half_minutes, got",
+        ),
+        (
             "measure: rounds.posts, value: 40",
             "shape: depth",
             "c.yaml:6: targets.posts.shape: is compared with cascades",

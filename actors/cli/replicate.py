@@ -1,0 +1,128 @@
+"""`prism replicate`: does a published study again, and compares its figures with the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from actors.cli.experiment import execute, refuse_lost, refuse_without_packages
+from actors.cli.study_options import JOBS, out_option
+from actors.cli.trust import TRUST
+from actors.core.files import write_file
+from actors.display.console import echo, unwrapped_console
+from actors.display.words import duration
+from actors.factory.shipped import replications
+from actors.studies.experiments.driver import Where
+from actors.studies.experiments.measures import keep_own
+from actors.studies.replications.ledger import NONE, OUT, Entry, entries, hits, outcome_of_figure, page_of, said_here
+from actors.studies.replications.line import LINE, Line, line_of, write_line
+from actors.studies.replications.plan import load_replication, make_replication_plan
+from prism.experiment import Replication
+from prism.quoting import printable
+
+
+@click.command()
+@click.argument("name", metavar="[NAME|FILE]", required=False)
+@out_option("experiment", OUT)
+@JOBS
+@click.option(
+    "--ledger", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the ledger to FILE, too."
+)
+@TRUST
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
+def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None, *, quiet: bool) -> None:
+    """Do a published study again, and compare its figures with the runs.
+
+    \b
+      prism replicate                        the replications that come with PRISM, each with its last result
+      prism replicate bounded-confidence     run one of them, or go on with it where it was interrupted
+      prism replicate my-study.yaml          one of your own; docs/replications.md has its keys
+
+    A figure is a hit if it is compatible with the runs; docs/replications.md says when. A miss is a result as well, so
+    the exit code is 0.
+
+    The experiment's directory gets replication.json, the line of the ledger. With --ledger FILE these lines are written
+    as a page: of this replication, and of all that come with PRISM.
+    """
+    if name is None and (out is not None or jobs is not None):
+        raise click.UsageError("--out and --jobs are for a replication that is run: name one")
+    run = None
+    if name is not None:
+        path = _found(name)
+        run = path, out or OUT / path.stem
+        _run(*run, jobs, quiet=quiet)
+    elif not quiet:
+        unwrapped_console().print(_listed(entries()))
+    if ledger is not None:
+        write_file(ledger, page_of(entries(run)).encode())
+        if not quiet:
+            echo(f"written to {ledger}")
+
+
+def _found(name: str) -> Path:
+    """Return the file of a replication: the one at this path, or else one that comes with PRISM.
+
+    Raises:
+        click.UsageError: there is neither.
+    """
+    known = replications()
+    if Path(name).is_file() or name not in known:
+        if not Path(name).is_file() and Path(name).suffix not in (".yaml", ".yml"):
+            raise click.UsageError(f"no file and no replication is called {name!r}; there are: {', '.join(known)}")
+        return Path(name)
+    return known[name]
+
+
+def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
+    refuse_without_packages()
+    plan = make_replication_plan(path)
+    done = execute(plan.experiment, place, Where(jobs=jobs), quiet=quiet)
+    refuse_lost(done, place)
+    keep_own(place, plan.functions.values())
+    line = line_of(plan, place, done.plan, done.values, done.outcome)
+    write_line(place, line)
+    if quiet:
+        echo(line.digest)
+        return
+    console = unwrapped_console()
+    for part in _result(line, plan.replication):
+        console.print(part)
+    echo(f"written to {place}: {LINE}")
+
+
+def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
+    yield Text(printable(replication.claim), style="bold")
+    yield Text(printable(replication.study))
+    for difference in replication.differs:
+        yield Text(printable(f"not as in the study: {difference}"), style="dim")
+    yield ""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("figure", "published", "here", "", ""):
+        table.add_column(column, overflow="fold")
+    for each in line.figures:
+        said = (each.figure, each.published, said_here(each))
+        style = "green" if each.is_hit else "red"
+        kind = "fitted" if each.fitted else "predicted"
+        table.add_row(*map(Text, map(printable, said)), Text(outcome_of_figure(each), style=style), kind)
+    yield table
+    yield Text("here: the mean of the runs, and in brackets where a compatible figure lies", style="dim")
+    took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)}, digest {line.digest[:16]}"
+    yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
+
+
+def _listed(every: list[Entry]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("replication", "predicted", "fitted", "runs", "time", "digest", "claim"):
+        table.add_column(column, overflow="fold")
+    for each in every:
+        line, found = each.line, ["not run", *[NONE] * 4]
+        if line is not None:
+            found = [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}", duration(line.seconds)]
+            found.append(line.digest[:16])
+        table.add_row(each.name, *found, Text(load_replication(each.path).claim))
+    return table

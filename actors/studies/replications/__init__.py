@@ -1,0 +1,1 @@
+"""Replications: published studies done again, and the ledger of what came out."""

@@ -1,0 +1,153 @@
+"""The ledger's line of a replication: its figures beside the published ones, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from actors.core.errors import RunDirectoryError
+from actors.core.files import write_file
+from actors.factory.domain_code import raised
+from actors.record.manifest import read_summary
+from actors.studies.experiments.cells import cell_path
+from actors.studies.experiments.outcome import Outcome, Values
+from actors.studies.experiments.plan import Plan
+from actors.studies.replications.plan import ReplicationPlan, computed_from_data
+from prism.experiment import Compared, Published, compare, pseudo_values
+
+LINE = "replication.json"
+DIGITS = 6
+"""Significant digits of written numbers: the last digits of a sum depend on the processor."""
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line of the ledger.
+
+    Args:
+        name: of the replication.
+        figures: beside the published ones.
+        runs: of the experiment; `calls`: to a model; `seconds`: of all runs together.
+        digest: of the digests of all runs: equal digests mean equal runs.
+        asked: the hash of the plan, which tells whether the file has changed since.
+        prism: the versions of PRISM.
+    """
+
+    name: str
+    figures: list[Compared]
+    runs: int
+    calls: int
+    seconds: float
+    digest: str
+    asked: str
+    prism: list[str]
+
+    def hits(self, *, fitted: bool) -> tuple[int, int]:
+        """Return the number of hits among the fitted or the predicted figures, and the number of these figures."""
+        found = [each.is_hit for each in self.figures if each.fitted == fitted]
+        return sum(found), len(found)
+
+
+def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcome: Outcome) -> Line:
+    """Return the line of a replication whose cells all have a result.
+
+    Args:
+        out: the directory of the experiment.
+        part: the plan with the seeds that were run.
+
+    Raises:
+        ConfigError: a number cannot be computed from the data.
+        RunDirectoryError: a number over all runs cannot be worked out, or a run cannot be read.
+    """
+    tables = {**_by_condition(part, values), **_over_worlds(plan, out, part)}
+    figures = []
+    for name, asked in plan.replication.figures.items():
+        computed = None if asked.computed is None else computed_from_data(plan, asked.computed)
+        figures.append(compare(name, asked, _values(asked, tables), computed))
+    summaries = [(cell, read_summary(cell_path(out, cell))) for cell in part.cells]
+    digests = [[cell.condition, cell.seed, summary["digest"]] for cell, summary in summaries]
+    return Line(
+        name=plan.path.stem,
+        figures=[_rounded(each) for each in figures],
+        runs=len({cell.key for cell in part.cells}),
+        calls=0 if outcome.model is None else outcome.model.calls,
+        seconds=round(sum({cell.key: summary["wall_s"] for cell, summary in summaries}.values()), 1),
+        digest=sha256(msgspec.json.encode(digests)).hexdigest()[:32],
+        asked=plan.hash,
+        prism=outcome.made_of.prism,
+    )
+
+
+Tables = Mapping[tuple[str, str], list[float]]
+"""`{(measure, condition): a value for each seed}`."""
+
+
+def _values(asked: Published, tables: Tables) -> list[float]:
+    if asked.contrast is None:
+        return tables[asked.measure, asked.condition or ""]
+    first, second = (tables[asked.measure, condition] for condition in asked.contrast)
+    return [one - other for one, other in zip(first, second, strict=True)]
+
+
+def _by_condition(part: Plan, values: Values) -> Tables:
+    experiment = part.experiment
+    return {
+        (measure, each.name): [values[each.name, seed][measure] for seed in experiment.seeds]
+        for measure in experiment.measures
+        for each in experiment.conditions
+    }
+
+
+def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
+    """Return the numbers that are worked out from all runs of a condition, as a value for each run.
+
+    Only the conditions that a figure is about are read.
+    """
+    figures = plan.replication.figures.values()
+    asked = {(each.measure, name) for each in figures for name in each.contrast or (each.condition or "",)}
+    found = {}
+    for measure, condition in sorted(asked):
+        place = plan.replication.over_worlds.get(measure)
+        if place is None:
+            continue
+        runs = [cell_path(out, cell) for cell in part.cells if cell.condition == condition]
+        try:
+            found[measure, condition] = pseudo_values(runs, partial(_number, plan, place))
+        except Exception as error:  # somebody else's code may raise anything
+            raise RunDirectoryError(f"{out}: {place} ({condition}) raised {raised(error)}") from error
+    return found
+
+
+def _number(plan: ReplicationPlan, place: str, runs: object) -> float:
+    return float(plan.functions[place](runs))
+
+
+def _rounded(each: Compared) -> Compared:
+    ends = {name: float(f"{getattr(each, name):.{DIGITS}g}") for name in ("here", "low", "high")}
+    return msgspec.structs.replace(each, **ends)
+
+
+def write_line(out: Path, line: Line) -> None:
+    """Write the line into the directory of the experiment.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+    """
+    write_file(out / LINE, msgspec.json.format(msgspec.json.encode(line), indent=2) + b"\n")
+
+
+def read_line(path: Path) -> Line | None:
+    """Return the line in a file; None if there is no file.
+
+    Raises:
+        RunDirectoryError: the file cannot be read, or is no line.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Line)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise RunDirectoryError(f"{path}: is no line of a ledger: {error}; remove it, and replicate again") from None

@@ -1,0 +1,131 @@
+"""The plan of a replication: its file, its experiment, its data, and the functions that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from actors.core.files import sha256_of
+from actors.studies.experiments.measures import code_of_own, load_own
+from actors.studies.experiments.plan import Plan, found_beside, make_plan, placed, text_of
+from prism.errors import ConfigError, SettingError
+from prism.experiment import Replication, check_answers, read_replication
+
+PAGE = "docs/replications.md"
+RUNS_LEAST = 3
+"""The fewest seeds of a number over all runs: it is worked out with each run left out."""
+
+
+class ReplicationPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan.
+
+    Args:
+        path: the file of the replication.
+        experiment: the plan of its experiment.
+        functions: `{module:function: the function}` of all that the file names.
+        data: the file of the data; None if it needs none.
+        hash: of all that was asked: figures, experiment, functions and data, whatever version of PRISM runs it.
+    """
+
+    path: Path
+    replication: Replication
+    experiment: Plan
+    functions: dict[str, Callable[..., Any]]
+    data: Path | None
+    hash: str
+
+
+def load_replication(path: Path) -> Replication:
+    """Return the replication in a file.
+
+    Raises:
+        ConfigError: the file is missing or wrong.
+    """
+    return read_replication(text_of(path, "a YAML file with a replication", PAGE), str(path))
+
+
+def make_replication_plan(path: Path) -> ReplicationPlan:
+    """Return the plan of the replication in a file: the experiment, the functions and the data are looked for.
+
+    Raises:
+        ConfigError: the file or its experiment is wrong, or the data are missing.
+        InputError: an input file of the experiment is missing.
+    """
+    replication = load_replication(path)
+    text = text_of(path)
+    try:
+        data = _data(replication, path)
+        file = found_beside(path, replication.experiment)
+        if not file.is_file():
+            problem = f"no such file: {replication.experiment}, beside this file or in {Path.cwd()}"
+            raise SettingError("replication", problem, keys=["experiment"])
+        functions = {place: load_own(place, file.parent, key) for key, place in _places(replication).items()}
+        experiment = make_plan(file)
+        check_answers(replication, experiment.experiment)
+        if replication.over_worlds and len(experiment.experiment.seeds) < RUNS_LEAST:
+            problem = f"expected an experiment with {RUNS_LEAST} seeds or more"
+            raise SettingError("replication", problem, keys=["over_worlds"])
+    except SettingError as error:
+        raise placed(text, path, error) from error.__cause__
+    code = {place: code_of_own(function) for place, function in functions.items()}
+    return ReplicationPlan(
+        path=path,
+        replication=replication,
+        experiment=experiment,
+        functions=functions,
+        data=data,
+        hash=_hash(replication, experiment, code, data),
+    )
+
+
+def _places(replication: Replication) -> Mapping[str, str]:
+    """Return `{key in the file: module:function}`."""
+    over = {f"over_worlds.{name}": place for name, place in replication.over_worlds.items()}
+    computed = {f"figures.{name}.computed": each.computed for name, each in replication.figures.items()}
+    places = {**over, **{key: place for key, place in computed.items() if place is not None}}
+    for key, place in places.items():
+        if ":" not in place:
+            raise SettingError("replication", f"expected module:function, got {place!r}", keys=[key])
+    return places
+
+
+def _data(replication: Replication, path: Path) -> Path | None:
+    if replication.data is None:
+        return None
+    found = found_beside(path, replication.data)
+    if not found.is_file():
+        where = f": {replication.data_from}" if replication.data_from else ""
+        problem = (
+            f"no such file: {replication.data}, beside this file or in {Path.cwd()}; it is not part of PRISM{where}"
+        )
+        raise SettingError("replication", problem, keys=["data"])
+    return found
+
+
+def _hash(replication: Replication, made: Plan, code: Mapping[str, str], data: Path | None) -> str:
+    asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
+    planned = replace(made.experiment, source="", base="", hypotheses=(), thresholds=(), question="")
+    parts = [asked, planned, made.own_code, made.meanings, code, None if data is None else sha256_of(data)]
+    return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+
+
+def computed_from_data(plan: ReplicationPlan, place: str) -> tuple[float, float | None]:
+    """Return a number that is computed from the data, and its standard error if there is one.
+
+    Raises:
+        ConfigError: the function raises an error, or returns something else.
+    """
+    try:
+        found = plan.functions[place](plan.data)
+        numbers = tuple(map(float, found)) if isinstance(found, Sequence) else (float(found),)
+        value, *rest = numbers
+        (error,) = rest or (None,)
+    except Exception as error:  # somebody else's code may raise anything
+        problem = f"{place}: expected a number, or a number and its standard error, got an error: {error}"
+        raise ConfigError(str(plan.path), problem) from error
+    return value, error

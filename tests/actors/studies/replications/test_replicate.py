@@ -1,0 +1,134 @@
+"""`prism replicate`, with real runs: figures beside the published ones, the line of the ledger, and the page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from actors.studies.replications.ledger import Entry, page_of
+from actors.studies.replications.line import read_line
+from actors.studies.replications.plan import make_replication_plan
+from tests.actors.studies.experiments.files import write_experiment
+from tests.command import Prism, run_prism
+
+OWN = """\
+from actors import read_result
+
+def spread(runs):
+    likes = [read_result(run).measure("likes") for run in runs]
+    return max(likes) - min(likes)
+
+def real(data):
+    return float(data.read_text()), 0.5
+"""
+FILE = """\
+claim: People like less on a chronological feed.
+study: A (2000), B.
+experiment: e.yaml
+differs: [It is smaller.]
+data: real.txt
+data_from: ask A
+over_worlds: {spread: "replicated_measures:spread"}
+figures:
+  likes of a random feed: {source: Table 1, measure: likes, condition: random, value: 30, fitted: true}
+  likes of the other: {source: Table 1, measure: likes, condition: chronological, range: [1000, 2000], se: 1}
+  engagement: {source: page 2, measure: engagement, condition: random, direction: greater}
+  spread of likes: {source: the data, measure: spread, condition: random, computed: "replicated_measures:real"}
+remarks: [Sixty people like little.]
+"""
+
+
+@pytest.fixture
+def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:
+    monkeypatch.chdir(tmp_path)
+    write_experiment(tmp_path)
+    (tmp_path / "r.yaml").write_text(FILE)
+    (tmp_path / "replicated_measures.py").write_text(OWN)
+    (tmp_path / "real.txt").write_text("12")
+    return lambda *arguments: run_prism(monkeypatch, capsys, *arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.process
+@pytest.mark.network
+def test_a_replication_tells_hits_and_misses_alike_and_a_second_time_nothing_is_run(prism: Prism) -> None:
+    first = prism("replicate", "r.yaml", "--jobs", "1", "--ledger", "ledger.md")
+    assert first.code == 0, first.err
+    assert "miss: too low" in first.out
+    assert "hits: predicted 2 of 3, fitted 1 of 1; 6 runs, 0 calls" in first.out
+    line = read_line(Path("replications/r/replication.json"))
+    assert line is not None
+    assert [each.is_hit for each in line.figures] == [True, False, True, True]
+    assert line.asked == make_replication_plan(Path("r.yaml")).hash
+    shutil.rmtree(next(Path("replications/r/cells").iterdir()))  # as if it had been interrupted there
+    again = prism("replicate", "r.yaml", "--quiet")
+    assert (again.out, again.err) == (f"{line.digest}\n", "")
+    repeated = read_line(Path("replications/r/replication.json"))
+    assert repeated is not None
+    assert (repeated.figures, repeated.digest) == (line.figures, line.digest)
+    assert "| [r](#r) | 2 of 3 |" in Path("ledger.md").read_text()
+    page = page_of([Entry("r", Path("r.yaml"), line), Entry("unrun", Path("r.yaml"), None)])
+    assert "| [r](#r) | 2 of 3 | 1 of 1 | 6 | 0 |" in page
+    assert "| **miss: too low** | predicted | Table 1 |" in page
+    assert page.endswith("\nSixty people like little.\n")
+    assert "unrun" not in page
+
+
+REFUSED = {
+    ("data: real.txt", "data: gone.txt"): "5: data: no such file: gone.txt, beside this file or in {}; "
+    "it is not part of PRISM: ask A",
+    ("experiment: e.yaml", "experiment: f.yaml"): "3: experiment: no such file: f.yaml, beside this file or in {}",
+    ("measure: spread,", "measure: spreat,"): "12: figures.spread of likes.measure: expected one of the measures: "
+    "likes, engagement, posts, spread, got 'spreat'",
+    ("condition: chronological", "condition: hot"): "10: figures.likes of the other.condition: expected one of the "
+    "conditions: chronological, random, got 'hot'",
+    ('"replicated_measures:spread"', "likes"): "7: over_worlds.spread: expected module:function, got 'likes'",
+    ("{spread:", "{likes:"): "7: over_worlds.likes: is the name of a measure of the experiment, too",
+}
+
+
+@pytest.mark.parametrize(("change", "said"), REFUSED.items(), ids=lambda each: str(each)[:30])
+def test_what_cannot_be_replicated_is_refused_before_the_first_run(
+    change: tuple[str, str], said: str, prism: Prism, tmp_path: Path
+) -> None:
+    assert change[0] in FILE
+    (tmp_path / "r.yaml").write_text(FILE.replace(*change))
+    refused = prism("replicate", "r.yaml")
+    assert (refused.code, refused.err) == (3, f"prism: r.yaml:{said.format(tmp_path)}\n")
+    assert not Path("replications").exists()
+
+
+def test_figures_and_settings_change_the_plan_and_remarks_do_not(prism: Prism, tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    before = make_replication_plan(path).hash
+    path.write_text(FILE.replace("Sixty", "So few"))
+    assert make_replication_plan(path).hash == before
+    path.write_text(FILE.replace("value: 30", "value: 31"))
+    assert make_replication_plan(path).hash != before
+    path.write_text(FILE)
+    write_experiment(tmp_path, base="population: {size: 61}\n")
+    assert make_replication_plan(path).hash != before
+
+
+def test_without_a_name_the_replications_are_listed_with_their_last_lines(prism: Prism) -> None:
+    listed = prism("replicate", "--ledger", "ledger.md")
+    assert listed.code == 0, listed.err
+    assert "bounded-confidence" in listed.out
+    assert Path("ledger.md").read_text().startswith("# Ledger of replications\n")
+
+
+def test_an_unknown_name_is_answered_with_those_that_there_are(prism: Prism) -> None:
+    refused = prism("replicate", "bounded")
+    assert refused.code == 2
+    assert "no file and no replication is called 'bounded'; there are: bounded-confidence" in refused.err
+
+
+def test_a_damaged_line_is_named(prism: Prism) -> None:
+    Path("replications/bounded-confidence").mkdir(parents=True)
+    Path("replications/bounded-confidence/replication.json").write_text("{")
+    refused = prism("replicate")
+    assert refused.code == 2
+    assert "replications/bounded-confidence/replication.json: is no line of a ledger" in refused.err
