@@ -19,8 +19,11 @@ import msgspec
 from actors.testing.wire import Request, Response, as_json, dump
 
 Body = dict[str, Any]
-Refuse = Callable[[Request, Body], Response | None]
-"""Returns the refusal of a request, or None if it is taken. The body is empty where the request has none."""
+Intercept = Callable[[Request], Response | None]
+"""Returns the answer to a request of any kind that the server does not serve, or None if it does."""
+
+Refuse = Callable[[Body], Response | None]
+"""Returns the refusal of a chat with this body, or None if it is taken."""
 
 Understand = Callable[[Body], Body]
 """Returns the request as the server understands it."""
@@ -52,13 +55,14 @@ class Quirk(msgspec.Struct, frozen=True, kw_only=True):
         api: the protocol that it is about.
         sentence: what the server does, after "the server".
         routes: `{path asked for: path served}`; a path with an empty one is not found.
-        refuse, understand, say, render, wrap, fail: the effect at each stage.
+        intercept, refuse, understand, say, render, wrap, fail: the effect at each stage.
     """
 
     name: str
     api: Literal["openai", "ollama", "both"]
     sentence: str
     routes: Mapping[str, str] = {}
+    intercept: Intercept | None = None
     refuse: Refuse | None = None
     understand: Understand | None = None
     say: Say | None = None
@@ -85,115 +89,87 @@ def _extra(fields: Iterable[str], body: Body) -> Response:
     return as_json({"detail": problems}, 422)
 
 
-def _is_chat(request: Request) -> bool:
-    return request.method == "POST" and request.path.endswith(("/chat/completions", "/api/chat"))
-
-
 def _refusing(field: str, message: str, *, param: bool = True) -> Refuse:
     """Return the refusal of every chat with a field."""
-
-    def refuse(request: Request, body: Body) -> Response | None:
-        if not _is_chat(request) or field not in body:
-            return None
-        return _error(message, field if param else None)
-
-    return refuse
+    return lambda body: _error(message, field if param else None) if field in body else None
 
 
-def _refuse_both_limits(request: Request, body: Body) -> Response | None:
-    for field in ("max_tokens", "max_completion_tokens"):
-        if _is_chat(request) and field in body:
-            return _error(f"Unknown parameter: '{field}'.", field)
-    return None
+def _refuse_both_limits(body: Body) -> Response | None:
+    field = next((field for field in ("max_tokens", "max_completion_tokens") if field in body), None)
+    return None if field is None else _error(f"Unknown parameter: '{field}'.", field)
 
 
-def _refuse_warmth(request: Request, body: Body) -> Response | None:
-    if not _is_chat(request) or body.get("temperature", 1) == 1:
+def _refuse_warmth(body: Body) -> Response | None:
+    if body.get("temperature", 1) == 1:
         return None
     said = f"Unsupported value: 'temperature' does not support {body['temperature']} with this model."
     return _error(f"{said} Only the default (1) value is supported.", "temperature")
 
 
-def _refuse_seed_as_extra(request: Request, body: Body) -> Response | None:
-    return _extra(["seed"], body) if _is_chat(request) and "seed" in body else None
-
-
-def _refuse_schema(request: Request, body: Body) -> Response | None:
-    form: Body = body.get("response_format") or {}
-    if not _is_chat(request) or form.get("type") != "json_schema":
+def _refuse_schema(body: Body) -> Response | None:
+    if (body.get("response_format") or {}).get("type") != "json_schema":
         return None
     return _error("Invalid parameter: 'response_format.type' must be 'text' or 'json_object'.", "response_format.type")
 
 
-def _refuse_strict(request: Request, body: Body) -> Response | None:
-    form: Body = body.get("response_format") or {}
-    holder: Body = form.get("json_schema") or {}
-    return _error('Unknown name "strict": Cannot find field.') if _is_chat(request) and "strict" in holder else None
+def _schema_of(body: Body) -> Body:
+    return (body.get("response_format") or {}).get("json_schema") or {}
+
+
+def _refuse_strict(body: Body) -> Response | None:
+    return _error('Unknown name "strict": Cannot find field.') if "strict" in _schema_of(body) else None
 
 
 def _lose_schema(*, strict: bool) -> Refuse:
     """Return the 404 of a router that has no provider for a schema, or for a strict one."""
 
-    def refuse(request: Request, body: Body) -> Response | None:
-        form: Body = body.get("response_format") or {}
-        holder: Body = form.get("json_schema") or {}
-        if not _is_chat(request) or not holder or (strict and not holder.get("strict")):
+    def refuse(body: Body) -> Response | None:
+        schema = _schema_of(body)
+        if not schema or (strict and not schema.get("strict")):
             return None
         return as_json({"error": {"message": "No endpoints found that can handle the request.", "code": 404}}, 404)
 
     return refuse
 
 
-def _refuse_silently(request: Request, body: Body) -> Response | None:
-    refused = _is_chat(request) and "seed" in body
-    return Response(status=400, body=b"Bad Request", content_type="text/plain") if refused else None
+def _refuse_silently(body: Body) -> Response | None:
+    return Response(status=400, body=b"Bad Request", content_type="text/plain") if "seed" in body else None
 
 
-def _refuse_much(request: Request, body: Body) -> Response | None:
+def _refuse_much(body: Body) -> Response | None:
     unknown = sorted(body.keys() - _OPENAI_FIELDS)
-    return _extra(unknown, body) if _is_chat(request) and unknown else None
+    return _extra(unknown, body) if unknown else None
 
 
-def _refuse_system(request: Request, body: Body) -> Response | None:
+def _refuse_system(body: Body) -> Response | None:
     has_system = any(message.get("role") == "system" for message in body.get("messages", ()))
-    return _error("System role not supported", status=500) if _is_chat(request) and has_system else None
+    return _error("System role not supported", status=500) if has_system else None
 
 
 def _refuse_option(name: str) -> Refuse:
     """Return the refusal of every chat of Ollama with an option."""
-
-    def refuse(request: Request, body: Body) -> Response | None:
-        if not _is_chat(request) or name not in (body.get("options") or {}):
-            return None
-        return as_json({"error": f'invalid option provided: "{name}"'}, 400)
-
-    return refuse
+    refusal = as_json({"error": f'invalid option provided: "{name}"'}, 400)
+    return lambda body: refusal if name in (body.get("options") or {}) else None
 
 
 def _refuse_ollama(field: str, message: str) -> Refuse:
-    def refuse(request: Request, body: Body) -> Response | None:
-        return as_json({"error": message}, 400) if _is_chat(request) and field in body else None
-
-    return refuse
+    return lambda body: as_json({"error": message}, 400) if field in body else None
 
 
-def _refuse_schema_of_ollama(request: Request, body: Body) -> Response | None:
-    if not _is_chat(request) or not isinstance(body.get("format"), dict):
-        return None
-    return as_json(
-        {"error": "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"}, 400
-    )
+def _refuse_schema_of_ollama(body: Body) -> Response | None:
+    message = "json: cannot unmarshal object into Go struct field ChatRequest.format of type string"
+    return as_json({"error": message}, 400) if isinstance(body.get("format"), dict) else None
 
 
-def _refuse_list(request: Request, _: Body) -> Response | None:
+def _refuse_list(request: Request) -> Response | None:
     return _error("You have no permission for this.", status=403) if request.path.endswith("/models") else None
 
 
-def _refuse_probabilities(request: Request, _: Body) -> Response | None:
+def _refuse_probabilities(request: Request) -> Response | None:
     return as_json({"error": "unknown endpoint"}, 404) if request.path == "/v1/systemone" else None
 
 
-def _refuse_without_api_key(request: Request, _: Body) -> Response | None:
+def _refuse_without_api_key(request: Request) -> Response | None:
     if "api-key" in request.headers and "api-version=" in request.query:
         return None
     missing = "api-version" if "api-key" in request.headers else "api-key"
@@ -201,29 +177,27 @@ def _refuse_without_api_key(request: Request, _: Body) -> Response | None:
     return as_json({"error": {"code": str(status), "message": f"Access denied: {missing} is missing."}}, status)
 
 
-def _refuse_without_x_api_key(request: Request, _: Body) -> Response | None:
+def _refuse_without_x_api_key(request: Request) -> Response | None:
     if request.headers.get("x-api-key") and "authorization" not in request.headers:
         return None
     return as_json({"error": {"code": "missing_key", "message": "Access denied: send your key in X-API-Key."}}, 401)
 
 
-def _refuse_non_streaming_thought(request: Request, body: Body) -> Response | None:
-    if not _is_chat(request) or body.get("enable_thinking") is False:
-        return None
-    return _error("parameter.enable_thinking must be set to false for non-streaming calls")
+def _refuse_non_streaming_thought(body: Body) -> Response | None:
+    message = "parameter.enable_thinking must be set to false for non-streaming calls"
+    return None if body.get("enable_thinking") is False else _error(message)
 
 
-def _refuse_unstreamed(request: Request, body: Body) -> Response | None:
-    if not _is_chat(request) or body.get("stream") is True:
-        return None
-    return _error("This model only supports streaming: stream must be true")
+def _refuse_unstreamed(body: Body) -> Response | None:
+    message = "This model only supports streaming: stream must be true"
+    return None if body.get("stream") is True else _error(message)
 
 
-def _show_page(request: Request, _: Body) -> Response | None:
+def _show_page(request: Request) -> Response | None:
     return Response(body=b"<!doctype html><p>Hello.", content_type="text/html") if request.path == "/page" else None
 
 
-def _send_on(_request: Request, _: Body) -> Response:
+def _send_on(_: Request) -> Response:
     return Response(status=308, headers={"Location": "https://api.example.org/v1/chat/completions?key=abc"})
 
 
@@ -442,7 +416,7 @@ _ALL = (
     _openai(
         name="random_seed",
         sentence="refuses `seed`, repeats the request, and takes `random_seed`, as Mistral",
-        refuse=_refuse_seed_as_extra,
+        refuse=lambda body: _extra(["seed"], body) if "seed" in body else None,
         understand=lambda body: {**body, "seed": body.get("random_seed")},
     ),
     _openai(
@@ -581,9 +555,9 @@ _ALL = (
         name="page_elsewhere",
         sentence="answers every path but `/chat/completions` with a page and status 200",
         routes={"/chat/completions": "/v1/chat/completions", "/v1/chat/completions": "/page", "/v1/models": "/page"},
-        refuse=_show_page,
+        intercept=_show_page,
     ),
-    _openai(name="moved", sentence="has moved, and sends every request on: set `llm.host`", refuse=_send_on),
+    _openai(name="moved", sentence="has moved, and sends every request on: set `llm.host`", intercept=_send_on),
     _openai(
         name="other_path",
         sentence="has the chat at `/api/v3/chat/completions`: set `llm.request.path`",
@@ -602,15 +576,15 @@ _ALL = (
             "/v1/models": "",
             "/openai/deployments/mine/chat/completions": "/v1/chat/completions",
         },
-        refuse=_refuse_without_api_key,
+        intercept=_refuse_without_api_key,
     ),
     _openai(
         name="x_api_key",
         sentence="takes the key in `X-API-Key` alone, and refuses an `Authorization`: set `llm.request.headers`",
-        refuse=_refuse_without_x_api_key,
+        intercept=_refuse_without_x_api_key,
     ),
     _openai(name="no_models", sentence="has no list of models", routes={"/v1/models": ""}),
-    _openai(name="models_forbidden", sentence="forbids the list of models and allows the chat", refuse=_refuse_list),
+    _openai(name="models_forbidden", sentence="forbids the list of models and allows the chat", intercept=_refuse_list),
     _both(name="padded", sentence="writes 400 blanks into its JSON, as small models under a grammar", say=_padded),
     _both(
         name="endless_blanks",
@@ -667,7 +641,9 @@ _ALL = (
         sentence="sends the answer as a tool call whose arguments are an object",
         render=_on_message(_as_call_of_ollama),
     ),
-    _ollama(name="no_systemone", sentence="answers `/v1/systemone` with a 404 in JSON", refuse=_refuse_probabilities),
+    _ollama(
+        name="no_systemone", sentence="answers `/v1/systemone` with a 404 in JSON", intercept=_refuse_probabilities
+    ),
     _ollama(name="never_done", sentence="sends no `done`", render=_not_done),
     _ollama(name="line_stream", sentence="streams lines whatever `stream` says", wrap=_as_lines),
 )
@@ -695,9 +671,12 @@ class Quirks:
 
     def refusal(self, request: Request) -> Response | None:
         """Return the refusal of a request; None if it is taken."""
-        body = _object(request.body) if self._quirks else {}
+        is_chat = request.method == "POST" and request.path.endswith(("/chat/completions", "/api/chat"))
+        body = _object(request.body) if self._quirks and is_chat else {}
         for quirk in self._quirks:
-            refusal = None if quirk.refuse is None else quirk.refuse(request, body)
+            refusal = None if quirk.intercept is None else quirk.intercept(request)
+            if refusal is None and quirk.refuse is not None and is_chat:
+                refusal = quirk.refuse(body)
             if refusal is not None:
                 return refusal
         return None
