@@ -109,8 +109,9 @@ def _data(replication: Replication, path: Path) -> Path | None:
 
 def _hash(replication: Replication, made: Plan, code: Mapping[str, str], data: Path | None) -> str:
     asked = replace(replication, experiment="", remarks=[], data=None, data_from="")
-    planned = replace(made.experiment, source="", base="", hypotheses=(), thresholds=(), question="")
-    parts = [asked, planned, made.own_code, made.meanings, code, None if data is None else sha256_of(data)]
+    planned = replace(made.experiment, source="", base="", hypotheses=(), thresholds=(), question="", predictions=None)
+    told = {key: value for key, value in msgspec.to_builtins(planned).items() if value}  # a new key changes no hash
+    parts = [asked, told, made.own_code, made.meanings, code, None if data is None else sha256_of(data)]
     return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 
