@@ -6,7 +6,7 @@ the judgement that each person would have got can be worked out for all of them,
 divergence of what was shared.
 
     python -m benchmarks.sharing [--people 1000 10000] [--ticks 96] [--coverage 100] [--seeds 5] [--noise 0.1]
-        [--audit 0.01] [--full 10000] [--ways archetype ...] [--seed 42]
+        [--audit 0.01] [--full 10000] [--ways archetype ...] [--seed 42] [--outcomes 40]
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import argparse
 import logging
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
@@ -25,11 +27,15 @@ import numpy as np
 import structlog
 from xxhash import xxh3_64_intdigest
 
+import actors
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
 from actors.oracle.queue import WaitingQuestion
 from actors.pages.sharing_words import interval
 from actors.runtime.simulation import Simulation
+from actors.studies.causes.course import STATES
+from actors.studies.causes.futures import Futures
+from actors.studies.causes.shared_outcomes import LEAST, AskedEach, shared_outcomes
 from actors.testing import ModelServer, ServerSettings
 from prism.config import Config, load_config
 from prism.divergence import jensen_shannon, jensen_shannon_rows
@@ -225,6 +231,66 @@ def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
     print(f"the interval holds the true divergence in {held} of {tried} runs of {args.people[0]:,} people")
 
 
+PATIENT: Final = {"oracle.deadline_s": 900.0, "llm.timeout_s": 900.0}
+"""On a busy machine a late answer would be another one."""
+
+
+class Held(NamedTuple):
+    """An outcome of a run that shared, and the truth: that of the run that asks each by itself, under the same seed."""
+
+    name: str
+    found: AskedEach
+    truth: float
+
+    @property
+    def is_held(self) -> bool:
+        """True if the interval holds the truth."""
+        return self.found.low <= self.truth <= self.found.high
+
+
+async def held(shared: Path, alone: Path, futures: int = LEAST) -> list[Held]:
+    """Return the outcomes of a run that shared, each beside that of a run that asks each by itself."""
+    found = await shared_outcomes(shared, futures=futures)
+    names = [each.name for each in found.outcomes]
+    truth = await Futures(alone, *names, over_time=True).recorded()
+    pairs = [*zip(found.outcomes, truth.values, strict=True)]
+    pairs += [(each, fmean(truth.rounds[f"{STATES}{each.name}"])) for each in found.states]
+    return [Held(each.name, each, value) for each, value in pairs if each.high > 0.0 or value]
+
+
+def held_table(runs: Sequence[Sequence[Held]]) -> Iterator[str]:
+    """Yield how often the interval of each outcome holds the truth, and how far the run and its futures are from it."""
+    yield "| outcome | held | width | shared less truth | futures less truth |"
+    yield "|---|---|---|---|---|"
+    for name in dict.fromkeys(each.name for run in runs for each in run):
+        own = [each for run in runs for each in run if each.name == name]
+        scale = fmean(each.truth for each in own) or 1.0
+        width, shared, mean = (
+            fmean(value(each) for each in own) / scale
+            for value in (
+                lambda each: each.found.high - each.found.low,
+                lambda each: each.found.shared - each.truth,
+                lambda each: each.found.mean - each.truth,
+            )
+        )
+        count = sum(each.is_held for each in own)
+        yield f"| {name} | {count} of {len(own)} | {width:.1%} | {shared:+.1%} | {mean:+.1%} |"
+    every = [each for run in runs for each in run]
+    yield f"| all | {sum(each.is_held for each in every)} of {len(every)} | | | |"
+
+
+def outcome_coverage(args: argparse.Namespace, url: str, model: Model) -> None:  # noqa: ARG001  # as the others
+    """Print how often the intervals of outcomes hold the outcome of asking each by itself, under the same seed."""
+    runs: list[list[Held]] = []
+    for seed in range(args.outcomes):
+        with TemporaryDirectory() as place:
+            shared, alone = Path(place, "shared"), Path(place, "alone")
+            for path, oracle in ((shared, {"by": "archetype", "audit": 0.1}), (alone, WAYS["none"])):
+                actors.run(config_of(args.people[0], args.ticks, seed, url, oracle, PATIENT), out=str(path))
+            runs.append(anyio.run(held, shared, alone))
+    print("\n".join(held_table(runs)))
+
+
 FEEDS: Final = "chronological", "interest"
 """Feeds whose contrast is compared."""
 TOTALS: Final = "likes", "replies", "reshares", "largest cascade", "deepest cascade", "branched cascades"
@@ -294,6 +360,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=42, help="of the runs whose ways are compared")
     parser.add_argument("--coverage", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--outcomes", type=int, default=40, help="the seeds whose intervals of outcomes are checked")
     parser.add_argument("--noise", type=float, default=0.1)
     parser.add_argument("--audit", type=float, default=0.01)
     args = parser.parse_args()
@@ -303,6 +370,8 @@ def main() -> None:
         compare(args, server.url, model)
         if args.coverage:
             coverage(args, server.url, model)
+        if args.outcomes:
+            outcome_coverage(args, server.url, model)
         if args.seeds > 1:
             outcomes(args, server.url, model)
 

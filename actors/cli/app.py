@@ -71,6 +71,9 @@ SECTIONS = {
             "Ask an oracle about turns that rules settled, or that people decided, and compare the two.",
         ),
         "ask": Named("actors.cli.ask:ask", "Put a questionnaire to people of a run, as they were at a moment of it."),
+        "sharing": Named(
+            "actors.cli.sharing:sharing", "Tell what the outcome of a run would be if everybody had been asked."
+        ),
         "distil": Named(
             "actors.cli.distil:distil_command", "Fit an oracle without a model to what a model said in a run."
         ),

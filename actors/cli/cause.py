@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,26 +11,18 @@ from typing import Any
 import anyio
 import click
 import msgspec
-from rich.table import Table as Grid
-from rich.text import Text
 
 from actors.cli.cause_view import causes_view
 from actors.cli.explain import print_json
+from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, shown, with_log_options
-from actors.cli.run_command import logging_trouble
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.errors import ungrouped
 from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
-from actors.display.frame import Frame
-from actors.display.progress import LINE_EVERY_S
-from actors.display.progress_bar import ProgressBar
-from actors.display.words import duration
-from actors.logs.output import output, say
+from actors.logs.output import say
 from actors.studies.causes.candidates import KINDS
-from actors.studies.causes.record import Causes
 from actors.studies.causes.search import causes
 
 
@@ -133,7 +123,7 @@ def cause(  # noqa: PLR0913  # one for each option
     ask_to_run_code(path)
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
     is_alone = json_path is not None and str(json_path) == "-"
-    found = anyio.run(_found, partial(causes, path, of, by=by, groups=groups, **numbers))
+    found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
     if is_alone:
         print_json(found)
@@ -143,53 +133,3 @@ def cause(  # noqa: PLR0913  # one for each option
         say(note)
     if json_path is not None:
         write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-
-
-async def _found(search: Callable[..., Awaitable[Causes]]) -> Causes:
-    """Return the causes, and show how far the search is."""
-    progress = _Progress()
-    console = SafeConsole(stderr=True)
-    is_live = console.is_terminal and not console.is_dumb_terminal and not output.is_json
-    with logging_trouble(), ungrouped(), Frame(console, stays=False) if is_live else nullcontext() as frame:
-        async with anyio.create_task_group() as tasks:
-
-            async def tell() -> None:
-                while True:
-                    await anyio.sleep(0.25 if frame is not None else LINE_EVERY_S)
-                    if frame is not None:
-                        frame.content = progress.drawn()
-                    else:
-                        say(progress.words())
-
-            tasks.start_soon(tell)
-            found = await search(on_progress=progress.note)
-            tasks.cancel_scope.cancel()
-    return found
-
-
-class _Progress:
-    """The progress of a search."""
-
-    def __init__(self) -> None:
-        self._done, self._wanted = 0, 0
-        self._begun = time.monotonic()
-
-    def note(self, done: int, wanted: int) -> None:
-        """Note how many futures are done, and how many there are to be so far."""
-        if not self._done:
-            self._begun = time.monotonic()
-        self._done, self._wanted = done, wanted
-
-    def words(self) -> str:
-        """Return it in words."""
-        if self._done < 2:
-            return "doing the run again"
-        each_s = (time.monotonic() - self._begun) / (self._done - 1)
-        left = duration(each_s * (self._wanted - self._done))
-        return f"{self._done:,} of {self._wanted:,} other futures, {1.0 / max(each_s, 1e-9):,.1f} a second, {left} left"
-
-    def drawn(self) -> Grid:
-        """Return it as a bar."""
-        grid = Grid.grid(padding=(0, 1))
-        grid.add_row(ProgressBar(self._done, max(1, self._wanted), width=20), Text(self.words()))
-        return grid

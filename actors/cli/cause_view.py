@@ -20,7 +20,7 @@ LARGE = 1000
 
 def causes_view(found: Causes) -> RenderableType:
     """Return the outcome, what was tried, and the largest effects."""
-    lines = [Text(f"{found.of}: {_number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
+    lines = [Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
     lines += [Text(f"  {_tried_words(each)}") for each in found.tried]
     if found.kept or found.computed:
         text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were "
@@ -41,7 +41,7 @@ def _shares(found: Causes) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.groups:
         table.add_row(Text(printable(each.group)), f"{each.people:,}", _interval(each.share))
-    table.add_row("all silent", "", _number(found.without_groups or 0.0))
+    table.add_row("all silent", "", number(found.without_groups or 0.0))
     return table
 
 
@@ -60,7 +60,7 @@ def _table(found: Causes) -> Table:
 
 def _row(each: Cause, *, has_draws: bool) -> list[str | Text]:
     cells: list[str | Text] = [each.kind, Text(printable(each.what))]
-    cells += [f"{each.tick:,}", _signed(each.effect), _number(each.value)]
+    cells += [f"{each.tick:,}", _signed(each.effect), number(each.value)]
     return [*cells, *([_interval(each.other_draws)] if has_draws else [])]
 
 
@@ -93,9 +93,9 @@ def _short(value: float) -> str:
 
 
 def _signed(value: float, digits: int = DIGITS) -> str:
-    return f"{'+' if value > 0 else ''}{_number(value, digits)}"
+    return f"{'+' if value > 0 else ''}{number(value, digits)}"
 
 
-def _number(value: float, digits: int = DIGITS) -> str:
+def number(value: float, digits: int = DIGITS) -> str:
     """Return a number: whole ones in full, large ones without a fraction, others with a few digits."""
     return f"{round(value):,}" if value == round(value) or abs(value) >= LARGE else plain(value, digits)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.cli.divergence import divergence_table
-from actors.cli.sharing import sharing_table
+from actors.cli.sharing_table import sharing_table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.trends import blocks
 from actors.display.words import duration, usd
@@ -62,7 +62,7 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
         parts.append(_counts("turns without a transition", summary.unmoved_by_source))
     if summary.fallbacks_by_reason:
         parts.append(_counts("fallbacks by reason", summary.fallbacks_by_reason))
-    parts.extend(_oracle_parts(summary))
+    parts.extend(_oracle_parts(summary, directory))
     if summary.crashes:
         parts.append(
             Text(f"{_crashes(summary)}, {counted(summary.agents_quarantined, 'agent')} quarantined", style="bold red")
@@ -100,13 +100,13 @@ def _done(interventions: Sequence[DoneIntervention]) -> Iterator[RenderableType]
         yield Text(f" and {more:,} more, in summary.json")
 
 
-def _oracle_parts(summary: Summary) -> Iterator[RenderableType]:
+def _oracle_parts(summary: Summary, directory: str) -> Iterator[RenderableType]:
     """Yield the part on the oracle's choices, and on the model that made them, if one did."""
     distances = divergence_table(summary.divergence, summary.embedded_note)
     if distances is not None:
         yield distances
     if summary.sharing is not None:
-        yield sharing_table(summary.sharing)
+        yield sharing_table(summary.sharing, directory)
     if summary.llm is not None:
         yield _counts("decisions by method", summary.decisions_by_method)
         yield _counts("model calls by outcome", {name: n for name, n in summary.llm.calls.items() if n})

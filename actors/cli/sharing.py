@@ -1,57 +1,115 @@
-"""The judgements that a run has shared, as a table for the terminal."""
+"""`prism sharing`: the outcomes of a run that shared judgements, beside those of asking everybody."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
+import anyio
+import click
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.pages.sharing_words import interval, is_far
-from prism.sharing.summary import SharingSummary
-from prism.wording import counted
+from actors.cli.cause_view import number
+from actors.cli.explain import print_json
+from actors.cli.futures_progress import with_progress
+from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.options import PACKED_RUN, shown, with_log_options
+from actors.cli.trust import TRUST, ask_to_run_code
+from actors.core.files import write_file
+from actors.display.console import SafeConsole
+from actors.logs.output import say
+from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
+from prism.quoting import printable
 
-WORTH_A_LINE = 0.005
-"""The least difference of a share that is shown: half a point."""
-TOO_FEW = "too few audits"
-"""The text in place of an interval, where there are too few audits for one."""
-
-
-def sharing_table(sharing: SharingSummary) -> RenderableType:
-    """Return how many questions shared a judgement, and the audited error of it."""
-    table = Table(
-        title="shared judgements", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1)
-    )
-    table.add_column(min_width=18)
-    table.add_column(justify="right", min_width=12)
-    table.add_column(style="dim")
-    for name, count, note in _rows(sharing):
-        table.add_row(name, count, note)
-    return Group(table, *map(Text, _error(sharing)))
+DIGITS = 3
 
 
-def _rows(sharing: SharingSummary) -> Iterator[tuple[str, str, str]]:
-    yield "asked for all", f"{sharing.asked_for_all:,}", counted(sharing.archetypes, "archetype")
-    yield "shared", f"{sharing.shared:,}", f"{sharing.questions_per_call:,.1f} questions a call"
-    yield "audited", f"{sharing.audited:,}", "asked by themselves as well"
-    if sharing.calls > sharing.asked_for_all + sharing.audited:
-        yield "model calls", f"{sharing.calls:,}", "a judgement is counted from several answers"
+@click.command(cls=SectionedCommand, sections=LOG)
+@PACKED_RUN
+@click.option(
+    "--of",
+    default="",
+    metavar="MEASURE,...",
+    help="Measures, as experiments name them.  [default: the counts of the world, and cascades]",
+)
+@click.option(
+    "--futures",
+    type=click.IntRange(min=LEAST),
+    default=FUTURES,
+    show_default=True,
+    metavar="N",
+    help="Run N futures; more of them make the ends of intervals more precise.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run futures in N processes; the result is the same.",
+)
+@TRUST
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE|-",
+    help="Write the result, with each round, to FILE as JSON, too; with - print it in place of tables.",
+)
+@with_log_options
+def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | None) -> None:
+    """Tell what the outcome of a run would be if everybody had been asked.
 
+    \b
+      prism sharing runs/shared
+      prism sharing runs/shared --of likes,cascades.size.max --jobs 2
 
-def _error(sharing: SharingSummary) -> Iterator[str]:
-    """Yield the error of sharing, and the options whose share differs from the right one."""
-    if sharing.divergence is None:
-        yield "  no audits: the error of sharing is not known (oracle.sharing.audit)"
+    RUN is the directory of a run with shared judgements (oracle.sharing.by); none of its files changes. Those who
+    shared are told what they may have been told by themselves, drawn from what the run's audits leave possible, in one
+    future of the run after the other. No model is asked.
+    """
+    ask_to_run_code(path)
+    measures = tuple(each.strip() for each in of.split(",") if each.strip())
+    found: SharedOutcomes = anyio.run(with_progress, partial(shared_outcomes, path, measures, futures, jobs))
+    found = msgspec.structs.replace(found, run=str(shown(path)))
+    if json_path is not None and str(json_path) == "-":
+        print_json(found)
         return
-    yield f"  divergence from individual judgements: {interval(sharing.divergence, 4, TOO_FEW)} bits"
-    if is_far(sharing):
-        yield "  that is far: the model judges by more than the fields of archetypes (docs/sharing.md)"
-    for shares in sharing.shares:
-        for option, corrected in shares.corrected.items():
-            shared = shares.shared[option]
-            if corrected.low is None or corrected.high is None or corrected.low <= shared <= corrected.high:
-                continue
-            if abs(shared - corrected.mean) < WORTH_A_LINE:
-                continue
-            yield f"  {shares.trigger} {option}: {shared:.3f} shared, {interval(corrected, 3)} individually"
+    SafeConsole().print(shared_outcomes_view(found))
+    for note in found.notes:
+        say(note)
+    if json_path is not None:
+        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
+def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
+    """Return the outcomes as tables: as they are, and as they might be if everybody had been asked."""
+    head = (
+        f"after {found.ticks:,} ticks, as shared, and if everybody had been asked (95%, from {found.audits:,} audits)"
+    )
+    tables = [_table("outcome", found.outcomes)]
+    if found.states:
+        tables.append(_table("in state, mean of rounds", found.states))
+    parts = [f"{found.redrawn:,.0f} judgements drawn anew", f"{found.asked:,.0f} questions kept their answers"]
+    if found.computed:
+        parts.append(f"{found.computed:,.0f} of a kind that the run does not know have one of the embedded oracle")
+    return Group(
+        Text(head, style="bold"), *tables, Text(f"  {found.futures:,} futures; in each {', '.join(parts)}", style="dim")
+    )
+
+
+def _table(title: str, rows: Sequence[AskedEach]) -> Table:
+    """Return numbers with their intervals. Those that sharing has surely changed are bright."""
+    table = Table(box=None, padding=(0, 1))
+    table.add_column(title, overflow="fold")
+    for name in ("as shared", "asked [95%]"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in rows:
+        ends = f"{number(each.mean, DIGITS)} [{number(each.low, DIGITS)}, {number(each.high, DIGITS)}]"
+        style = "" if each.low <= each.shared <= each.high else "yellow"
+        table.add_row(Text(printable(each.name.replace("_", " "))), number(each.shared), ends, style=style)
+    return table

@@ -160,6 +160,20 @@ class BarrierError(ActorError):
         super().__init__(f"agent {agent} answered for tick {got}, the engine is in tick {expected}")
 
 
+class DeliberatesError(ActorError):
+    """A world has sent a trigger to an agent that waits for its decision."""
+
+    def __init__(self, agent: int, tick: int, asked: int) -> None:
+        self.agent = agent
+        self.tick = tick
+        self.asked = asked
+        super().__init__(
+            f"agent {agent} asked a question in tick {tick:,}, and that of tick {asked:,} has no decision yet: a world "
+            "sends no trigger to an agent that deliberates (World.deliberates); with "
+            "population.deliberation_minutes=0 decisions take effect in the tick of their questions"
+        )
+
+
 class RunningLoopError(ActorError, RuntimeError):
     """A run that cannot wait for its end here, because the event loop of its caller would stand still."""
 

@@ -86,6 +86,8 @@ def _reading(sharing: SharingSummary) -> str:
             f"What was shared is {interval(sharing.divergence, 4)} bits from what these people would have got, "
             f"by {plural(sharing.audited, 'audit')}."
         )
+    if sharing.audited >= FEWEST:
+        parts.append("prism sharing RUN tells what likes, cascades and states would be if everybody had been asked.")
     return " ".join(parts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+from actors.core.errors import DeliberatesError
 from actors.core.mailbox import Mailbox
 from actors.core.messages import LATE, Codec, Decided, QuestionName
 from actors.core.state import EngineState
@@ -62,7 +63,13 @@ class OpenQuestions:
         """Encoded questions that were not sent yet: of this wave, or without room in the oracle's mailbox."""
 
     def open(self, question: Question[Any], due: int) -> None:
-        """Add a question whose agent deliberates until the tick `due`."""
+        """Add a question whose agent deliberates until the tick `due`.
+
+        Raises:
+            DeliberatesError: the agent deliberates already.
+        """
+        if (before := self._asked.get(question.agent)) is not None:
+            raise DeliberatesError(question.agent, question.tick, before.tick)
         self._asked[question.agent] = question
         self._due.setdefault(due, []).append(question.agent)
 

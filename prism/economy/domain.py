@@ -14,6 +14,7 @@ from prism.economy.macro import Lags
 from prism.economy.nation import Nation, PolicyState, PolicyStep, Situation
 from prism.economy.oracle import EconomyModelOracle, EconomyOracle
 from prism.economy.world import EconomyWorld
+from prism.errors import ConfigError
 from prism.llm.port import LanguageModel
 from prism.llm.reasoning import DecisionClient
 from prism.models import Component, GlobalState
@@ -32,6 +33,9 @@ class EconomyDomain:
         chart: the nations' chart; the default one, or another over the same states and triggers.
         lags: the past of the first quarter; None for an economy that was constant at `start` for a year.
         understood: how the file of figures was understood, in lines.
+
+    Raises:
+        ConfigError: nations would deliberate, as agents of a user's own domain do unless the configuration says no.
     """
 
     context_type: Any = Situation
@@ -47,6 +51,9 @@ class EconomyDomain:
         lags: Lags | None = None,
         understood: tuple[str, ...] = (),
     ) -> None:
+        if config.deliberation_ticks:
+            problem = f"nations decide in their quarter: expected 0, got {config.population.deliberation_minutes:g}"
+            raise ConfigError("configuration", problem, key="population.deliberation_minutes")
         self.config = config
         self.understood = understood
         self.chart = chart

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from prism.config import load_config
+from prism.economy.domain import EconomyDomain
+from prism.economy.initial import initial_state
 from prism.errors import ConfigError
 from tests.paths import ROOT
 
@@ -86,3 +88,9 @@ def test_the_shipped_economy_is_forty_quarters_of_five_nations() -> None:
     assert config.simulation.rounds * config.simulation.ticks_per_round == 40
     assert len(config.economy.nations) == 5
     assert config.deliberation_ticks == 0
+
+
+def test_nations_of_a_domain_of_ones_own_that_would_deliberate_are_refused_with_the_key() -> None:
+    config = load_config(overrides={"simulation.domain": "mine:domain"})
+    with pytest.raises(ConfigError, match=r"population\.deliberation_minutes: nations decide in .* expected 0, got 4"):
+        EconomyDomain(config, initial_state(config.economy.initial))

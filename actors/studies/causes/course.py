@@ -1,8 +1,9 @@
-"""The course of a future as far as its measure needs it, and the number that it comes to."""
+"""The course of a future as far as its measures need it, and the numbers that it comes to."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +22,8 @@ from prism.events import PostEvent
 
 CASCADE = "cascade:"
 LIKE = "like"
+STATES = "states."
+"""The beginning of the columns of a course that count the agents in a state."""
 FROM_JOURNAL = tuple(f"{CASCADES}{shape}." for shape in ("depth", "breadth", "virality"))
 """The beginnings of measures that are worked out of a journal, which other futures do not have."""
 
@@ -42,34 +45,38 @@ class Course:
     """The course of a future so far.
 
     Args:
-        of: the measure; root: that of the cascade whose size it is, if it is one.
+        of: the measures; root: that of the cascade whose size is the only one, if it is one.
+        over_time: whether all numbers of its rounds are kept, and how many agents are in each state after each.
     """
 
-    def __init__(self, of: str, root: Root | None = None) -> None:
+    def __init__(self, of: Sequence[str], root: Root | None = None, *, over_time: bool = False) -> None:
         self.root = root
-        self._of = of
-        self._rounds: RoundsTable = {}
+        self.of = of
+        self.over_time = over_time
+        self.rounds: RoundsTable = {}
+        """The numbers after each round; empty if no measure needs them."""
         self._tree: set[int] = set()
 
     @property
     def latest_start(self) -> float:
         """The latest tick from which the measure can be had without the ticks before it."""
-        if self._of.startswith(ROUNDS_PREFIX):
+        if self._has_rounds:
             return 0
         return math.inf if self.root is None else self.root.tick
 
     def copy(self) -> Course:
         """Return a course that goes on from here by itself."""
-        other = Course(self._of, self.root)
-        other._rounds = {name: [*values] for name, values in self._rounds.items()}
+        other = Course(self.of, self.root, over_time=self.over_time)
+        other.rounds = {name: [*values] for name, values in self.rounds.items()}
         other._tree = {*self._tree}
         return other
 
     def add_round(self, simulation: Simulation) -> None:
         """Add the round that has just ended."""
-        if self._of.startswith(ROUNDS_PREFIX):
-            for name, value in round_of(simulation).items():
-                self._rounds.setdefault(name, []).append(value)
+        if self._has_rounds:
+            states = {f"{STATES}{state}": count for state, count in simulation.counters.agents_by_state().items()}
+            for name, value in (round_of(simulation) | states).items():
+                self.rounds.setdefault(name, []).append(value)
 
     def add_tick(self, tick: int, frame: bytes) -> None:
         """Add a tick by its frame."""
@@ -84,37 +91,45 @@ class Course:
             if event.kind != LIKE and event.parent in self._tree:
                 self._tree.add(event.post)
 
-    def value(self, simulation: Simulation) -> float:
-        """Return the measure at the end.
+    def values(self, simulation: Simulation) -> tuple[float, ...]:
+        """Return the measures at the end.
 
         Raises:
             RunDirectoryError: the future has no such number.
         """
         if self.root is not None:
-            return float(len(self._tree))
+            return (float(len(self._tree)),)
         fields: dict[str, Any] = simulation.domain.world.totals()
-        if not self._of.startswith(ROUNDS_PREFIX) and SHORT.get(self._of, self._of).split(".")[0] not in fields:
+        if any(not of.startswith(ROUNDS_PREFIX) and SHORT.get(of, of).split(".")[0] not in fields for of in self.of):
             fields |= msgspec.to_builtins(summarise(simulation, 0.0))
-        return RunNumbers(fields, lambda: self._rounds, None).value(self._of)
+        numbers = RunNumbers(fields, lambda: self.rounds, None)
+        return tuple(numbers.value(of) for of in self.of)
+
+    @property
+    def _has_rounds(self) -> bool:
+        return self.over_time or any(of.startswith(ROUNDS_PREFIX) for of in self.of)
 
 
-def course_of(run: OpenRun, of: str) -> Course:
+def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Course:
     """Return the course of a run before its first tick. It may read the whole journal, and blocks.
 
     Args:
-        of: a measure as experiments name it, or `cascade:POST`.
+        of: measures as experiments name them, or `cascade:POST` alone.
+        over_time: as of `Course`.
 
     Raises:
         RunDirectoryError: there is no such measure or post, or it cannot be had of a future without a journal.
     """
-    if of.startswith(CASCADE):
-        return Course(of, _root(run, of.removeprefix(CASCADE)))
-    if of.startswith((BY, *FROM_JOURNAL)):
-        raise RunDirectoryError(f"{run.path}: {of} is worked out of a journal, and other futures are run without one")
+    if len(of) == 1 and of[0].startswith(CASCADE):
+        return Course(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
     known = known_measures(run.config)
-    if known is not None and (problem := known.problem(of, (f"{CASCADE}POST",))):
-        raise RunDirectoryError(f"{run.path}: {problem}")
-    return Course(of)
+    for each in of:
+        if each.startswith((BY, *FROM_JOURNAL)):
+            problem = f"{each} is worked out of a journal, and other futures are run without one"
+            raise RunDirectoryError(f"{run.path}: {problem}")
+        if known is not None and (problem := known.problem(each, (f"{CASCADE}POST",))):
+            raise RunDirectoryError(f"{run.path}: {problem}")
+    return Course(of, over_time=over_time)
 
 
 def _root(run: OpenRun, post: str) -> Root:

@@ -6,7 +6,8 @@ follows from that. Up to a fork each tick is compared with the journal; nothing 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.domains import build_domain
-from actors.record.answers import KeptAnswers
+from actors.record.answers import KeptAnswers, judgements_in
+from actors.record.rounds import RoundsTable
 from actors.results.retrace import OpenRun, recovered_run
 from actors.results.what_if import Substitute
 from actors.runs.compatibility import changed_code
@@ -26,10 +28,14 @@ from actors.runs.directory import RunDirectory
 from actors.runs.replay import AbsentOracle, Part, Replay, at_once, parts_of, run_to_end
 from actors.runtime.simulation import Simulation
 from actors.studies.causes.course import Course, course_of
+from actors.studies.causes.redrawn import Redrawn
 from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures
+from prism.sharing import Role
+from prism.sharing.redrawn import Possible
+from prism.sharing.settings import archetypes_of, fields_of
 from prism.statechart import Oracle
 
 
@@ -41,6 +47,7 @@ class Change(NamedTuple):
         undone: an intervention of the run that is not carried out.
         asked: a question that is answered by `option`.
         decided: that answer as a whole; None if the embedded oracle is to work out the rest of it.
+        redrawn: makes, for the domain of a part, the judgements of people who shared; None if they keep their answers.
     """
 
     added: InterventionConfig | None = None
@@ -48,6 +55,7 @@ class Change(NamedTuple):
     asked: QuestionName | None = None
     option: str = ""
     decided: Decided | None = None
+    redrawn: Callable[[Domain], Redrawn] | None = None
 
 
 class Snapshot(NamedTuple):
@@ -55,7 +63,7 @@ class Snapshot(NamedTuple):
 
     Args:
         state, columns: the actors and the world; None before tick 0.
-        course: what its measure needs of the ticks so far.
+        course: what its measures need of the ticks so far.
     """
 
     tick: int
@@ -68,13 +76,21 @@ class Outcome(NamedTuple):
     """The outcome of a future.
 
     Args:
-        value: its measure.
-        kept: its questions with a recorded answer; computed: those that the embedded oracle has answered instead.
+        values: its measures; rounds: its numbers after each round, if its course follows them.
+        kept: its questions with a recorded answer; computed: those that the embedded oracle has answered instead;
+            redrawn: those with a judgement that was drawn anew.
     """
 
-    value: float
+    values: tuple[float, ...]
+    rounds: RoundsTable
     kept: int
     computed: int
+    redrawn: int
+
+    @property
+    def value(self) -> float:
+        """Its first measure."""
+        return self.values[0]
 
 
 class Futures:
@@ -82,36 +98,49 @@ class Futures:
 
     Args:
         path: its directory.
-        of: the measure.
+        of: the measures; over_time: as of `Course`.
 
     Raises:
         RunDirectoryError: it is no run, has no whole tick, or there is no such measure.
         JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
     """
 
-    def __init__(self, path: Path, of: str) -> None:
+    def __init__(self, path: Path, *of: str, over_time: bool = False) -> None:
         self.run = OpenRun(path)
-        self.course = course_of(self.run, of)
+        self.course = course_of(self.run, of, over_time=over_time)
         """The course of the run before its first tick."""
         self._parts = parts_of(RunDirectory(path), self.run.config, self.run.length)
         self._bases = [self.run.domain if each.config is self.run.config else None for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
         """The recorded answers; none for a run whose oracle computes its answers."""
 
+    @cached_property
+    def possible(self) -> Possible:
+        """The judgements that the audits of the run leave possible. Reading them blocks.
+
+        Raises:
+            ConfigError: its questions have no fields.
+        """
+        run, config = self.run, self.run.config
+        judged = [each for each in judgements_in(run.path) if each.asked < run.length]
+        fields = archetypes_of(config, fields_of(config, run.domain)).fields
+        return Possible(judged, fields, config.simulation.seed)
+
     @property
     def may_draw_anew(self) -> bool:
         """True if its futures can be run under other draws, with the same agents and the same past."""
         return isinstance(self.run.domain, HasFutures)
 
-    async def recorded(self) -> float:
-        """Return the measure of the run itself, each of whose ticks is compared with the journal.
+    async def recorded(self) -> Outcome:
+        """Return the outcome of the run itself, each of whose ticks is compared with the journal.
 
         Raises:
             DivergedError: a tick has another result.
         """
         course = self.course.copy()
         start, record = await self.start(0, course)
-        return course.value(await self._again(start, self.run.length, record, course))
+        values = course.values(await self._again(start, self.run.length, record, course))
+        return Outcome(values, course.rounds, len(self.known), 0, 0)
 
     async def start(self, before: int, course: Course) -> tuple[Snapshot, Replay]:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
@@ -169,7 +198,7 @@ class Futures:
                     at = Snapshot(until, state, columns, course)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
-        return Outcome(course.value(simulation), record.kept, record.computed)
+        return Outcome(course.values(simulation), course.rounds, record.kept, record.computed, record.redrawn)
 
     @property
     def _seed(self) -> int:
@@ -203,6 +232,8 @@ class Futures:
         oracle = domain.oracle()
         if change.asked is not None and change.decided is None:
             oracle = _substitute(oracle, change.asked, change.option)
+        if change.redrawn is not None:
+            record.judgements_anew = change.redrawn(domain)
         simulation = _begun(Simulation(part.config, domain, oracle, record), at, part.until)
         await run_to_end(simulation, record.course.add_round)
         return simulation
@@ -227,7 +258,9 @@ class _Departed(Record):
 
     def __init__(self, ticks: int, known: KeptAnswers, change: Change, course: Course) -> None:
         self.course = course
-        self.kept = self.computed = 0
+        self.kept = self.computed = self.redrawn = 0
+        self.judgements_anew: Redrawn | None = None
+        """What people who shared are told in place of what they drew; of the domain that is run."""
         self._ticks, self._known = ticks, known
         self._asked, self._decided = change.asked, change.decided
 
@@ -249,14 +282,18 @@ class _Departed(Record):
         if name == self._asked:
             self._asked = None
             return self._decided
-        found = self._known.of(question)
-        self.kept += found is not None
+        found, anew = self._known.of(question), self.judgements_anew
+        if anew is not None and (found is None or found.method == Role.SHARED):
+            found = anew.decided(question)
+            self.redrawn += found is not None
+        else:
+            self.kept += found is not None
         self.computed += found is None
         return found
 
     def has_answers(self) -> bool:
         """Return whether questions must be asked one by one: without recorded answers, only up to the one changed."""
-        return len(self._known) > 0 or self._asked is not None
+        return len(self._known) > 0 or self._asked is not None or self.judgements_anew is not None
 
     async def keep(self, *records: bytes) -> None:
         """Discard the answers."""

@@ -32,17 +32,17 @@ class Processes(AbstractContextManager["Processes"]):
 
     Args:
         path: the run's directory.
-        of: the measure.
+        of: the measures; over_time: as of `Course`.
         number: of processes.
     """
 
-    def __init__(self, path: Path, of: str, number: int) -> None:
+    def __init__(self, path: Path, of: Sequence[str], number: int, *, over_time: bool = False) -> None:
         context = forkserver()
         self._pipes: list[Connection] = []
         self._processes = []
         for _ in range(number):
             here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(there, path, of, known_code.trusts), daemon=True)
+            process = context.Process(target=_serve, args=(there, path, of, over_time, known_code.trusts), daemon=True)
             process.start()
             there.close()
             self._pipes.append(here)
@@ -89,10 +89,10 @@ class Processes(AbstractContextManager["Processes"]):
             process.join(ENDING_S)
 
 
-def _serve(pipe: Connection, path: Path, of: str, trusts: bool) -> None:  # processes pass arguments by their place
+def _serve(pipe: Connection, path: Path, of: Sequence[str], *flags: bool) -> None:
     """Run the futures that arrive, until nobody sends any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
-    known_code.trusts = trusts
+    over_time, known_code.trusts = flags  # processes pass arguments by their place
     output.level = logging.ERROR  # the first process has said what there is to say when it did the run again
     with suppress(EOFError, OSError), logging_to(None):
         try:
@@ -100,7 +100,7 @@ def _serve(pipe: Connection, path: Path, of: str, trusts: bool) -> None:  # proc
             while True:
                 wanted = pipe.recv()
                 if wanted:
-                    futures = futures or Futures(path, of)
+                    futures = futures or Futures(path, *of, over_time=over_time)
                     pipe.send(anyio.run(outcomes_of, futures, wanted, pipe.send))
         except (EOFError, OSError):
             raise

@@ -58,7 +58,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         JournalError, ConfigError, InputError: as of `explain_agent`.
     """
     futures = await to_thread.run_sync(Futures, path, of)
-    with nullcontext() if jobs == 1 else Processes(path, of, jobs) as processes:
+    with nullcontext() if jobs == 1 else Processes(path, (of,), jobs) as processes:
         search = _Search(futures, of, since, on_progress, processes)
         shared = await search.shared_out(groups, budget) if groups else {}
         found = await search.causes(by or (() if groups else kinds_of(futures.run)), budget, top, draws)
@@ -83,7 +83,7 @@ class _Search:
         """Return the causes."""
         run, seed = self._run, self._run.config.simulation.seed
         everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
-        value = await self._futures.recorded()
+        value = (await self._futures.recorded()).value
         numbers = shares([len(each.each) for each in everything], budget)
         samples = [
             sample(each.weights, number, seed, KINDS.index(each.kind))
@@ -131,7 +131,7 @@ class _Search:
         silent = [tuple(chain.from_iterable(groups[at].people for at in everybody - each)) for each in coalitions]
         outcomes = await self._outcomes([Undone(since, None, silent=tuple(sorted(each))) for each in silent])
         values = {each: outcome.value for each, outcome in zip(coalitions, outcomes, strict=True)}
-        values[everybody] = await self._futures.recorded()
+        values[everybody] = (await self._futures.recorded()).value
         shares = shares_of(orders, values.__getitem__)
         found = [
             GroupShare(group=group.name, people=len(group.people), share=share)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from actors.studies.causes.candidates import Candidate, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
+from actors.studies.causes.redrawn import Redrawn
 from prism.config import InterventionConfig
 from prism.rng import WORLD, Draw, integer
 
@@ -24,6 +26,7 @@ class Undone(NamedTuple):
         draw: the number of other draws; None for those of the run.
         drawn_at: the tick from which these are used.
         silent: people who are silent besides.
+        redrawn: the number of a draw of what people who shared would have been told; None if they keep their answers.
     """
 
     tick: int
@@ -31,6 +34,7 @@ class Undone(NamedTuple):
     draw: int | None = None
     drawn_at: int = 0
     silent: tuple[int, ...] = ()
+    redrawn: int | None = None
 
 
 async def outcomes_of(
@@ -51,6 +55,8 @@ async def outcomes_of(
 
 def _change(futures: Futures, each: Undone) -> Change:
     """Return the change with which a future begins."""
+    if each.redrawn is not None:
+        return Change(redrawn=partial(Redrawn, futures.run, futures.possible, each.redrawn))
     if each.silent:
         return Change(added=InterventionConfig(tick=each.tick, silence=each.silent))
     return Change() if each.candidate is None else change_of(futures.run, each.candidate, futures.known)

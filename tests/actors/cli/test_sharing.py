@@ -14,12 +14,15 @@ import anyio
 import pytest
 import yaml
 
+from actors.cli.sharing import shared_outcomes_view
+from actors.display.console import SafeConsole
 from actors.oracle.sharing import Sharing
 from actors.record.manifest import SUMMARY
 from actors.results.explain import explain_everybody
 from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from actors.runtime.simulation import Simulation
+from actors.studies.causes.shared_outcomes import AskedEach, SharedOutcomes
 from actors.testing import ModelServer, ServerSettings
 from actors.testing.faults import Fault, FaultPlan
 from prism.sharing.table import words_of
@@ -59,6 +62,7 @@ def test_the_end_of_a_run_says_what_was_shared_and_how_wrong_it_is(prism: Prism)
     assert "shared judgements" in ended.out
     assert re.search(r"asked for all +\d+ +\d+ archetypes *\n", ended.out)
     assert "divergence from individual judgements: 0." in ended.out
+    assert "outcomes if everybody had been asked: prism sharing shared" in ended.out
     assert "people draw from shared judgements of the embedded choice, not from their own" in ended.out
     assert "is chance" not in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
@@ -463,3 +467,57 @@ def test_a_fork_goes_on_with_its_parents_judgements(prism: Prism, tmp_path: Path
     parent, child = summary(tmp_path / "shared"), summary(tmp_path / "child")
     assert child["digest"] == parent["digest"]
     assert child["sharing"] == parent["sharing"]
+
+
+@pytest.mark.slow
+def test_the_outcomes_of_asking_everybody_are_a_table_and_json(prism: Prism, shared: Path) -> None:
+    ended = prism("sharing", "shared", "--futures", "39", "--of", "likes,largest_cascade")
+    assert ended.code == 0, ended.err
+    assert re.search(r"after 72 ticks: as shared, and if everybody had been asked, by \d+ audits", ended.out)
+    assert re.search(r"likes +\d+ +[\d.]+ \[[\d.]+, [\d.]+\]", ended.out)
+    assert re.search(r"scrolling +[\d.]+ +[\d.]+ \[[\d.]+, [\d.]+\]", ended.out)
+    assert re.search(r"39 futures; in each \d+ judgements drawn anew, \d+ questions kept their answers", ended.out)
+    assert max(map(len, ended.out.splitlines())) <= 80
+    found = json.loads(prism("sharing", "shared", "--futures", "39", "--of", "likes", "--json", "-").out)
+    assert found["run"] == "shared"
+    assert [each["name"] for each in found["outcomes"]] == ["likes"]
+    assert len(found["rounds"]["states.scrolling"]) == 3
+
+
+def test_outcomes_are_as_shared_and_as_asked_with_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    likes = AskedEach(name="likes", shared=480, mean=478.25, low=450, high=505)
+    away = AskedEach(name="away", shared=12.5, mean=10.0, low=9.25, high=11.0)
+    found = SharedOutcomes(
+        run="one",
+        ticks=96,
+        audits=81,
+        futures=79,
+        outcomes=(likes,),
+        states=(away,),
+        rounds={"likes": (likes,)},
+        asked=40.0,
+        redrawn=1200.5,
+        computed=2.0,
+    )
+    SafeConsole(width=80).print(shared_outcomes_view(found))
+    out = capsys.readouterr().out
+    assert "after 96 ticks: as shared, and if everybody had been asked, by 81 audits" in out
+    assert re.search(r"likes +480 +478 \[450, 505\]", out)
+    assert re.search(r"away +12\.5 +10 \[9\.25, 11\]", out)
+    assert "2 of a kind that the run does not know" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--of", "like"), "no measure 'like'"),
+        (("--of", "by.party.left.likes"), "is worked out of a journal"),
+        (("--futures", "38"), "39"),
+    ],
+)
+def test_outcomes_that_cannot_be_had_are_refused(
+    prism: Prism, shared: Path, arguments: tuple[str, str], says: str
+) -> None:
+    ended = prism("sharing", str(shared), *arguments)
+    assert ended.code == 2
+    assert says in ended.err

@@ -8,7 +8,7 @@ import anyio
 import msgspec
 import pytest
 
-from actors.core.errors import BarrierError, MailboxClosedError
+from actors.core.errors import BarrierError, DeliberatesError, MailboxClosedError, first_error
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Unrecorded
@@ -99,6 +99,23 @@ async def test_a_trigger_for_an_agent_that_takes_no_more_is_an_error_and_no_hang
     engine.agents[0].close()
     with pytest.raises(MailboxClosedError, match="'agent 0' is closed"):
         await engine.actor.run(1)
+
+
+class Restless(Crossing):
+    """A world that sends triggers also to lights that deliberate."""
+
+    def deliberates(self, question: Question[int]) -> None:
+        """Note nothing."""
+
+
+@in_schedules(10)
+async def test_a_world_that_does_not_let_an_agent_deliberate_ends_with_an_error_that_says_so() -> None:
+    domain = TrafficDomain(1)
+    domain.world = Restless(1)
+    with pytest.raises(ExceptionGroup) as raised:
+        await CrossingRun(config(ticks=8, lookahead=3), domain).run()
+    said = "agent 0 asked a question in tick 3, and that of tick 2 has no decision yet"
+    assert str(first_error(raised.value, DeliberatesError)).startswith(said)
 
 
 @in_schedules(20)

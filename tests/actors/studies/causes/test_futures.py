@@ -72,7 +72,7 @@ async def unchanged(run: Path, of: str, every: int) -> tuple[float, list[float]]
     futures = Futures(run, of)
     ticks = range(0, futures.run.length, every)
     values = [(await futures.future(at, Change())).value async for at in futures.walk(ticks)]
-    return await futures.recorded(), values
+    return (await futures.recorded()).value, values
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def would_be(run: Path, each: Candidate, total: str, otherwise: float) -> float:
 @pytest.mark.parametrize("make", [small, undelayed])
 def test_another_decision_leads_to_the_same_future_as_in_what_if(tmp_path: Path, make: MakeRun) -> None:
     run = make(tmp_path)
-    value = anyio.run(Futures(run, "likes").recorded)
+    value = anyio.run(Futures(run, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, run, "likes", 5):
         assert outcome.value == would_be(run, each, "likes", value), each
 
 
 def test_another_decision_of_a_nation_leads_to_the_same_future_as_in_what_if(tmp_path: Path) -> None:
     run = economy(tmp_path)
-    value = anyio.run(Futures(run, "rounds.inflation").recorded)
+    value = anyio.run(Futures(run, "rounds.inflation").recorded).value
     for each, outcome in anyio.run(decided_otherwise, run, "rounds.inflation", 4):
         assert outcome.value == would_be(run, each, "inflation", value), each
 
@@ -146,7 +146,7 @@ def test_another_decision_of_a_nation_leads_to_the_same_future_as_in_what_if(tmp
 @pytest.mark.network
 def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counted(live: Path) -> None:
     before = content(live)
-    value = anyio.run(Futures(live, "likes").recorded)
+    value = anyio.run(Futures(live, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, live, "likes", 3):
         assert outcome.value == would_be(live, each, "likes", value), each
     found = anyio.run(partial(causes, live, "likes", by=("decisions", "people"), budget=8, draws=2, top=2))

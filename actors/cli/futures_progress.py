@@ -1,0 +1,77 @@
+"""The progress of commands that run futures of a run: a line or a bar, with what is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import TypeVar
+
+import anyio
+from rich.table import Table as Grid
+from rich.text import Text
+
+from actors.cli.run_command import logging_trouble
+from actors.core.errors import ungrouped
+from actors.display.console import SafeConsole
+from actors.display.frame import Frame
+from actors.display.progress import LINE_EVERY_S
+from actors.display.progress_bar import ProgressBar
+from actors.display.words import duration
+from actors.logs.output import output, say
+
+T = TypeVar("T")
+
+
+async def with_progress(search: Callable[..., Awaitable[T]]) -> T:
+    """Return what a search finds, and show how far it is.
+
+    Args:
+        search: takes `on_progress`.
+    """
+    progress = _Progress()
+    console = SafeConsole(stderr=True)
+    is_live = console.is_terminal and not console.is_dumb_terminal and not output.is_json
+    with logging_trouble(), ungrouped(), Frame(console, stays=False) if is_live else nullcontext() as frame:
+        async with anyio.create_task_group() as tasks:
+
+            async def tell() -> None:
+                while True:
+                    await anyio.sleep(0.25 if frame is not None else LINE_EVERY_S)
+                    if frame is not None:
+                        frame.content = progress.drawn()
+                    else:
+                        say(progress.words())
+
+            tasks.start_soon(tell)
+            found = await search(on_progress=progress.note)
+            tasks.cancel_scope.cancel()
+    return found
+
+
+class _Progress:
+    """The progress of a search."""
+
+    def __init__(self) -> None:
+        self._done, self._wanted = 0, 0
+        self._begun = time.monotonic()
+
+    def note(self, done: int, wanted: int) -> None:
+        """Note how many futures are done, and how many there are to be so far."""
+        if not self._done:
+            self._begun = time.monotonic()
+        self._done, self._wanted = done, wanted
+
+    def words(self) -> str:
+        """Return it in words."""
+        if self._done < 2:
+            return "doing the run again"
+        each_s = (time.monotonic() - self._begun) / (self._done - 1)
+        left = duration(each_s * (self._wanted - self._done))
+        return f"{self._done:,} of {self._wanted:,} other futures, {1.0 / max(each_s, 1e-9):,.1f} a second, {left} left"
+
+    def drawn(self) -> Grid:
+        """Return it as a bar."""
+        grid = Grid.grid(padding=(0, 1))
+        grid.add_row(ProgressBar(self._done, max(1, self._wanted), width=20), Text(self.words()))
+        return grid

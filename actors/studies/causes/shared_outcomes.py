@@ -1,0 +1,187 @@
+"""The outcomes of a run that shared judgements, as they might be if everybody had been asked.
+
+In each future those who shared are told what they may have been told by themselves, as far as the audits leave it open.
+All else that is drawn stays. So the future is to the run what another run is that asks each by itself, under the same
+seed, and its outcome is a draw of that run's outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.record.rounds import ENGINE_COLUMNS, RoundsTable
+from actors.results.measures import SHORT
+from actors.studies.causes.course import STATES
+from actors.studies.causes.futures import Futures, Outcome
+from actors.studies.causes.processes import Processes
+from actors.studies.causes.undone import Undone, outcomes_of
+from prism.sharing.audit import FEWEST
+
+OUTSIDE: Final = 0.025
+"""The share of outcomes below the interval, and of those above it."""
+LEAST: Final = 39
+"""The fewest futures: the least and the greatest of so many hold another one with a probability of 95%."""
+FUTURES: Final = 2 * LEAST + 1
+"""The futures that are run by default: the interval is between the second of them and the last but one."""
+
+OnProgress = Callable[[int, int], None]
+"""Called with the futures that are done, and how many there are."""
+
+
+class AskedEach(msgspec.Struct, frozen=True, kw_only=True):
+    """A number of a run that shared, and what it might be if everybody had been asked.
+
+    Args:
+        name: a measure, or a column of the rounds.
+        shared: its value in the run.
+        mean, low, high: the mean of the futures, and the interval that holds 95% of such outcomes.
+    """
+
+    name: str
+    shared: float
+    mean: float
+    low: float
+    high: float
+
+
+class SharedOutcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of a run that shared judgements, each with the interval of what full asking would give.
+
+    Args:
+        run: its directory; ticks: its whole ticks; audits: those that the intervals are from; futures: how many.
+        outcomes: measures at the end.
+        states: the agents in each state, in the mean of the ends of rounds.
+        rounds: `{column: its value at the end of each round}`, and of each state as `states.STATE`.
+        asked: the questions of the mean future that were asked by themselves in the run, too, and keep their answers;
+            redrawn: those with a judgement that was drawn anew; computed: those of a kind that the run does not know,
+            which the embedded oracle answers.
+        notes: what a reader has to know besides, a sentence each.
+    """
+
+    run: str
+    ticks: int
+    audits: int
+    futures: int
+    outcomes: tuple[AskedEach, ...]
+    states: tuple[AskedEach, ...]
+    rounds: dict[str, tuple[AskedEach, ...]]
+    asked: float
+    redrawn: float
+    computed: float
+    notes: tuple[str, ...] = ()
+
+
+async def shared_outcomes(
+    path: Path,
+    of: Sequence[str] = (),
+    futures: int = FUTURES,
+    jobs: int = 1,
+    on_progress: OnProgress = lambda *_: None,
+) -> SharedOutcomes:
+    """Return the outcomes of a run that shared judgements beside those of full asking. No model is asked.
+
+    Args:
+        path: the run's directory; nothing in it changes.
+        of: measures as experiments name them; none for the counts of the world and its cascades.
+        futures: how many are run.
+        jobs: the processes that run them; the result is the same for any number.
+        on_progress: called after each future.
+
+    Raises:
+        RunDirectoryError: the run has shared nothing, or has too few audits; or there is no such run or measure.
+        DivergedError: a tick has another result than the journal.
+        JournalError, ConfigError, InputError: as of `Futures`.
+    """
+    opened = await to_thread.run_sync(_opened, path, of)
+    recorded = await opened.recorded()
+    wanted, done = [Undone(0, None, redrawn=number) for number in range(futures)], 0
+
+    def note(_: Outcome) -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, futures)
+
+    names = opened.course.of
+    with nullcontext() if jobs == 1 else Processes(path, names, jobs, over_time=True) as processes:
+        run = outcomes_of(opened, wanted, note) if processes is None else processes.outcomes_of(wanted, note)
+        found = await run
+    rounds = {name: _of_rounds(name, recorded.rounds, [each.rounds for each in found]) for name in recorded.rounds}
+    return SharedOutcomes(
+        run=str(path),
+        ticks=opened.run.length,
+        audits=len(opened.possible.audits),
+        futures=futures,
+        outcomes=tuple(
+            _asked_each(name, recorded.values[at], [each.values[at] for each in found]) for at, name in enumerate(names)
+        ),
+        states=tuple(_states(recorded.rounds, [each.rounds for each in found])),
+        rounds={name: each for name, each in rounds.items() if name not in ENGINE_COLUMNS},
+        asked=_mean([each.kept for each in found]),
+        redrawn=_mean([each.redrawn for each in found]),
+        computed=_mean([each.computed for each in found]),
+        notes=tuple(_notes(opened)),
+    )
+
+
+def _opened(path: Path, of: Sequence[str]) -> Futures:
+    """Return the futures of a run that shared, with the measures that are looked at. Blocks."""
+    futures = Futures(path, *of, over_time=True)
+    if futures.run.config.oracle.sharing.by == "none":
+        raise RunDirectoryError(f"{path}: has shared no judgements: expected a run with oracle.sharing.by=archetype")
+    audits = len(futures.possible.audits)
+    if audits < FEWEST:
+        problem = f"has {audits} audits of shared judgements: expected {FEWEST} at least (oracle.sharing.audit)"
+        raise RunDirectoryError(f"{path}: {problem}")
+    if not of:
+        totals = futures.run.domain.world.totals()
+        counts = [name for name, value in totals.items() if isinstance(value, int | float)]
+        short = [name for name, place in SHORT.items() if place.split(".")[0] in totals and name not in counts]
+        futures.course.of = [*counts, *short]
+    return futures
+
+
+def _notes(futures: Futures) -> list[str]:
+    """Return what a reader has to know besides."""
+    kinds, audits = futures.possible.kinds.items(), futures.possible.audits
+    notes = [
+        f"no audit of {kind[1]} in {kind[0]}: the error of sharing these questions is not known"
+        for kind, known in kinds
+        if not known.audits
+    ]
+    if all(each.probabilities == each.shared for each in audits):
+        notes.append(f"no audit differs: up to {3 / len(audits):.1%} of the others may, which no interval here holds")
+    return [*futures.run.notes, *notes]
+
+
+def _of_rounds(name: str, recorded: RoundsTable, futures: Sequence[RoundsTable]) -> tuple[AskedEach, ...]:
+    """Return a column after each round."""
+    return tuple(
+        _asked_each(name, value, [each[name][at] for each in futures]) for at, value in enumerate(recorded[name])
+    )
+
+
+def _states(recorded: RoundsTable, futures: Sequence[RoundsTable]) -> list[AskedEach]:
+    """Return the agents in each state, in the mean of the ends of rounds."""
+    return [
+        _asked_each(name.removeprefix(STATES), _mean(values), [_mean(each[name]) for each in futures])
+        for name, values in recorded.items()
+        if name.startswith(STATES)
+    ]
+
+
+def _asked_each(name: str, shared: float, values: Sequence[float]) -> AskedEach:
+    """Return a number with the interval of its futures: between ranks, so that it holds 95% of other futures."""
+    low, high = np.quantile(values, [OUTSIDE, 1.0 - OUTSIDE], method="weibull").tolist()
+    return AskedEach(name=name, shared=shared, mean=_mean(values), low=low, high=high)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))

@@ -1,0 +1,157 @@
+"""Judgements drawn anew: they hold what audits say, and their spread holds what audits leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from prism.sharing import Judged
+from prism.sharing.fields import Fields
+from prism.sharing.redrawn import Drawn, Possible
+from tests.tiers import Size
+
+Floats = NDArray[np.float64]
+Shares = tuple[float, ...]
+KIND = ("reading", "decides", "like", "reply", "scroll")
+FIELDS = Fields(("post.group", "agent.age"), {"post.group", "agent.age"}, {"post.group"})
+
+
+def judged(agent: int, archetype: int, own: Shares, shared: Shares = (), age: float = 0.0) -> Judged:
+    key, chance = (*KIND, archetype), 0.1 if shared else 1.0
+    return Judged(agent, agent, "decides", own, key, (f"group {archetype}", age), shared, chance=chance)
+
+
+def told(drawn: Drawn, agent: int, archetype: int, age: float = 0.0) -> Shares:
+    """Return what a person was told."""
+    found = drawn.judgement(agent, KIND, (archetype,), (f"group {archetype}", age))
+    assert found is not None
+    assert not found.is_counted
+    return found.probabilities
+
+
+def mean_told(judgements: Sequence[Judged], archetype: int, draws: int = 12) -> Floats:
+    """Return what people of an archetype were told in the mean of some draws."""
+    drawn = [Drawn(Possible(judgements, FIELDS, seed=1), draw) for draw in range(draws)]
+    return np.mean([told(each, agent, archetype) for each in drawn for agent in range(20)], axis=0)
+
+
+def agreeing() -> list[Judged]:
+    """Return archetypes whose audits say what was asked for all."""
+    first = [(0.2, 0.1, 0.7), (0.6, 0.3, 0.1), (0.4, 0.0, 0.6)]
+    asked = [judged(at, at, first[at]) for at in range(3)]
+    return [*asked, *(judged(10 + at, at % 2, first[at % 2], first[at % 2]) for at in range(8))]
+
+
+@pytest.mark.parametrize(("archetype", "own"), [(0, (0.2, 0.1, 0.7)), (1, (0.6, 0.3, 0.1)), (2, (0.4, 0.0, 0.6))])
+def test_where_all_audits_agree_everybody_is_told_what_was_shared(archetype: int, own: Shares) -> None:
+    possible = Possible(agreeing(), FIELDS, seed=1)
+    for draw in range(3):
+        assert told(Drawn(possible, draw), 7, archetype) == pytest.approx(own, abs=1e-6)
+
+
+def test_what_audits_are_off_by_moves_archetypes_without_any_and_own_audits_count_more() -> None:
+    first, own = (0.3, 0.2, 0.5), (0.5, 0.2, 0.3)
+    found = [judged(at, at, first) for at in range(6)]
+    found += [judged(10 + at, at % 5, own, first) for at in range(10)]
+    assert mean_told(found, archetype=5) == pytest.approx(own, abs=0.05)
+    assert mean_told(found, archetype=0) == pytest.approx(own, abs=0.05)
+    found += [judged(100 + at, 5, first, first) for at in range(40)]
+    assert mean_told(found, archetype=5) == pytest.approx(first, abs=0.05)
+    assert mean_told(found, archetype=0) == pytest.approx(own, abs=0.05)
+
+
+def test_what_the_model_judges_by_beyond_archetypes_is_told_to_those_who_have_it() -> None:
+    law = Law(seed=5, noise=0.05, by_age=0.8)
+    drawn = Drawn(Possible(law.judged, FIELDS, seed=5), 0)
+    away = [np.subtract(told(drawn, *each[:3]), each.own) for each in law.shared]
+    assert float(np.abs(away).mean()) < 0.06
+    shared = [np.subtract(law.first[each.archetype], each.own) for each in law.shared]
+    assert float(np.abs(shared).mean()) > 0.1
+
+
+def test_a_draw_tells_a_person_the_same_each_time_and_in_any_order() -> None:
+    possible, agents = Possible(Law(seed=3).judged, FIELDS, seed=3), range(12)
+    there = [told(Drawn(possible, 4), agent, agent % 3) for agent in agents]
+    drawn = Drawn(possible, 4)
+    back = [told(drawn, agent, agent % 3) for agent in reversed(agents)]
+    assert there == back[::-1]
+    assert there != [told(Drawn(possible, 5), agent, agent % 3) for agent in agents]
+
+
+def test_an_archetype_that_the_run_does_not_have_is_like_the_mean_of_the_others() -> None:
+    found = agreeing()
+    mean = np.mean([each.probabilities for each in found], axis=0)
+    assert told(Drawn(Possible(found, FIELDS, seed=1), 0), 3, 99) == pytest.approx(mean, abs=1e-6)
+
+
+def test_questions_without_an_audit_stay_as_they_were_shared_and_unknown_ones_have_no_judgement() -> None:
+    drawn = Drawn(Possible([judged(0, 0, (0.2, 0.1, 0.7))], FIELDS, seed=1), 0)
+    assert told(drawn, 5, 0) == pytest.approx((0.2, 0.1, 0.7))
+    assert drawn.judgement(5, ("resting", *KIND[1:]), (0,), ("group 0", 0.0)) is None
+
+
+def test_judgements_that_are_counted_from_answers_say_so() -> None:
+    found = [judged(0, 0, (0.5, 0.5, 0.0))]
+    found.append(Judged(1, 1, "decides", (0.25, 0.75, 0.0), found[0].key, ("group 0", 0.0), (0.5, 0.5, 0.0), 4))
+    counted = Drawn(Possible(found, FIELDS, seed=1), 0).judgement(5, KIND, (0,), ("group 0", 0.0))
+    assert counted is not None
+    assert counted.is_counted
+
+
+class Person(NamedTuple):
+    """Somebody who shared, and what this person would have been told."""
+
+    agent: int
+    archetype: int
+    age: float
+    own: Floats
+
+
+class Law:
+    """People of archetypes of unequal sizes, each of whom would be told something else.
+
+    Args:
+        noise: the standard deviation of what belongs to a person alone, in log-odds; by_age: the weight of age.
+    """
+
+    def __init__(self, seed: int, noise: float = 0.3, by_age: float = 0.3) -> None:
+        random = np.random.default_rng(seed)
+        self.first: list[Shares] = []
+        self.judged: list[Judged] = []
+        self.shared: list[Person] = []
+        agent = 0
+        for archetype in range(12):
+            size = 2 + 100 // (archetype + 1)
+            utilities = np.array([0.0, -0.7, 0.4]) + 0.5 * random.standard_normal(3)
+            ages = random.standard_normal(size)
+            own = np.exp(
+                utilities + by_age * np.outer(ages, [1.0, -1.0, 0.0]) + noise * random.standard_normal((size, 3))
+            )
+            own /= own.sum(axis=1, keepdims=True)
+            first = tuple(own[0].tolist())
+            self.first.append(first)
+            self.judged.append(judged(agent, archetype, first, age=float(ages[0])))
+            for place, audited in enumerate(random.random(size - 1) < 0.15, start=1):
+                age = float(ages[place])
+                if audited:
+                    self.judged.append(judged(agent + place, archetype, tuple(own[place].tolist()), first, age))
+                else:
+                    self.shared.append(Person(agent + place, archetype, age, own[place]))
+            agent += size
+
+    def held(self, seed: int) -> int:
+        """Return for how many options the least and the greatest of 39 draws hold what everybody would be told."""
+        possible, truth = Possible(self.judged, FIELDS, seed), np.mean([each.own for each in self.shared], axis=0)
+        drawn = [Drawn(possible, draw) for draw in range(39)]
+        means = [np.mean([told(draw, *each[:3]) for each in self.shared], axis=0) for draw in drawn]
+        return int(((np.min(means, axis=0) <= truth) & (truth <= np.max(means, axis=0))).sum())
+
+
+def test_draws_hold_what_everybody_would_be_told_as_often_as_they_should(size: Size) -> None:
+    laws = size(150, everyday=2)
+    held = sum(Law(seed).held(seed) for seed in range(laws))
+    assert held >= 0.86 * 3 * laws - 1
