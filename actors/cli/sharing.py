@@ -88,9 +88,7 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
 
 def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
     """Return the outcomes as tables: as they are, and as they might be if everybody had been asked."""
-    head = (
-        f"after {found.ticks:,} ticks, as shared, and if everybody had been asked (95%, from {found.audits:,} audits)"
-    )
+    head = f"after {found.ticks:,} ticks: as shared, and if everybody had been asked, by {found.audits:,} audits"
     tables = [_table("outcome", found.outcomes)]
     if found.states:
         tables.append(_table("in state, mean of rounds", found.states))
