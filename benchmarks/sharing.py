@@ -232,7 +232,7 @@ def coverage(args: argparse.Namespace, url: str, model: Model) -> None:
 
 
 PATIENT: Final = {"oracle.deadline_s": 900.0, "llm.timeout_s": 900.0}
-"""On a busy machine a late answer would be another one."""
+"""The settings for a busy machine, on which a late answer would be another one."""
 
 
 class Held(NamedTuple):

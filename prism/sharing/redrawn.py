@@ -34,9 +34,9 @@ from prism.sharing.table import Key
 OF_ALL: Final = 1.0
 """The weight of the residuals of all archetypes beside those of the archetype itself."""
 DRAWN: Final = 24
-"""How many residuals of all archetypes an archetype draws."""
+"""The residuals of all archetypes that one archetype draws."""
 LEAST: Final = 0.01
-"""It is added to probabilities before their logarithm is taken."""
+"""The share that is added to probabilities before their logarithm is taken."""
 
 Floats = NDArray[np.float64]
 Shares = tuple[float, ...]
@@ -71,7 +71,7 @@ class Kind:
         self._first = {each.key: each.probabilities for each in reversed(judged) if not each.is_audit}
         self._mean = np.mean([each.probabilities for each in judged], axis=0).tolist()
         self.residuals = self._residuals()
-        """How far each audit is from what is expected without it, in log-odds."""
+        """The distance of each audit from what is expected without it, in log-odds."""
         self.of_key = defaultdict[Key, list[int]](list)
         """`{archetype: the places of its audits}`."""
         for place, each in enumerate(self.audits):

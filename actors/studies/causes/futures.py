@@ -260,7 +260,7 @@ class _Departed(Record):
         self.course = course
         self.kept = self.computed = self.redrawn = 0
         self.judgements_anew: Redrawn | None = None
-        """What people who shared are told in place of what they drew; of the domain that is run."""
+        """The judgements of people who shared, in place of what they drew; of the domain that is run."""
         self._ticks, self._known = ticks, known
         self._asked, self._decided = change.asked, change.decided
 
