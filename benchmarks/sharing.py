@@ -265,14 +265,9 @@ def held_table(runs: Sequence[Sequence[Held]]) -> Iterator[str]:
     for name in dict.fromkeys(each.name for run in runs for each in run):
         own = [each for run in runs for each in run if each.name == name]
         scale = fmean(each.truth for each in own) or 1.0
-        width, shared, mean = (
-            fmean(value(each) for each in own) / scale
-            for value in (
-                lambda each: each.found.high - each.found.low,
-                lambda each: each.found.shared - each.truth,
-                lambda each: each.found.mean - each.truth,
-            )
-        )
+        width = fmean(each.found.high - each.found.low for each in own) / scale
+        shared = fmean(each.found.shared - each.truth for each in own) / scale
+        mean = fmean(each.found.mean - each.truth for each in own) / scale
         count = sum(each.is_held for each in own)
         yield f"| {name} | {count} of {len(own)} | {width:.1%} | {shared:+.1%} | {mean:+.1%} |"
     every = [each for run in runs for each in run]

@@ -1,5 +1,6 @@
 """The command line, `prism`."""
 
+import os
 import signal
 import sys
 
@@ -14,6 +15,8 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Several threads take ten times as long on matrices of our sizes, and sum in another order on each machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from actors.cli.app import main as run  # noqa: PLC0415  # so that Ctrl-C is caught here
     except KeyboardInterrupt:

@@ -29,7 +29,7 @@ def sharing_table(sharing: SharingSummary, directory: str) -> RenderableType:
     table.add_column(style="dim")
     for name, count, note in _rows(sharing):
         table.add_row(name, count, note)
-    parts = [table, *map(Text, _error(sharing))]
+    parts: list[RenderableType] = [table, *map(Text, _error(sharing))]
     if sharing.audited >= FEWEST:
         parts.append(Text(f"  outcomes if everybody had been asked: prism sharing {directory}"))
     return Group(*parts)

@@ -36,7 +36,8 @@ def told(drawn: Drawn, agent: int, archetype: int, age: float = 0.0) -> Shares:
 def mean_told(judgements: Sequence[Judged], archetype: int, draws: int = 12) -> Floats:
     """Return what people of an archetype were told in the mean of some draws."""
     drawn = [Drawn(Possible(judgements, FIELDS, seed=1), draw) for draw in range(draws)]
-    return np.mean([told(each, agent, archetype) for each in drawn for agent in range(20)], axis=0)
+    found: Floats = np.mean([told(each, agent, archetype) for each in drawn for agent in range(20)], axis=0)
+    return found
 
 
 def agreeing() -> list[Judged]:
