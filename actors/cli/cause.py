@@ -18,11 +18,14 @@ from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
+from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.candidates import KINDS
+from actors.studies.causes.kept import encoded, keep
+from actors.studies.causes.record import Causes
 from actors.studies.causes.search import causes
 
 
@@ -113,10 +116,10 @@ def cause(  # noqa: PLR0913  # one for each option
       prism cause runs/default-001 --of cascade:285212672 --by people,ties --budget 2000
       prism cause runs/default-001 --of rounds.mean.likes --groups party
 
-    RUN is the run's directory; none of its files changes. Each thing is undone in another future of the run: a person
-    is silent, a tie is absent, a decision is another one, an intervention does not take place. All that is drawn stays
-    the same, so the difference is the effect of this thing. No model is asked: recorded answers are kept, and questions
-    that never were are answered by the embedded oracle.
+    RUN is the run's directory; the result is kept in RUN/causes, and no other file changes. Each thing is undone in
+    another future of the run: a person is silent, a tie is absent, a decision is another one, an intervention does not
+    take place. All that is drawn stays the same, so the difference is the effect of this thing. No model is asked:
+    recorded answers are kept, and questions that never were are answered by the embedded oracle.
     """
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
@@ -127,9 +130,21 @@ def cause(  # noqa: PLR0913  # one for each option
     found = msgspec.structs.replace(found, run=str(shown(path)))
     if is_alone:
         print_json(found)
+    else:
+        SafeConsole().print(causes_view(found))
+        for note in found.notes:
+            say(note)
+        if json_path is not None:
+            write_file(json_path, encoded(found))
+    _keep(path, found)
+
+
+def _keep(path: Path, found: Causes) -> None:
+    """Keep the causes in the run's directory, and say where; what was found counts even if it cannot be kept."""
+    if shown(path) != path:
+        say(f"not kept: {shown(path)} is a packed run")
         return
-    SafeConsole().print(causes_view(found))
-    for note in found.notes:
-        say(note)
-    if json_path is not None:
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    try:
+        say(f"kept in {keep(path, found)}; prism report and prism view draw it")
+    except (RunDirectoryError, DiskFailedError) as error:
+        say(f"not kept: {error}")

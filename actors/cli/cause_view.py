@@ -8,20 +8,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.display.words import plain
-from actors.studies.causes.record import Cause, Causes, Tried
-from prism.experiment.intervals import Interval
+from actors.studies.causes.record import Cause, Causes
+from actors.studies.causes.words import interval, number, signed, tried_words
 from prism.quoting import printable
 
 _PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "padding": (0, 1)}
-DIGITS, DIGITS_OF_INTERVALS = 5, 3
-LARGE = 1000
 
 
 def causes_view(found: Causes) -> RenderableType:
     """Return the outcome, what was tried, and the largest effects."""
     lines = [Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
-    lines += [Text(f"  {_tried_words(each)}") for each in found.tried]
+    lines += [Text(f"  {tried_words(each)}") for each in found.tried]
     if found.kept or found.computed:
         text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were "
         lines.append(Text(f"  {text}never asked and have one of the embedded oracle"))
@@ -35,12 +32,12 @@ def causes_view(found: Causes) -> RenderableType:
 
 def _shares(found: Causes) -> Table:
     """Return the shares of groups of people as a table, with what is left when all of them are silent."""
-    table = Table(title="shares of groups of people", **_PLAIN)
+    table = Table(title=f"shares by {printable(found.attribute)}", **_PLAIN)
     table.add_column("group", overflow="fold")
     for name in ("people", "share [95%]"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.groups:
-        table.add_row(Text(printable(each.group)), f"{each.people:,}", _interval(each.share))
+        table.add_row(Text(printable(each.group)), f"{each.people:,}", interval(each.share))
     table.add_row("all silent", "", number(found.without_groups or 0.0))
     return table
 
@@ -60,42 +57,5 @@ def _table(found: Causes) -> Table:
 
 def _row(each: Cause, *, has_draws: bool) -> list[str | Text]:
     cells: list[str | Text] = [each.kind, Text(printable(each.what))]
-    cells += [f"{each.tick:,}", _signed(each.effect), number(each.value)]
-    return [*cells, *([_interval(each.other_draws)] if has_draws else [])]
-
-
-def _tried_words(each: Tried) -> str:
-    """Return what was tried of one kind."""
-    if not each.candidates:
-        return f"{each.kind}: the run has none"
-    if each.total is None or not each.tried:
-        return f"{each.kind}: none of {each.candidates:,} tried, --budget has no room for them"
-    head = f"{each.kind}: {_of(each)} tried, {each.with_effect:,} with an effect; in sum"
-    if each.tried == each.candidates:
-        return f"{head} {_signed(each.total)}"
-    ends = "" if each.low is None or each.high is None else f" [{_short(each.low)}, {_short(each.high)}]"
-    return f"{head} about {_short(each.total)}{ends}"
-
-
-def _of(each: Tried) -> str:
-    return f"all {each.tried:,}" if each.tried == each.candidates else f"{each.tried:,} of {each.candidates:,}"
-
-
-def _interval(found: Interval | None) -> str:
-    if found is None:
-        return "-"
-    ends = "" if found.low is None or found.high is None else f" [{_short(found.low)}, {_short(found.high)}]"
-    return f"{_short(found.mean)}{ends}"
-
-
-def _short(value: float) -> str:
-    return _signed(value, DIGITS_OF_INTERVALS)
-
-
-def _signed(value: float, digits: int = DIGITS) -> str:
-    return f"{'+' if value > 0 else ''}{number(value, digits)}"
-
-
-def number(value: float, digits: int = DIGITS) -> str:
-    """Return a number: whole ones in full, large ones without a fraction, others with a few digits."""
-    return f"{round(value):,}" if value == round(value) or abs(value) >= LARGE else plain(value, digits)
+    cells += [f"{each.tick:,}", signed(each.effect), number(each.value)]
+    return [*cells, *([interval(each.other_draws)] if has_draws else [])]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,9 @@ import anyio
 import click
 import msgspec
 
+from actors.cli import futures_progress
 from actors.cli.explain_view import (
+    added_lines,
     cascade_lines,
     explanation_lines,
     path_lines,
@@ -24,6 +27,7 @@ from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
+from actors.core.extras import not_installed
 from actors.display.console import echo
 from actors.display.starting import step_shown
 from actors.results.explain import explain_path, explain_turn
@@ -32,6 +36,7 @@ from actors.results.explained_quarter import explain_quarter
 from actors.results.explained_tie import explain_tie
 from actors.results.what_if import what_if
 from actors.runtime.simulation import Simulation
+from actors.studies.causes.of_agent import causes_of_agent
 
 T = TypeVar("T")
 SHOWN_AFTER_S = 2.0
@@ -43,6 +48,12 @@ SHOWN_AFTER_S = 2.0
 @click.option("--agent", metavar="A", help="Show the path of this agent, by its number or its name.")
 @click.option("--tick", type=click.IntRange(min=0), metavar="T", help="Explain the agent's turns in this tick.")
 @click.option("--whom", metavar="B", help="Show each change of the agent's tie to this person, and why.")
+@click.option("--cause", "is_cause", is_flag=True, help="Show what the agent and its decisions added to an outcome.")
+@click.option(
+    "--of",
+    metavar="MEASURE",
+    help="With --cause: this outcome, as of prism cause.  [default: the largest cascade that the agent is in]",
+)
 @click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
 @click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
 @click.option("--post", type=click.IntRange(min=0), metavar="P", help="Show the whole tree of this post, and why.")
@@ -64,6 +75,8 @@ def explain(  # noqa: PLR0913  # one for each option
     agent: str | None,
     tick: int | None,
     whom: str | None,
+    is_cause: bool,
+    of: str | None,
     first: int | None,
     last: int | None,
     post: int | None,
@@ -80,6 +93,7 @@ def explain(  # noqa: PLR0913  # one for each option
       prism explain runs/default-001 --agent 17 --tick 98   one turn: guards, question, answer
       prism explain runs/default-001 --agent 17 --tick 98 --what-if answer=scrolling
       prism explain runs/default-001 --agent 17 --whom 40   each change of this tie, and why
+      prism explain runs/default-001 --agent 17 --cause     what it and its decisions added to an outcome
       prism explain runs/default-001 --post 285212672       the tree of a post, and who decided what
       prism explain runs/economy-001 --quarter 12           proposals, reviews, effects and reasoning
 
@@ -90,10 +104,14 @@ def explain(  # noqa: PLR0913  # one for each option
     if change is None and (ticks is not None or ask):
         raise click.UsageError("--ticks and --ask go with --what-if")
     _refuse_tie(agent, whom, (tick, first, last))
-    if agent is None or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
+    _refuse_cause(agent, of, is_cause=is_cause, others=(tick, whom, first, last))
+    if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     show = partial(_show, as_json=as_json)
-    if change is not None:
+    if is_cause:
+        added = anyio.run(futures_progress.with_progress, partial(causes_of_agent, path, str(agent), of))
+        _print(added, added_lines(added), as_json=as_json)
+    elif change is not None:
         if agent is None or tick is None:
             raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
         show(partial(what_if, path, agent, tick, _answer(change), ticks, ask=ask), what_if_lines)
@@ -129,6 +147,25 @@ def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ..
     """
     if whom is not None and (agent is None or any(each is not None for each in ticks)):
         raise click.UsageError("--whom goes with --agent, without --tick, --first and --last")
+
+
+def _refuse_cause(agent: str | None, of: str | None, *, is_cause: bool, others: Sequence[object]) -> None:
+    """Refuse options that do not go with the causes that are an agent.
+
+    Args:
+        others: of a turn, a tie or a path.
+
+    Raises:
+        UsageError: saying what goes together.
+    """
+    if of is not None and not is_cause:
+        raise click.UsageError("--of goes with --cause")
+    if not is_cause:
+        return
+    if agent is None or any(each is not None for each in others):
+        raise click.UsageError("--cause goes with --agent, without --tick, --whom, --first and --last")
+    if find_spec("scipy") is None:
+        raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
 
 
 def _refuse_misfits(

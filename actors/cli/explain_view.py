@@ -11,6 +11,9 @@ from rich.cells import cell_len
 
 from actors.display.words import usd
 from actors.results import explanation
+from actors.studies.causes.candidates import DECISIONS
+from actors.studies.causes.of_agent import AgentCauses
+from actors.studies.causes.words import added_words, tried_words
 from prism.economy.embedded import EMBEDDED
 from prism.quoting import compact, number, printable
 from prism.wording import counted
@@ -280,6 +283,26 @@ def what_if_lines(found: explanation.WhatIf) -> Iterator[str]:
         yield from _wrapped(
             "  ", f"{called(each.agent, each.name)}: {counted(each.ticks, 'tick')}, from {each.first:,}"
         )
+
+
+@_harmless
+def added_lines(added: AgentCauses) -> Iterator[str]:
+    """Yield what an agent's presence and decisions have added to an outcome."""
+    found = added.found
+    yield called(added.agent, added.name)
+    why = f": {added.why}" if added.why else ""
+    yield from _wrapped("  ", f"{found.of} is {number(found.value)} after {counted(found.ticks, 'tick')}{why}")
+    if not found.causes:
+        yield from _labelled("added", "nothing: without it, or with another decision of it, this is the same")
+    for place, each in enumerate(found.causes):
+        yield from _labelled("" if place else "added", added_words(each))
+    if found.smaller:
+        yield from _labelled("", f"{counted(len(found.smaller), 'smaller effect')}, which --json has")
+    for tried in found.tried:
+        if tried.kind == DECISIONS:
+            yield from _labelled("tried", tried_words(tried) if tried.candidates else "it has made no decision since")
+    for note in found.notes:
+        yield from _labelled("note", note)
 
 
 def _answerers(found: explanation.WhatIf) -> str:

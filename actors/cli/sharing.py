@@ -13,7 +13,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.cause_view import number
 from actors.cli.explain import print_json
 from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
@@ -23,6 +22,7 @@ from actors.core.files import write_file
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
+from actors.studies.causes.words import number
 from prism.quoting import printable
 
 DIGITS = 3

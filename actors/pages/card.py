@@ -39,7 +39,7 @@ class Chart(NamedTuple):
     Args:
         title: what it shows.
         drawn: the figure, or a picture that is ready.
-        reading: its content, in a sentence or two.
+        reading: its content, in a sentence or two; it may hold a link.
         table: its numbers.
         is_wide: whether it needs the whole width of the page.
         key: the names of colours and marks, beside the picture.
@@ -47,7 +47,7 @@ class Chart(NamedTuple):
 
     title: str
     drawn: Figure | Element
-    reading: str
+    reading: Node
     table: Table
     is_wide: bool = False
     key: tuple[tuple[str, str, str], ...] = ()

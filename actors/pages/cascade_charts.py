@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,10 +13,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter
 from numpy.typing import NDArray
 
 from actors.pages.card import Chart, Table
-from actors.pages.html import shown
+from actors.pages.html import shown, tag
 from actors.pages.picture import LINE, TEXT, WIDTH, figure, label, log_numbers, plain_numbers
 from actors.pages.series import GROUP_DASHES, color_of, group_key
-from actors.pages.words import count, plural, share
+from actors.pages.words import count, listed, plural, share
 from actors.pages.words import figure as digits
 from actors.record.course import MadePost
 from actors.results.audience import Audience
@@ -36,6 +37,7 @@ DRAWN: Final = 3
 NODES_MAX: Final = 400
 """The most posts of a tree that is drawn."""
 NAME_CHARS: Final = 24
+NO_CAUSES: Final[Mapping[int, str]] = MappingProxyType({})
 _SHAPES = (
     ("size", "Sizes of cascades", "posts in a cascade, with the original", 1.0),
     ("depth", "Depths of cascades", "steps from the original to the farthest post", 1.0),
@@ -55,7 +57,7 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     comparable = [[shape for shape in shapes if shape.size >= least] for shapes in found]
     is_cut = bool(theirs) and least > 1 and all(len(shapes) >= FEW for shapes in comparable)
     kept = comparable if is_cut else found
-    note = _young_note(feeds) + _real_note(least, len(theirs), kept if is_cut else None)
+    note = _young_note(groups, feeds) + _real_note(least, len(theirs), kept if is_cut else None)
     return [
         _shape(groups, kept, theirs, shape, note)
         for shape in _SHAPES
@@ -63,10 +65,15 @@ def shape_charts(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]], re
     ]
 
 
-def _young_note(feeds: Sequence[Sequence[Feed]]) -> str:
+def _young_note(groups: Sequence[RunGroup], feeds: Sequence[Sequence[Feed]]) -> str:
     """Return a sentence on the originals that are left out: the shares are not those of all originals."""
-    young = sum(feed.left_out for group in feeds for feed in group)
-    return f" Left out: {plural(young, 'original')} of the last rounds, which may still grow." if young else ""
+    young = [sum(feed.left_out for feed in group) for group in feeds]
+    if not any(young):
+        return ""
+    told = [plural(number, "original") for number in young]
+    if len(groups) > 1:
+        told = [f"{each} ({group.label})" for each, group in zip(told, groups, strict=True)]
+    return f" Left out: {listed(told)} of the last rounds, which may still grow."
 
 
 def _real_note(least: int, count_real: int, kept: Sequence[Sequence[TreeShape]] | None) -> str:
@@ -225,18 +232,22 @@ def _one_more(axes: Axes, axis: Any, most: float) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{round(value) - 1:,}"))
 
 
-def tree_charts(run: RunRecord, people: Audience | None) -> list[Chart]:
-    """Return the largest cascades of a run, each drawn as a tree over time."""
+def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, str] = NO_CAUSES) -> list[Chart]:
+    """Return the largest cascades of a run, each drawn as a tree over time.
+
+    Args:
+        causes: `{original: the id on the page of what made its cascade}`.
+    """
     members: dict[int, list[MadePost]] = {}
     for post in run.course.posts:
         members.setdefault(run.course.roots[post.post], []).append(post)
     largest = sorted(
         (posts for posts in members.values() if len(posts) > 1), key=lambda posts: (-len(posts), posts[0].tick)
     )
-    return [_tree(run, posts, people, place) for place, posts in enumerate(largest[:DRAWN])]
+    return [_tree(run, posts, people, place, causes.get(posts[0].post)) for place, posts in enumerate(largest[:DRAWN])]
 
 
-def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, place: int) -> Chart:
+def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, place: int, causes: str | None) -> Chart:
     """Return one cascade: time to the right, each post joined to the one that it answers or reshares."""
     shape = shape_of(_as_tree(posts))
     likes = sum(run.course.likes[post.post] for post in posts)
@@ -259,10 +270,42 @@ def _tree(run: RunRecord, posts: Sequence[MadePost], people: Audience | None, pl
     table = Table(("post", "kind", "author", "tick", "answers or reshares", "likes"), rows, frozenset({0, 1, 2}))
     key = (("●", BLUE, "original"), ("▲", VERMILION, "reshare"), ("■", GREEN, "reply"))
     ordinal = ("The largest cascade", "The second largest", "The third largest")[place]
-    return Chart(ordinal, _tree_picture(posts[:NODES_MAX], run.config.simulation.tick_seconds), reading, table, key=key)
+    link = None if causes is None else tag("a", "What made it", href=f"#{causes}")
+    drawn = _tree_picture(posts[:NODES_MAX], run.config.simulation.tick_seconds)
+    return Chart(ordinal, drawn, reading if link is None else tag("span", f"{reading} ", link, "."), table, key=key)
 
 
 def _tree_picture(posts: Sequence[MadePost], tick_seconds: float) -> Figure:
+    """Return a tree with a mark for each kind of post."""
+    size = 16 if len(posts) < 120 else 8
+    marks = [Marks("▲", "^", VERMILION, size, {post.post for post in posts if post.kind == "reshare"})]
+    marks += [Marks("■", "s", GREEN, size, {post.post for post in posts if post.kind == "reply"})]
+    marks += [Marks("●", "o", BLUE, 46, {posts[0].post})]
+    return tree_picture(posts, tick_seconds, marks)
+
+
+class Marks(NamedTuple):
+    """The marks of some posts of a tree.
+
+    Args:
+        sign: of the mark in a text; marker: in a picture; size: in square points.
+        posts: their ids.
+    """
+
+    sign: str
+    marker: str
+    color: str
+    size: float
+    posts: Collection[int]
+
+
+def tree_picture(posts: Sequence[MadePost], tick_seconds: float, marks: Sequence[Marks]) -> Figure:
+    """Return a tree over time: each post is joined to the one that it answers or reshares.
+
+    Args:
+        posts: of the tree, in the order in which they were made.
+        marks: those of a post that has several lie upon each other, the last one on top.
+    """
     at = {post.post: index for index, post in enumerate(posts)}
     edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]
     igraph: Any = load_igraph()
@@ -273,12 +316,10 @@ def _tree_picture(posts: Sequence[MadePost], tick_seconds: float) -> Figure:
     axes = drawn.subplots()
     for edge in edges:
         axes.plot(times[list(edge)], heights[list(edge)], color=LINE, linewidth=0.6, alpha=0.7)
-    for kind, shade, mark in (("reshare", VERMILION, "^"), ("reply", GREEN, "s")):
-        kept = [index for index, post in enumerate(posts) if post.kind == kind]
-        axes.scatter(
-            times[kept], heights[kept], s=16 if len(at) < 120 else 8, color=shade, marker=mark, linewidths=0, zorder=3
-        )
-    axes.scatter([0], [heights[0]], s=46, color=BLUE, zorder=4)
+    for place, each in enumerate(marks):
+        kept = [at[post.post] for post in posts if post.post in each.posts]
+        style: Any = {"s": each.size, "color": each.color, "marker": each.marker, "linewidths": 0, "zorder": 3 + place}
+        axes.scatter(times[kept], heights[kept], **style)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.margins(x=0.03, y=0.06)

@@ -44,6 +44,8 @@ WORDS_LINE = 12
 """The height of each further line of words."""
 ABOVE, BELOW = 9, 12
 """The room between a row's mark and its words, and between the mark and the next row."""
+BAR = 11
+"""The height of a bar."""
 LINES_MAX = 4
 """The most conditions whose lines are drawn in one picture."""
 JOINED_MAX = 8
@@ -66,16 +68,19 @@ class Row(NamedTuple):
 
     Args:
         words: above it.
+        mean: None for none.
         low, high: the interval; None without one.
         is_filled: whether its mark is; an open one stands out from the others.
+        bar: another number, as a bar from 0; None for none.
     """
 
     words: str
-    mean: float
+    mean: float | None
     low: float | None
     high: float | None
     color: str
     is_filled: bool = True
+    bar: float | None = None
 
 
 def contrast_words(first: str, second: str) -> str:
@@ -261,10 +266,13 @@ def rows_picture(rows: Sequence[Row], unit: str, *, margin: float | None = None)
         axes.axvspan(-margin, margin, color=ORANGE, alpha=0.18, linewidth=0)
     axes.axvline(0.0, color=LINE, linewidth=1.0)
     for y, row in zip(ys, kept, strict=True):
+        if row.bar is not None:
+            axes.plot([0.0, row.bar], [y, y], color=BLUE, linewidth=BAR, solid_capstyle="butt")
         if row.low is not None and row.high is not None:
             axes.plot([row.low, row.high], [y, y], color=row.color, linewidth=2.2, solid_capstyle="butt")
         face = row.color if row.is_filled else "none"
-        axes.plot([row.mean], [y], "o", color=row.color, markerfacecolor=face, markersize=6, zorder=3)
+        if row.mean is not None:
+            axes.plot([row.mean], [y], "o", color=row.color, markerfacecolor=face, markersize=6, zorder=3)
     return drawn
 
 

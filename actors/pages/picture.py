@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import wrap
+from threading import RLock
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -78,6 +79,7 @@ _STYLE: Final[Any] = {
     "legend.borderaxespad": 0.0,
     "hatch.linewidth": 0.6,
 }
+_DRAWING = RLock()
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _SPACE = re.compile(r"\s+")
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
@@ -85,8 +87,8 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the block as pages are drawn."""
-    with rc_context(_STYLE):
+    """Draw in the block as pages are drawn; one thread at a time, because matplotlib's settings are those of all."""
+    with _DRAWING, rc_context(_STYLE):
         yield
 
 

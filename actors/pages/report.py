@@ -9,6 +9,7 @@ from actors.pages.answer import lead_of
 from actors.pages.attribute_charts import attribute_charts, attributes_in_words
 from actors.pages.card import Chart, Table, table_of
 from actors.pages.cascade_charts import reach_chart, shape_charts, tree_charts
+from actors.pages.cause_charts import Shown, anchor, cause_parts
 from actors.pages.html import Element, Node, tag
 from actors.pages.oracle_charts import (
     decision_charts,
@@ -30,6 +31,8 @@ from actors.results.compared import compared_runs, side_in_words
 from actors.results.real_figures import Real
 from actors.results.run_groups import Difference, RunGroup, groups_of
 from actors.results.run_record import RunRecord, feed_of_run
+from actors.studies.causes.course import CASCADE
+from actors.studies.causes.kept import kept_causes
 from prism.economy.moments import QUARTERS_MIN
 from prism.experiment import Answer
 from prism.scorecard import Feed, social_facts
@@ -139,6 +142,7 @@ def _sections(
         lambda: _people(groups),
         lambda: _economy(groups, real),
         lambda: _world(groups),
+        lambda: _causes(groups),
         lambda: _states(groups),
         lambda: _decisions(runs, groups),
         lambda: _feeds(groups),
@@ -267,7 +271,7 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
     for place, group in enumerate(groups[:DETAILED_MAX]):
         run = group.first
         audience = run.audience if isinstance(run.audience, Audience) else None
-        trees = tree_charts(run, audience)
+        trees = tree_charts(run, audience, _anchors(run, f"cause-{place}"))
         if isinstance(run.audience, str):
             parts.append(missing(f"The people of run {run.name} cannot be read again: {run.audience}"))
         if trees:
@@ -276,6 +280,24 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
         else:
             parts.append(missing(f"Nobody answered or reshared a post in run {run.name}: there is no tree to draw."))
     return Section("cascades", "Posts and cascades", [*parts, *_only_first(groups, "Reach and trees")])
+
+
+def _causes(groups: Sequence[RunGroup]) -> Section | None:
+    """Return what made outcomes of the runs, as far as `prism cause` was asked; None if it was not."""
+    parts: list[Node] = []
+    for place, group in enumerate(groups[:DETAILED_MAX]):
+        run, kept = group.first, kept_causes(group.first.path)
+        shown = Shown(run.course.posts, run.course.ticks, run.config.simulation.tick_seconds, f"cause-{place}")
+        if (found := cause_parts(kept, shown)) and len(groups) + len(group.runs) > 2:
+            parts.append(tag("p", f"Of run {run.name}:", class_="quiet"))
+        parts += found
+    return Section("causes", "Causes", parts) if parts else None
+
+
+def _anchors(run: RunRecord, name: str) -> dict[int, str]:
+    """Return `{original: the id on the page of what made its cascade}`."""
+    posts = [each.of.removeprefix(CASCADE) for each in kept_causes(run.path).found if each.of.startswith(CASCADE)]
+    return {int(post): anchor(f"{CASCADE}{post}", name) for post in posts if post.isdecimal()}
 
 
 def _reach(group: RunGroup) -> list[Chart]:

@@ -11,7 +11,7 @@ GRID = """
 .frame svg { width: 100%; height: auto; max-width: 580px; }
 @media (min-width: 760px) {
   .card.third, .card.half { grid-column: span 3; }
-  .card.whole { display: grid; grid-template-columns: minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
+  .card.whole { display: grid; grid-template: auto auto auto 1fr / minmax(0, 580px) minmax(0, 1fr); column-gap: 28px; }
   .card.whole h3 { grid-column: 1 / -1; }
   .card.whole .frame { grid-row: 2 / span 3; }
   .card.whole > :is(.key, figcaption, details) { grid-column: 2; }

@@ -164,7 +164,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
             low, high = min(low, float(line.x[0])), max(high, float(line.x[-1]))
         if is_dated:
             kept = [(x, y) for x, y in zip(years, real[name], strict=True) if low - 1 <= x <= high]
-            axes.plot([x for x, _ in kept], [y for _, y in kept], color=TEXT, linewidth=1.0, linestyle=(0, (3, 1.5)))
+            axes.plot([x for x, _ in kept], [y for _, y in kept], ".", color=TEXT, markersize=2.6)
         elif real:
             axes.axhspan(*np.quantile(real[name], (0.05, 0.95)), color=LINE, alpha=0.18, linewidth=0)
         axes.margins(x=0)
@@ -176,7 +176,7 @@ def _indicators(groups: Sequence[RunGroup], history: Sequence[Figures], source: 
     rows[-1].set_xlabel("year" if start else "quarter", loc="right")
     beside = ""
     if is_dated:
-        beside = f" Dashed: {source}, the same quarters of history."
+        beside = f" Dots: {source}, the same quarters of history."
     elif real:
         beside = f" Grey: nine tenths of the quarters of {source}."
     ends = {name: groups[0].first.rounds[name][-1] for name in _INDICATORS}

@@ -47,6 +47,7 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     Args:
         places: the measures that are compared.
         sides: `{side, as it stands in a sentence: the directories of its runs}`; runs that have not ended are left out.
+            Of two sides the first is the base, from which the second differs.
     """
     wanted = {*places, *(other for place in places for other in companions(place))}
     found = {said: [read_beside(path, wanted) for path in paths] for said, paths in sides.items()}
@@ -60,7 +61,8 @@ def compared_runs(places: Sequence[str], sides: Mapping[str, Sequence[Path]]) ->
     for place in places:
         if all(place in run.values for runs in ended.values() for run in runs):
             told = [_side(said, place, runs) for said, runs in ended.items()]
-            answers.append(described_by(words_of(place, place), told, is_matched=bool(shared)))
+            ordered = told[::-1] if len(told) == 2 else told  # a description tells the difference of its first side
+            answers.append(described_by(words_of(place, place), ordered, is_matched=bool(shared)))
     runs = [run for each in ended.values() for run in each]
     calibrations = {said: each[0].calibration for said, each in ended.items()}
     fallbacks = {said: fmean(run.fallback_share for run in each) for said, each in ended.items()}

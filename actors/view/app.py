@@ -33,6 +33,7 @@ from actors.view.comparison import compare
 from actors.view.explainer import Explained, Explainer
 from actors.view.outcomes import Outcomes, outcomes_of
 from actors.view.run_list import Look, RunLine, RunLister, shown
+from actors.view.viewed_causes import ShownCauses
 from actors.view.viewed_experiment import ViewedExperiment
 from actors.view.viewed_run import Opened, ViewedRun
 from prism.config import Config
@@ -82,6 +83,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         problem: why the run, or the rest of it, cannot be shown; empty if it can.
         chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
         title, pictures: as `prism.show.Show` has them.
+        causes: changes when the causes of an outcome are kept; 0 if there are none.
         live: the metrics of a run under way; None without any.
     """
 
@@ -101,6 +103,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     version: str
     record_version: str
+    causes: float
     live: dict[str, Any] | None
 
 
@@ -138,6 +141,7 @@ class Site:
             f"{runs}/explanation": self.explanation,
             f"{runs}/oracle": self.oracle,
             f"{runs}/outcomes": self.outcomes,
+            f"{runs}/causes": self.causes,
             f"{runs}/council": self.council,
         }
         binary = {f"{runs}/states": self.states, f"{runs}/places": self.places}
@@ -195,6 +199,7 @@ class Site:
             config={} if journal is None else journal.header.config,
             version=version("prism-sim"),
             record_version="" if journal is None else journal.header.prism,
+            causes=run.causes.mark,
             live=self._look(run.path) if line.is_running else None,
         )
 
@@ -263,6 +268,11 @@ class Site:
         """Return the outcomes of a run, by round."""
         run, opened = self._opened(request)
         return outcomes_of(run.path, opened.config, self._journal(request).header.inputs)
+
+    def causes(self, request: Request) -> ShownCauses:
+        """Return the causes that the run keeps."""
+        run, opened = self._opened(request)
+        return run.causes.shown(opened.config, self._journal(request).ticks)
 
     def council(self, request: Request) -> Any:
         """Return the council of nations in one quarter."""

@@ -55,13 +55,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_sentences(left: Path, right: Path, settings: Sequence[Difference], places: Sequence[str]) -> Compared:
-    """Return the comparison of two runs in sentences, each named by the settings in which they differ.
-
-    The right run comes first: as elsewhere on the page, the sentences give its difference from the left one.
-    """
+    """Return the comparison of two runs in sentences, each named by the settings in which they differ."""
     told = [each for each in settings if not each.key.startswith(NOT_COMPARED)]
     sides: dict[str, Sequence[Path]] = {}
-    for place, path in ((1, right), (0, left)):
+    for place, path in enumerate((left, right)):
         sides[side_in_words(path.name, {each.key: each.values[place] for each in told})] = [path]
     return compared_runs(places, sides)
 

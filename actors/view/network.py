@@ -22,7 +22,7 @@ DRAWN_MAX = 100_000
 BUILT_MAX = 1_000_000
 """The largest population that is built here: it takes as much memory as in a run."""
 TIES_MAX = 40_000
-"""The most ties that are drawn; of more, as many are chosen evenly."""
+"""The most lines that are drawn; of more, as many are chosen evenly."""
 LAID_OUT = 0.3
 """The share of the work that is done before places are worked out."""
 
@@ -34,8 +34,8 @@ class NetworkNow(msgspec.Struct, frozen=True, kw_only=True):
         share: the share of the work that is done, from 0 to 1.
         step: the present step, in words.
         problem: why there is no network; empty if there is one, or will be.
-        people, ties: counts of the run, in which a friendship is one tie; `people_drawn`, `ties_drawn`: counts of the
-            picture.
+        people, ties: counts of the run; a tie is that one person follows another. `people_drawn`, `ties_drawn`: counts
+            of the picture.
     """
 
     share: float = 0.0
@@ -108,7 +108,7 @@ class NetworkDrawing:
         population, _ = load_population(config.population, config.simulation.seed, self._say)
         self.population = population
         self._say("choosing whom to draw", LAID_OUT)
-        people, tails, heads, ties = drawn_ties(population.graph)
+        people, tails, heads, ties, all_ties = drawn_ties(population.graph)
         step = f"placing {len(people):,} people"
         places = layout(len(people), tails, heads, lambda done: self._say(step, LAID_OUT + (1 - LAID_OUT) * done))
         shown = np.unique(np.linspace(0, len(tails) - 1, min(TIES_MAX, len(tails))).astype(np.int64))
@@ -123,27 +123,29 @@ class NetworkDrawing:
             step="",
             people=population.size,
             people_drawn=len(people),
-            ties=ties,
-            ties_drawn=len(shown),
+            ties=all_ties,
+            ties_drawn=int(ties[shown].sum()),
         )
 
     def _say(self, step: str, share: float = 0.05) -> None:
         self.now = NetworkNow(share=share, step=step)
 
 
-def drawn_ties(graph: FollowGraph) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], int]:
-    """Return the people that are drawn, both ends of the ties among them by row, and the ties of all people.
+def drawn_ties(
+    graph: FollowGraph,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int]:
+    """Return the people that are drawn, both ends of the lines among them by row, their ties, and the ties of all.
 
-    Two people who follow each other have one tie.
+    Two people who follow each other have two ties, and one line.
     """
     size = graph.size
     rows = [graph.following(person) for person in range(size)]
     tails = np.repeat(np.arange(size, dtype=np.int64), [len(row) for row in rows])
     heads = np.concatenate(rows).astype(np.int64) if rows else tails
-    pairs = np.unique(np.minimum(tails, heads) * size + np.maximum(tails, heads))
+    pairs, ties = np.unique(np.minimum(tails, heads) * size + np.maximum(tails, heads), return_counts=True)
     people = np.unique(np.linspace(0, size - 1, min(DRAWN_MAX, size)).astype(np.int64))
     row_of = np.full(size, -1, dtype=np.int32)
     row_of[people] = np.arange(len(people))
     first, second = row_of[pairs // size], row_of[pairs % size]
     both = (first >= 0) & (second >= 0)
-    return people.astype(np.int32), first[both], second[both], len(pairs)
+    return people.astype(np.int32), first[both], second[both], ties[both], len(tails)

@@ -57,12 +57,14 @@ class RunList(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         differences: the settings in which they are not all the same, with a value for each run.
+        is_run: whether the directory is itself that of a run, which the page opens then.
         left_out: runs, and settings, that are not listed because there are too many.
     """
 
     root: str
     runs: list[RunLine]
     differences: list[Difference]
+    is_run: bool
     runs_left_out: int = 0
     settings_left_out: int = 0
 
@@ -126,6 +128,7 @@ class RunLister:
             root=shown(str(self.root)),
             runs=[_line(name, known) for name, known in zip(listed, looked, strict=True)],
             differences=differences[:SETTINGS_MAX],
+            is_run=[*found.values()] == [self.root],
             runs_left_out=len(found) - len(listed),
             settings_left_out=max(0, len(differences) - SETTINGS_MAX),
         )

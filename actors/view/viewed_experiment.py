@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
 
-from actors.core.extras import not_installed
 from actors.studies.experiments.outcome import OUTCOME
 from actors.studies.experiments.record import CellState, cell_state, current_plan, read_experiment_record
+from actors.view.drawing import problem_of_drawing
 from actors.view.run_list import shown
 
 CELLS_SHOWN = 2000
@@ -112,10 +111,8 @@ class ViewedExperiment:
         return self._drawn[1]
 
     def _sections(self) -> list[Any]:
-        for package, extra in (("scipy", "experiments"), ("matplotlib", "plots")):
-            if find_spec(package) is None:
-                problem = not_installed(f"the charts of an experiment need {package}", extra)
-                return [("section", {}, [("p", {"class": "quiet"}, [problem])])]
+        if (problem := problem_of_drawing("the charts of an experiment")) is not None:
+            return [problem]
         from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415
         from actors.pages.page_frame import drawn  # noqa: PLC0415  # matplotlib is an optional package
         from actors.pages.picture import style  # noqa: PLC0415

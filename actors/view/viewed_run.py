@@ -14,6 +14,7 @@ from actors.record.run import header_in, read_resolved
 from actors.view.network import NetworkDrawing
 from actors.view.oracle_course import OracleCourse
 from actors.view.run_list import name_of, shown
+from actors.view.viewed_causes import ViewedCauses
 from prism.config import Config
 from prism.drawing import outline
 from prism.drawing.outline import Outline
@@ -53,6 +54,7 @@ class ViewedRun:
         self.opened: Opened | None = None
         """None if its configuration cannot be read, or has not been yet."""
         self.journal: Followed | None = None
+        self.causes = ViewedCauses(path)
         self._lock = Lock()
         self._reader: Thread | None = None
         self._damage = ""

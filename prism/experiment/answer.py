@@ -113,12 +113,14 @@ def answered_of_several(each: SeveralCompared, words: MeasureWords, said: Callab
 def described_by(words: MeasureWords, sides: Sequence[Side], *, is_matched: bool = True) -> Answer:
     """Return the description of a measure in some conditions, without a hypothesis.
 
+    Of two sides it tells by how much the first differs from the second, and names the first again.
+
     Args:
         is_matched: whether the values of all sides are those of the same seeds in the same order.
     """
     seeds = min(len(side.values) for side in sides)
     if len(sides) == 2:
-        fact = _contrast(words, *sides, is_matched=is_matched)
+        fact = f"{_contrast(words, *sides, is_matched=is_matched)} {sides[0].said}"
         rest = list(crossings(words, *sides))
     else:
         means = [(fmean(side.values), side.said) for side in sides]

@@ -180,7 +180,8 @@ def test_levels_of_a_factor_and_conditions_without_a_hypothesis_are_sentences_to
     )
     one, two = Side("under a", [3.0]), Side("under b", [4.0])
     assert described_by(words, [one, two]).text == (
-        "Over one seed people gave 3 likes under a and 4 under b, 25% fewer (one seed says nothing about chance)."
+        "Over one seed people gave 3 likes under a and 4 under b, 25% fewer under a (one seed says "
+        "nothing about chance)."
     )
     assert described_by(words, [one, two, Side("under c", [9.0])]).text.startswith(
         "Over one seed people gave 3 likes under a, 4 under b and 9 under c ("

@@ -94,6 +94,12 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
     return [made[kind]() for kind in KINDS if kind in by]
 
 
+def only_of(candidates: Candidates, agent: int) -> Candidates:
+    """Return the candidates that are one agent, or what it did."""
+    places = [place for place, each in enumerate(candidates.each) if each.agent == agent]
+    return Candidates(candidates.kind, [candidates.each[place] for place in places], candidates.weights[places])
+
+
 def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
     """Return the change that undoes a candidate.
 

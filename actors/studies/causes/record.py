@@ -80,7 +80,8 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
         ticks: the whole ticks of the run.
         since: the tick from which people fall silent and ties end.
         tried: what was tried of each kind.
-        causes: those with the largest effects, also under other draws.
+        causes: those with the largest effects, also under other draws; smaller: the others that have an effect.
+        attribute: that makes the groups; empty if none were asked for.
         groups: the shares of groups of people, which add up to the value less `without_groups`: its value with all of
             them silent, or None if no groups were asked for.
         futures: how many other futures were run, those under other draws included.
@@ -96,6 +97,8 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
     since: int
     tried: tuple[Tried, ...]
     causes: tuple[Cause, ...]
+    smaller: tuple[Cause, ...] = ()
+    attribute: str = ""
     groups: tuple[GroupShare, ...] = ()
     without_groups: float | None = None
     futures: int

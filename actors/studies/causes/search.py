@@ -13,7 +13,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.causes.candidates import KINDS, Candidate, Candidates, candidates_of, kinds_of, words_of
+from actors.studies.causes.candidates import KINDS, Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.groups import groups_of, orders_of, shares_of
 from actors.studies.causes.plan import sample, shares, total
@@ -32,6 +32,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     *,
     by: Collection[str] = (),
     groups: str = "",
+    agent: int | None = None,
     since: int | None = None,
     budget: int = 500,
     top: int = 10,
@@ -46,6 +47,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         of: the measure, as experiments name it, or `cascade:POST`, the posts in the cascade of a post.
         by: the kinds of things that are undone; none for all that the domain has, or for no such thing with `groups`.
         groups: an attribute of people: the outcome is shared out among the groups that it makes; empty for none.
+        agent: undo only what this agent is and did; None for all agents.
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws; and the most futures with silent groups.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
@@ -61,7 +63,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     with nullcontext() if jobs == 1 else Processes(path, (of,), jobs) as processes:
         search = _Search(futures, of, since, on_progress, processes)
         shared = await search.shared_out(groups, budget) if groups else {}
-        found = await search.causes(by or (() if groups else kinds_of(futures.run)), budget, top, draws)
+        found = await search.causes(by or (() if groups else kinds_of(futures.run)), agent, budget, top, draws)
     return replace(found, **shared)
 
 
@@ -79,10 +81,11 @@ class _Search:
             raise RunDirectoryError(f"{self._run.path}: {problem}")
         self._done = self._wanted = self._kept = self._computed = 0
 
-    async def causes(self, by: Collection[str], budget: int, top: int, draws: int) -> Causes:
+    async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
         """Return the causes."""
         run, seed = self._run, self._run.config.simulation.seed
         everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
+        everything = everything if agent is None else [only_of(each, agent) for each in everything]
         value = (await self._futures.recorded()).value
         numbers = shares([len(each.each) for each in everything], budget)
         samples = [
@@ -98,7 +101,8 @@ class _Search:
         effects = [value - each.value for each in outcomes]
         tried = self._tried(everything, [len(each.chosen) for each in samples], effects, [each[1] for each in chosen])
         order = sorted(range(len(chosen)), key=lambda at: (-abs(effects[at]), -chosen[at][2], at))
-        shown = [at for at in order if effects[at]][:top]
+        with_effect = [at for at in order if effects[at]]
+        shown = with_effect[:top]
         intervals = await self._under_other_draws([chosen[at][0] for at in shown], draws)
         found = [
             self._cause(chosen[at][:2], outcomes[at], effects[at], interval)
@@ -112,6 +116,7 @@ class _Search:
             since=self._since,
             tried=tuple(tried),
             causes=tuple(found),
+            smaller=tuple(self._cause(chosen[at][:2], outcomes[at], effects[at], None) for at in with_effect[top:]),
             futures=self._done,
             kept=self._kept,
             computed=self._computed if self._futures.known else 0,
@@ -137,7 +142,7 @@ class _Search:
             GroupShare(group=group.name, people=len(group.people), share=share)
             for group, share in zip(groups, shares, strict=True)
         ]
-        return {"groups": tuple(found), "without_groups": values[frozenset()]}
+        return {"attribute": attribute, "groups": tuple(found), "without_groups": values[frozenset()]}
 
     def _notes(self, draws: int) -> list[str]:
         notes = [*self._run.notes]

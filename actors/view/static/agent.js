@@ -64,9 +64,17 @@ export function agentPanel(session) {
       section(`What it asked (${count(found.questions_in_all)})`, found.questions.length ? [latest(session, found.questions, found.questions_in_all), ...found.questions.slice().reverse().map((one) => question(session, found, one))] : note("Nothing up to this tick: every choice was clear by rule.")),
       found.posts.length ? section(`What it posted and liked (${count(found.posts_in_all)})`, [latest(session, found.posts, found.posts_in_all), posts(found, person)]) : null,
       found.changes.length ? section(`What it changed (${count(found.changes_in_all)})`, [latest(session, found.changes, found.changes_in_all), changes(found, person)]) : null,
+      addedBy(session),
       found.feed ? section(`Its feed of tick ${count(found.feed_tick)} (${found.feed.length})`, feed(found, person)) : null,
       shown.known || shown.ties ? section("Who it is", [shown.known, shown.ties]) : null,
     );
+  }
+
+  /** Return what the agent has added to outcomes, as far as causes are kept. */
+  function addedBy({ agent, causes, name }) {
+    const added = (causes?.added ?? []).filter((each) => each.agent === agent);
+    const command = el("p", { class: "quiet" }, "More of it: ", el("code", {}, `prism explain ${name} --agent ${agent} --cause`));
+    return added.length ? section(`What it has added (${added.length})`, [el("ul", {}, added.map((each) => el("li", {}, `${each.of}: ${each.words}`))), command]) : null;
   }
 
   /** Return a part that stays as open, or closed, as the reader has left it. */
@@ -84,6 +92,7 @@ export function agentPanel(session) {
   session.on("agent", ask);
   session.on("tick", ask);
   session.on("people", ask);
+  session.on("causes", ask);
   return panel("An agent", form, body);
 }
 

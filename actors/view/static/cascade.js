@@ -2,6 +2,7 @@
 
 import { ofRun, read } from "./api.js";
 import { line, TickChart } from "./chart.js";
+import { showPart } from "./causes.js";
 import { count, el, many, note, panel, put } from "./dom.js";
 
 const ROWS_MAX = 60;
@@ -12,7 +13,8 @@ export function cascadePanel(session, ends) {
   const chart = new TickChart({ height: 130, compact: true, label: "Posts of the cascade over time", onpick: (tick) => session.show(tick), marks: () => session.course?.interventions });
   const said = el("p", { "aria-live": "polite" });
   const rows = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Who answered or reshared whom" });
-  const detail = el("div", {}, said, el("p", { class: "unit" }, "posts of the cascade, the original included"), chart.box, el("h3", {}, "Who reshared or answered whom, the latest first"), rows);
+  const made = el("p", {});
+  const detail = el("div", {}, said, made, el("p", { class: "unit" }, "posts of the cascade, the original included"), chart.box, el("h3", {}, "Who reshared or answered whom, the latest first"), rows);
   const foot = el("p", { class: "quiet" });
   detail.hidden = true;
   let tree = null, listed = "", isFirst = session.cascade === null;
@@ -60,6 +62,7 @@ export function cascadePanel(session, ends) {
     session.cascadeEdges = grown.filter((one) => one.parent >= 0).map((one) => [tree[one.parent].author, one.author]);
     session.tell("edges");
     if (!tree) return;
+    whatMade();
     const replies = grown.filter((one) => one.kind === "reply").length, reshares = grown.filter((one) => one.kind === "reshare").length;
     put(said, grown.length ? `At tick ${count(session.tick)}: ${count(grown.length)} of ${many(tree.length, "post")}: the original, ${many(reshares, "reshare")} and ${many(replies, "reply", "replies")}. Its edges are the strong lines in the network.` : `At tick ${count(session.tick)} it has not begun: the original is of tick ${count(tree[0].tick)}.`);
     const edges = grown.filter((one) => one.parent >= 0).reverse();
@@ -73,6 +76,13 @@ export function cascadePanel(session, ends) {
     );
   }
 
+  /** Lead to what made the cascade, or say how to find out. */
+  function whatMade() {
+    const of = `cascade:${session.cascade}`, place = session.causes?.places[of];
+    if (!place) return put(made, "What made it? ", el("code", {}, `prism cause ${session.name} --of ${of}`));
+    return put(made, el("button", { type: "button", class: "link", onclick: () => showPart(place) }, "What made it"));
+  }
+
   let looked = 0;
   session.on("grown", () => {
     if (session.last === looked) return;
@@ -82,6 +92,7 @@ export function cascadePanel(session, ends) {
   });
   session.on("cascade", fetchTree);
   session.on("tick", draw);
+  session.on("causes", draw);
   if (session.cascade !== null) fetchTree();
   return panel("Cascades", el("div", { class: "row" }, el("label", {}, "Show", choice)), detail, foot);
 }

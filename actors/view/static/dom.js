@@ -113,3 +113,14 @@ export const trouble = (message) => el("div", {}, note(message, "problem"), el("
 export function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
+
+/** Return an element of a report: [name, attributes, children]. Texts stay texts; looks are set one by one. */
+export function build(node, inPicture = false) {
+  if (typeof node === "string") return node;
+  const [name, attributes, children] = node;
+  const isPicture = inPicture || name === "svg";
+  const { style, ...others } = attributes;
+  const made = (isPicture ? svg : el)(name, others, children.map((child) => build(child, isPicture)));
+  if (style) made.style.cssText = style; // an attribute with styles is what the page's policy forbids
+  return made;
+}

@@ -1,7 +1,7 @@
 // The page of an experiment: its cells with their states, and the charts of its report, drawn anew as cells end.
 
 import { read } from "./api.js";
-import { count, el, many, note, panel, put, svg, words } from "./dom.js";
+import { build, count, el, many, note, panel, put, words } from "./dom.js";
 import { showList } from "./list.js";
 
 const EVERY_MS = 3000;
@@ -98,15 +98,4 @@ function row(condition) {
     return el("a", { ...said, id: `cell-${key}`, href: `#/run/${encodeURIComponent(key)}`, "aria-label": `${condition.name}, seed ${seed}: ${words(state)}` }, MARKS[state]);
   };
   return el("tr", {}, el("th", { scope: "row" }, condition.name), el("td", {}, condition.cells.map(link)));
-}
-
-/** Return an element of a report: [name, attributes, children]. Texts stay texts; looks are set one by one. */
-function build(node, inPicture = false) {
-  if (typeof node === "string") return node;
-  const [name, attributes, children] = node;
-  const isPicture = inPicture || name === "svg";
-  const { style, ...others } = attributes;
-  const made = (isPicture ? svg : el)(name, others, children.map((child) => build(child, isPicture)));
-  if (style) made.style.cssText = style; // an attribute with styles is what the page's policy forbids
-  return made;
 }

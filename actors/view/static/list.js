@@ -35,6 +35,10 @@ export function showList(main) {
   }
 
   function draw(list) {
+    if (list.is_run) {
+      location.replace(`#/run/${encodeURIComponent(list.runs[0].name)}`);
+      return;
+    }
     if (!list.runs.length) {
       put(body, note(`No run here: ${list.root} has no directory of a run. Begin one with`), el("pre", {}, "prism run"), note("and it will appear on this page."));
       return;

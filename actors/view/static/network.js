@@ -273,7 +273,7 @@ export function networkPanel(session, ends) {
         put(busy);
         const drawn = now.people_drawn < now.people ? `Drawn: ${count(now.people_drawn)} of ${many(now.people, "person", "people")}, every ${digitsOf(now.people / now.people_drawn)}th` : `All ${many(now.people, "person", "people")}`;
         const ties = now.ties_drawn < now.ties ? `${count(now.ties_drawn)} of ${many(now.ties, "tie")}` : `all ${many(now.ties, "tie")}`;
-        put(said, `${drawn}, and ${ties}. Larger points have more followers. Press a person, or name one beside, to look closer.`);
+        put(said, `${drawn}, and ${ties}; two people who follow each other share a line. Larger points have more followers. Press a person, or name one beside, to look closer.`);
         session.tell("refetch");
         show();
         session.tell("people");

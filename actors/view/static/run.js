@@ -3,6 +3,7 @@
 import { bytes, ofRun, read } from "./api.js";
 import { agentPanel } from "./agent.js";
 import { cascadePanel } from "./cascade.js";
+import { causesPanel } from "./causes.js";
 import { drawStack, TickChart } from "./chart.js";
 import { count, el, facts, many, mark, note, panel, percent, put, trouble as troubleOf, words } from "./dom.js";
 import { councilPanel } from "./economy.js";
@@ -28,6 +29,7 @@ class Session {
     this.opened = ""; // why the page shows this tick, until another is chosen
     this.why = null; // the agent and the tick that are explained
     this.outcomes = null;
+    this.causes = null; // what made its outcomes, where that is known
     this.states = null;
     this.cascadeEdges = [];
     this.listeners = {};
@@ -103,6 +105,7 @@ export function showRun(main, name, query) {
     side.append(...(drawn.length ? [live, agent, ...others] : [agent]));
     const whole = [has("states") && statesPanel(session, ends), has("quarters") && councilPanel(session)];
     put(body, clock(session, ends), outcomesPanel(session, ends), whole, el("div", { class: "grid two" }, centre, side));
+    body.append(causesPanel(session));
     whyPanel(session, centre, agent, ends);
   }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from actors.cli import cause as command
 from actors.cli.cause_view import causes_view
 from actors.display.console import SafeConsole
+from actors.studies.causes.kept import kept_causes
 from actors.studies.causes.record import Cause, Causes, Tried
 from prism.experiment.intervals import Interval
 from tests.command import Prism
@@ -66,6 +68,12 @@ def _nothing_blocks() -> None:
     """Let these tests block: they read the disk."""
 
 
+@pytest.fixture
+def own(embedded: Path, tmp_path: Path) -> Path:
+    """Return a copy of the run, in which causes are kept."""
+    return Path(shutil.copytree(embedded, tmp_path / "own"))
+
+
 def printed(found: Causes, capsys: pytest.CaptureFixture[str]) -> str:
     """Return what is printed on a terminal of 80 columns."""
     SafeConsole(width=80).print(causes_view(found))
@@ -98,15 +106,36 @@ def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.Capture
 
 
 @pytest.mark.long
-def test_a_search_is_shown_and_written(embedded: Path, prism: Prism, tmp_path: Path) -> None:
-    file = tmp_path / "causes.json"
-    few = ("--budget", "6", "--draws", "1", "--top", "2", "--by", "people,decisions", "--json", str(file))
-    shown = prism("cause", str(embedded), "--of", "likes", *few)
+def test_a_search_is_shown_written_and_kept_and_packed_and_the_run_stays_as_it_was(own: Path, prism: Prism) -> None:
+    before = {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()}
+    few = ("--budget", "6", "--draws", "1", "--top", "2", "--by", "people,decisions", "--json", "causes.json")
+    shown = prism("cause", str(own), "--of", "likes", *few)
     assert shown.code == 0, shown.err
     assert "people: 3 of 60 tried" in shown.out
-    found = json.loads(file.read_text())
+    assert f"kept in {own / 'causes' / 'likes.json'}" in shown.err
+    found = json.loads(Path("causes.json").read_text())
     assert (found["of"], [each["kind"] for each in found["tried"]]) == ("likes", ["people", "decisions"])
-    assert found["value"] == json.loads((embedded / "summary.json").read_text())["likes"]
+    assert found["value"] == json.loads((own / "summary.json").read_text())["likes"]
+    assert json.loads((own / "causes" / "likes.json").read_text()) == {**found, "run": "own"}
+    assert {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()} == before
+    assert prism("verify", str(own), "--quick").code == 0
+    assert prism("pack", str(own), "--out", "own.prism").code == 0
+    assert prism("unpack", "own.prism", "--out", "there").code == 0
+    assert kept_causes(Path("there")) == kept_causes(own)
+
+
+@pytest.mark.long
+def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: Prism) -> None:
+    (own / "causes").write_text("a file is in the way")
+    few = ("--of", "likes", "--by", "people", "--budget", "1", "--draws", "0")
+    ended = prism("cause", str(own), *few)
+    assert (ended.code, "people: 1 of 60 tried" in ended.out) == (0, True)
+    assert f"not kept: {own / 'causes' / 'likes.json'}: cannot be written" in ended.err
+    (own / "causes").unlink()
+    assert prism("pack", str(own), "--out", "own.prism").code == 0
+    ended = prism("cause", "own.prism", *few)
+    assert (ended.code, "people: 1 of 60 tried" in ended.out) == (0, True)
+    assert "not kept: own.prism is a packed run" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -137,11 +166,11 @@ def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, mon
 
 @pytest.mark.long
 @pytest.mark.process
-def test_another_process_with_another_order_of_hashes_prints_the_same(embedded: Path) -> None:
+def test_another_process_with_another_order_of_hashes_prints_the_same(own: Path) -> None:
     few = ("--budget", "8", "--draws", "1", "--top", "2", "--json", "-")
     told = [
         subprocess.run(
-            [sys.executable, "-m", "actors.cli", "cause", str(embedded), "--of", "likes", *few],
+            [sys.executable, "-m", "actors.cli", "cause", str(own), "--of", "likes", *few],
             env={**os.environ, "PYTHONHASHSEED": seed},
             cwd=ROOT,
             capture_output=True,

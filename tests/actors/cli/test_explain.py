@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.cli import explain, run_command
-from actors.cli.explain_view import explanation_lines, path_lines, what_if_lines
+from actors.cli.explain_view import added_lines, explanation_lines, path_lines, what_if_lines
 from actors.results.explanation import (
     AgentPath,
     Counted,
@@ -29,6 +29,10 @@ from actors.results.explanation import (
     WhatIf,
 )
 from actors.runtime.simulation import Progress
+from actors.studies.causes.of_agent import AgentCauses
+from actors.studies.causes.record import Cause as CauseFound
+from actors.studies.causes.record import Causes, Tried
+from prism.experiment.intervals import Interval
 from tests.actors.results.explained_runs import ECONOMY, make_run
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -70,6 +74,79 @@ def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, 
     assert max(map(len, (path.out + turn.out + other.out).splitlines())) <= 80
 
 
+ADDED = AgentCauses(
+    agent=5,
+    name="Ada",
+    why="the largest cascade that the agent is in",
+    found=Causes(
+        run="run",
+        of="cascade:7",
+        value=93.0,
+        ticks=480,
+        since=1,
+        tried=(
+            Tried(kind="people", candidates=1, tried=1, with_effect=1, total=12.0),
+            Tried(kind="decisions", candidates=3, tried=3, with_effect=1, total=2.0),
+        ),
+        causes=(
+            CauseFound(
+                kind="people",
+                what="Ada (5)",
+                tick=1,
+                agent=5,
+                chance=1.0,
+                value=81.0,
+                effect=12.0,
+                other_draws=Interval(mean=1.1, low=-1.4, high=3.6, sd=1.0, count=10),
+            ),
+        ),
+        smaller=(
+            CauseFound(
+                kind="decisions",
+                what="Ada (5): likes, not scrolls",
+                tick=4,
+                agent=5,
+                was="likes",
+                would_be="scrolls",
+                chance=1.0,
+                value=91.0,
+                effect=2.0,
+            ),
+        ),
+        futures=24,
+        kept=0,
+        computed=0,
+    ),
+)
+
+
+def test_what_an_agent_has_added_is_said_with_its_chance() -> None:
+    assert list(added_lines(ADDED)) == [
+        "agent 5 (Ada)",
+        "  cascade:7 is 93 after 480 ticks: the largest cascade that the agent is in",
+        "  added     its presence from tick 1 on: +12, 81 without it; under 10 other",
+        "            draws +1.1 [-1.4, +3.6], which may be luck alone",
+        "            1 smaller effect, which --json has",
+        "  tried     decisions: all 3 tried, 1 with an effect; in sum +2",
+    ]
+    decision = replace(ADDED.found, causes=ADDED.found.smaller, smaller=())
+    assert "its decision of tick 4 for likes, not scrolls: +2, 91 without it" in " ".join(
+        " ".join(added_lines(replace(ADDED, found=decision))).split()
+    )
+    nothing = replace(ADDED.found, causes=(), smaller=())
+    assert any("added     nothing: " in line for line in added_lines(replace(ADDED, found=nothing)))
+
+
+@pytest.mark.long
+def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
+    shown = prism("explain", str(embedded), "--agent", "0", "--cause", "--of", "likes")
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("agent 0 (")
+    assert "\n  likes is " in shown.out
+    assert "  added     " in shown.out
+    assert not (embedded / "causes").exists()
+
+
 @pytest.mark.long
 def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     summary = json.loads((small_run / "summary.json").read_text())["largest_cascade"]
@@ -98,6 +175,9 @@ def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, pr
         (("--agent", "1", "--ask"), "--ticks and --ask go with --what-if"),
         (("--agent", "1", "--what-if", "answer=idle"), "--what-if goes with --agent and --tick"),
         (("--agent", "1", "--tick", "3", "--what-if", "idle"), "expected answer=STATE, got 'idle'"),
+        (("--agent", "1", "--of", "likes"), "--of goes with --cause"),
+        (("--post", "2", "--cause"), "--cause goes with --agent, without --tick"),
+        (("--agent", "1", "--cause", "--tick", "3"), "--cause goes with --agent, without --tick"),
         (("--agent", "1", "--tick", "3", "--what-if", "mood=idle"), "expected answer=STATE, got 'mood=idle'"),
     ],
 )

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from actors.pages.cause_charts import anchor
 from actors.pages.html import rendered
 from actors.pages.page_frame import POLICY
 from actors.pages.report import _glance, report
@@ -23,6 +25,8 @@ from actors.record.run import Recorded
 from actors.results.frames import read_tables
 from actors.results.run_groups import groups_of
 from actors.results.run_record import RunRecord
+from actors.studies.causes.kept import keep
+from tests.actors.studies.causes.test_kept import LIKES
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
 
@@ -140,6 +144,24 @@ def test_its_ids_are_different_and_its_links_lead_to_them(html: str) -> None:
     assert sorted(tables.ids) == sorted(set(tables.ids))
     assert {address.removeprefix("#") for address in tables.addresses} <= set(tables.ids)
     assert {found.group(1) for found in re.finditer(r"url\(#([^)]*)\)", html)} <= set(tables.ids)
+
+
+def test_the_causes_that_a_run_keeps_stand_in_it_and_the_cascade_leads_to_them(run: Path, tmp_path: Path) -> None:
+    own = Path(shutil.copytree(run, tmp_path / "own"))
+    course = RunRecord(own, "own").course
+    root = max(course.roots.values(), key=[*course.roots.values()].count)
+    author = next(post.author for post in course.posts if post.post == root)
+    for of in ("likes", f"cascade:{root}"):
+        keep(own, replace(LIKES, of=of, ticks=72, causes=(replace(LIKES.causes[0], agent=author),)))
+    page = report([RunRecord(own, "own")])
+    tables = parsed(page)
+    place = anchor(f"cascade:{root}", "cause-0")
+    assert tables.addresses.count(f"#{place}") == 1
+    assert place in tables.ids
+    assert sorted(tables.ids) == sorted(set(tables.ids))
+    assert f"What made cascade:{root}" in page
+    assert "What made likes" in page
+    assert '<section id="causes">' in page
 
 
 def test_it_begins_with_the_question_as_it_was_written(html: str) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from actors.pages.report import report
 from actors.record import followed
 from actors.record.followed import Followed
 from actors.record.run import read_resolved
+from actors.results.run_record import RunRecord
 from actors.view.comparison import _parts
 from actors.view.outcomes import outcomes_of
 from prism.agents import Update
@@ -141,6 +144,16 @@ def test_forks_differ_from_the_tick_in_which_their_bytes_do(forks: Path) -> None
     assert first >= 20
     assert found["settings"] == [{"key": "feed.algorithm", "values": ["interest", "random"]}]
     assert found["left"].startswith(f"agent {ours[first][place][2]}")
+
+
+def test_a_report_compares_two_runs_in_the_sentences_of_the_page(forks: Path) -> None:
+    told = Asked(forks, "one", "other").json("compare?left=one&right=other")["answers"]
+    page = unescape(report([RunRecord(forks / name, name) for name in ("one", "other")]))
+    assert told
+    for sentence in told:
+        assert sentence in page
+        # The first run is the base: the sentences tell how the other one differs.
+        assert sentence.index("with a random feed") < sentence.index("with an interest feed")
 
 
 def test_a_run_is_the_same_as_itself(asked: Asked, embedded: Path) -> None:

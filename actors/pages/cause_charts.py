@@ -1,0 +1,251 @@
+"""The causes of a run's outcomes on a page: effects beside chance, shares of groups, and a cascade's tree by effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from actors.pages.card import Chart, Table
+from actors.pages.cascade_charts import NODES_MAX, Marks, tree_picture
+from actors.pages.experiment_charts import ROWS_MAX, Row, pages_number, rows_picture, span
+from actors.pages.html import Node, tag
+from actors.pages.page_frame import grid, missing
+from actors.pages.picture import LINE, TEXT
+from actors.pages.words import count, plural, share
+from actors.record.course import MadePost
+from actors.studies.causes.course import CASCADE
+from actors.studies.causes.kept import Kept
+from actors.studies.causes.record import Cause, Causes
+from actors.studies.causes.words import chance_words, number, signed, tried_words
+from prism.experiment.intervals import Interval
+from prism.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION
+
+LEVELS: Final = (
+    ("◆", "D", VERMILION, 44, 0.5, "half of it or more"),
+    ("■", "s", ORANGE, 30, 0.1, "a tenth or more"),
+    ("●", "o", SKY, 22, 0.0, "less than a tenth"),
+    ("▼", "v", PURPLE, 26, -1.0, "it would be larger without"),
+)
+"""The marks of posts by the share of the cascade that their cause has added: sign, marker, colour, size, the least
+share, and its words."""
+
+
+class Shown(NamedTuple):
+    """A run whose causes are shown.
+
+    Args:
+        posts: all of the run, in the order in which they were made; none are needed without a cascade.
+        ticks: of the run now; tick_seconds: the length of each.
+        name: the beginning of the ids on the page, which no other run has.
+    """
+
+    posts: Sequence[MadePost]
+    ticks: int
+    tick_seconds: float
+    name: str = "cause"
+
+
+def cause_parts(kept: Kept, run: Shown) -> list[Node]:
+    """Return for each outcome whose causes a run keeps what was found, in words and in pictures."""
+    parts: list[Node] = [
+        tag(
+            "div",
+            tag("h3", f"What made {found.of}", class_="sub"),
+            *_parts(found, run, f"{run.name}-{place}"),
+            id=anchor(found.of, run.name),
+            class_="cause",
+        )
+        for place, found in enumerate(kept.found)
+    ]
+    return [*parts, *map(missing, kept.problems)]
+
+
+def anchor(of: str, name: str = "cause") -> str:
+    """Return the id of the part that shows the causes of an outcome."""
+    return f"{name}-of-{quote(of, safe='')}"
+
+
+def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
+    """Yield what was found of one outcome in words and in pictures."""
+    yield tag("p", _summary(found))
+    if found.ticks != run.ticks:
+        yield missing(f"It was worked out after {plural(found.ticks, 'tick')}; the run has {count(run.ticks)} now.")
+    tree = _tree_of(run.posts, found.of)
+    charts = [_tree(found, tree, run.tick_seconds)] if len(tree) > 1 and _all(found) else []
+    charts += [_effects(found)] if found.causes else []
+    charts += [_groups(found)] if found.groups else []
+    if charts:
+        yield grid(charts, name)
+    yield tag("ul", *(tag("li", text) for text in (*map(tried_words, found.tried), *_answered(found), *found.notes)))
+
+
+def _summary(found: Causes) -> str:
+    """Return the outcome and its largest cause in sentences."""
+    head = f"It is {number(found.value)} after {plural(found.ticks, 'tick')}."
+    if not found.causes:
+        return f"{head} Nothing that was undone changes it." if found.tried else head
+    first = found.causes[0]
+    chance = f"; {chance_words(first)}" if first.other_draws is not None else ""
+    return f"{head} The largest effect: {_called(first)}, {signed(first.effect)}{chance}."
+
+
+def _answered(found: Causes) -> Iterator[str]:
+    if found.kept or found.computed:
+        text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were"
+        yield f"{text} never asked and have one of the embedded oracle"
+
+
+def _called(cause: Cause) -> str:
+    """Return a cause with its kind, in words."""
+    if cause.kind == "decisions":
+        who = cause.what.removesuffix(f": {cause.was}, not {cause.would_be}")
+        return f"the decision of {who} in tick {cause.tick:,}: {cause.was}, not {cause.would_be}"
+    begin = {"people": "", "ties": "the tie: "}.get(cause.kind, f"{cause.kind}: ")
+    return f"{begin}{cause.what}"
+
+
+def _effects(found: Causes) -> Chart:
+    """Return the largest effects, each beside its mean under other draws."""
+    rows = [
+        Row(
+            f"{place}. {_called(each)}",
+            *_ends(each.other_draws),
+            TEXT,
+            bar=each.effect,
+        )
+        for place, each in enumerate(found.causes, start=1)
+    ]
+    is_drawn = any(each.other_draws is not None for each in found.causes)
+    dots = " A dot is its mean effect under other draws, with a 95% interval; if that holds 0, it may be luck alone."
+    more = f" The first {ROWS_MAX} of {len(rows):,} are drawn." if len(rows) > ROWS_MAX else ""
+    table = Table(
+        ("", "kind", "what", "tick", "effect", "without it", "under other draws", "95% interval"),
+        [
+            (
+                str(place),
+                each.kind,
+                each.what,
+                count(each.tick),
+                _signed(each.effect),
+                number(each.value),
+                *_drawn(each),
+            )
+            for place, each in enumerate((*found.causes, *found.smaller), start=1)
+        ],
+        frozenset({0, 1, 2}),
+    )
+    key = (("", BLUE, "in the run"), *((("", "var(--text)", "under other draws"),) if is_drawn else ()))
+    reading = f"A bar is what a thing has added in this run.{dots if is_drawn else ''}{more}"
+    return Chart("The largest effects", rows_picture(rows, f"added to {found.of}"), reading, table, key=key)
+
+
+def _ends(drawn: Interval | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if drawn is None else (drawn.mean, drawn.low, drawn.high)
+
+
+def _drawn(cause: Cause) -> tuple[str, str]:
+    drawn = cause.other_draws
+    return ("", "") if drawn is None else (_signed(drawn.mean), span(drawn.low, drawn.high))
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{pages_number(value)}"
+
+
+def _groups(found: Causes) -> Chart:
+    """Return the share of each group of people."""
+    rows = [
+        Row(f"{each.group} ({_people(each.people)})", None, each.share.low, each.share.high, TEXT, bar=each.share.mean)
+        for each in found.groups
+    ]
+    silent = number(found.without_groups or 0.0)
+    table = Table(
+        (found.attribute, "people", "share", "95% interval"),
+        [
+            (each.group, count(each.people), _signed(each.share.mean), span(each.share.low, each.share.high))
+            for each in found.groups
+        ],
+    )
+    is_exact = all(each.share.low is None for each in found.groups)
+    how = "all orders in which groups begin to speak" if is_exact else "a sample of orders, with 95% intervals"
+    more = f" The first {ROWS_MAX} are drawn." if len(rows) > ROWS_MAX else ""
+    reading = (
+        f"The shares add up to {found.of} less {silent}, its value with all groups silent. They are of {how}.{more}"
+    )
+    drawn = rows_picture(rows, f"share in {found.of}")
+    return Chart(f"Shares of groups by {found.attribute}", drawn, reading, table)
+
+
+def _people(number_of: int) -> str:
+    return "1 person" if number_of == 1 else f"{number_of:,} people"
+
+
+def _all(found: Causes) -> tuple[Cause, ...]:
+    return *found.causes, *found.smaller
+
+
+def _tree_of(posts: Sequence[MadePost], of: str) -> list[MadePost]:
+    """Return the cascade whose size is the outcome; empty for another outcome."""
+    post = of.removeprefix(CASCADE)
+    if post == of or not post.isdecimal():
+        return []
+    inside, tree = {int(post)}, []
+    for each in posts:
+        if each.post in inside or each.parent in inside:
+            inside.add(each.post)
+            tree.append(each)
+    return tree
+
+
+def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Chart:
+    """Return a cascade whose posts are marked by the effect of who made them, and of the decisions and ties behind."""
+    causes = _causes_of(posts, _all(found))
+    levels: list[set[int]] = [set() for _ in LEVELS]
+    for post, cause in causes.items():
+        part = cause.effect / found.value if found.value else 0.0
+        levels[next(at for at, (*_, least, _) in enumerate(LEVELS) if part >= least or at == len(LEVELS) - 1)].add(post)
+    marks = [Marks("·", "o", LINE, 8, {post.post for post in posts} - causes.keys())]
+    marks += [Marks(*level[:4], inside) for level, inside in zip(LEVELS, levels, strict=True)][::-1]
+    key = tuple((level[0], level[2], level[5]) for level, inside in zip(LEVELS, levels, strict=True) if inside)
+    rest = len(posts) - len(causes)
+    cut = f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else ""
+    reading = (
+        f"Of {plural(len(posts), 'post')}, {count(len(causes))} ({share(len(causes), len(posts))}) have a known cause: "
+        "the cascade is another without their author, the decision for them, or the tie along which they came. "
+        f"The causes of the other {count(rest)} were not tried, or have no effect.{cut}"
+    )
+    rows = [
+        (
+            str(post.post),
+            "original" if post.parent is None else post.kind,
+            count(post.tick),
+            _called(causes[post.post]),
+            _signed(causes[post.post].effect),
+        )
+        for post in posts
+        if post.post in causes
+    ]
+    table = Table(("post", "kind", "tick", "largest cause", "effect"), rows, frozenset({0, 1, 3}))
+    drawn = tree_picture(posts[:NODES_MAX], tick_seconds, marks)
+    return Chart("The cascade by effect", drawn, reading, table, key=(*key, ("·", "var(--line)", "none known")))
+
+
+def _causes_of(posts: Sequence[MadePost], causes: Sequence[Cause]) -> dict[int, Cause]:
+    """Return `{post: the cause with the largest effect among those that made it}`, of posts that have one.
+
+    A person has made all its posts, a tie those about a post of the person who is followed, and a decision the next
+    post of who decided.
+    """
+    authors = {post.post: post.author for post in posts}
+    found: dict[int, Cause] = {}
+    for cause in sorted(causes, key=lambda each: abs(each.effect)):
+        own = [post for post in posts if post.author == cause.agent and post.tick >= cause.tick]
+        if cause.kind == "decisions":
+            own = own[:1]
+        elif cause.kind == "ties":
+            own = [post for post in own if post.parent is not None and authors.get(post.parent) == cause.whom]
+        elif cause.kind != "people":
+            continue
+        found |= {post.post: cause for post in own}
+    return found

@@ -1,0 +1,65 @@
+"""The causes that `prism cause` has found, as a run's directory keeps them: a file for each outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from actors.core.errors import run_directory_error
+from actors.core.files import read_regular, write_file
+from actors.record.manifest import RECORD_BYTES_MAX
+from actors.studies.causes.record import Causes
+
+CAUSES = "causes"
+"""The directory with the files, in that of the run."""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """The causes that a run keeps.
+
+    Args:
+        found: of each outcome, by the names of the files.
+        problems: the files that cannot be read, each with the reason.
+    """
+
+    found: tuple[Causes, ...]
+    problems: tuple[str, ...] = ()
+
+
+def keep(path: Path, found: Causes) -> Path:
+    """Write the causes of an outcome beside a run's other files, in place of earlier ones; return the file.
+
+    The file names the run by its directory's name alone, because it goes with the run to other machines.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+        DiskFailedError: the disk is full or has failed.
+    """
+    file = path / CAUSES / f"{quote(found.of.replace(':', '-'), safe='')}.json"
+    try:
+        file.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise run_directory_error(error, f"{file}: cannot be written") from None
+    named = msgspec.structs.replace(found, run=path.resolve().name)
+    write_file(file, encoded(named))
+    return file
+
+
+def encoded(found: Causes) -> bytes:
+    """Return causes as the text of a JSON file."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+
+
+def kept_causes(path: Path) -> Kept:
+    """Return the causes that a run keeps."""
+    found, problems = [], []
+    for file in sorted((path / CAUSES).glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(read_regular(file, RECORD_BYTES_MAX), type=Causes))
+        except OSError as error:
+            problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
+        except msgspec.MsgspecError as error:
+            problems.append(f"{CAUSES}/{file.name}: is not what prism cause writes: {error}")
+    return Kept(found=tuple(found), problems=tuple(problems))

@@ -1,0 +1,80 @@
+"""The causes that are one agent: its presence, and each of its decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from anyio import to_thread
+
+from actors.core.errors import RunDirectoryError
+from actors.factory.domains import look_at_domain, show_of
+from actors.record.course import read_course
+from actors.results.agent_path import chosen_agent
+from actors.results.retrace import OpenRun
+from actors.studies.causes.candidates import DECISIONS, PEOPLE, kinds_of
+from actors.studies.causes.course import CASCADE
+from actors.studies.causes.record import Causes
+from actors.studies.causes.search import causes
+from prism.events import PostEvent
+
+BUDGET, TOP = 200, 5
+
+
+class AgentCauses(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent has added to an outcome.
+
+    Args:
+        agent, name: its number and name.
+        why: the reason for this outcome, in words; empty if it was asked for.
+        found: its presence and its decisions as causes.
+    """
+
+    agent: int
+    name: str
+    why: str
+    found: Causes
+
+
+async def causes_of_agent(
+    path: Path, agent: int | str, of: str | None = None, on_progress: Callable[[int, int], None] = lambda *_: None
+) -> AgentCauses:
+    """Return what an agent's presence and each of its decisions have added to an outcome.
+
+    Args:
+        path: the run's directory.
+        agent: the agent's number or name.
+        of: the outcome, as of `causes`. By default it is the largest cascade that the agent has a post in; for an agent
+            without one, the last measure by which runs of the domain are compared.
+
+    Raises:
+        RunDirectoryError: there is no such agent, or no outcome is known. The others are as of `causes`.
+    """
+    run = await to_thread.run_sync(OpenRun, path, look_at_domain)
+    number, name = chosen_agent(run, agent)
+    outcome, why = (of, "") if of is not None else await to_thread.run_sync(_outcome_for, run, number)
+    by = [kind for kind in (PEOPLE, DECISIONS) if kind in kinds_of(run)]
+    found = await causes(path, outcome, by=by, agent=number, budget=BUDGET, top=TOP, on_progress=on_progress)
+    return AgentCauses(agent=number, name=name, why=why, found=found)
+
+
+def _outcome_for(run: OpenRun, agent: int) -> tuple[str, str]:
+    """Return the outcome that matters most for an agent, and why. It reads the journal, and blocks.
+
+    Raises:
+        RunDirectoryError: no outcome is known.
+    """
+    course = read_course(run.path, PostEvent)
+    roots = list(dict.fromkeys(course.roots[post.post] for post in course.posts if post.author == agent))
+    sizes = dict.fromkeys(roots, 0)
+    for root in course.roots.values():
+        if root in sizes:
+            sizes[root] += 1
+    largest = max(roots, key=lambda root: sizes[root], default=None)
+    if largest is not None and sizes[largest] > 1:
+        return f"{CASCADE}{largest}", "the largest cascade that the agent is in"
+    measures = show_of(run.config).compared
+    if not measures:
+        raise RunDirectoryError(f"{run.path}: no outcome is known for runs of {run.domain_name}; name one with --of")
+    return measures[-1], "the agent is in no cascade of several posts" if course.posts else ""

@@ -1,0 +1,72 @@
+"""Causes in words: numbers with their signs, intervals, what was tried, and what a cause has added."""
+
+from __future__ import annotations
+
+from actors.display.words import plain
+from actors.studies.causes.record import Cause, Tried
+from prism.experiment.intervals import Interval
+
+DIGITS, DIGITS_OF_INTERVALS = 5, 3
+LARGE = 1000
+
+
+def number(value: float, digits: int = DIGITS) -> str:
+    """Return a number: whole ones in full, large ones without a fraction, others with a few digits."""
+    return f"{round(value):,}" if value == round(value) or abs(value) >= LARGE else plain(value, digits)
+
+
+def signed(value: float, digits: int = DIGITS) -> str:
+    """Return a number with its sign."""
+    return f"{'+' if value > 0 else ''}{number(value, digits)}"
+
+
+def interval(found: Interval | None) -> str:
+    """Return a mean with the ends of its interval, if it has one; a dash for none."""
+    if found is None:
+        return "-"
+    ends = "" if found.low is None or found.high is None else f" [{_short(found.low)}, {_short(found.high)}]"
+    return f"{_short(found.mean)}{ends}"
+
+
+def tried_words(each: Tried) -> str:
+    """Return what was tried of one kind."""
+    if not each.candidates:
+        return f"{each.kind}: the run has none"
+    if each.total is None or not each.tried:
+        return f"{each.kind}: none of {each.candidates:,} tried, --budget has no room for them"
+    head = f"{each.kind}: {_of(each)} tried, {each.with_effect:,} with an effect; in sum"
+    if each.tried == each.candidates:
+        return f"{head} {signed(each.total)}"
+    ends = "" if each.low is None or each.high is None else f" [{_short(each.low)}, {_short(each.high)}]"
+    return f"{head} about {_short(each.total)}{ends}"
+
+
+def chance_words(cause: Cause) -> str:
+    """Return the effect of a cause under other draws, and what it says about luck; empty if it was not looked at."""
+    drawn = cause.other_draws
+    if drawn is None:
+        return ""
+    told = f"under {drawn.count:,} other draws {interval(drawn)}"
+    if drawn.low is None or drawn.high is None or drawn.low > 0 or drawn.high < 0:
+        return told
+    return f"{told}, which may be luck alone"
+
+
+def added_words(cause: Cause) -> str:
+    """Return what a cause has added, for a reader who knows the outcome and the agent."""
+    if cause.kind == "people":
+        what = f"its presence from tick {cause.tick:,} on"
+    elif cause.kind == "decisions":
+        what = f"its decision of tick {cause.tick:,} for {cause.was}, not {cause.would_be}"
+    else:
+        what = f"{cause.kind}: {cause.what}"
+    chance = chance_words(cause)
+    return f"{what}: {signed(cause.effect)}, {number(cause.value)} without it{f'; {chance}' if chance else ''}"
+
+
+def _of(each: Tried) -> str:
+    return f"all {each.tried:,}" if each.tried == each.candidates else f"{each.tried:,} of {each.candidates:,}"
+
+
+def _short(value: float) -> str:
+    return signed(value, DIGITS_OF_INTERVALS)

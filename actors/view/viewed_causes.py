@@ -1,0 +1,97 @@
+"""The causes that a run keeps, as the page shows them: the pictures of the report, and what each agent has added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from actors.record.course import read_course
+from actors.studies.causes.course import CASCADE
+from actors.studies.causes.kept import CAUSES, Kept, kept_causes
+from actors.studies.causes.words import added_words
+from actors.view.drawing import problem_of_drawing
+from prism.config import Config
+from prism.events import PostEvent
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent, or one of its decisions or ties, has added to an outcome, in words."""
+
+    agent: int
+    of: str
+    words: str
+
+
+class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
+    """The causes of a run's outcomes.
+
+    Args:
+        parts: elements of the report.
+        places: `{outcome: the id of its part}`.
+        added: what agents have added, the largest first for each outcome.
+    """
+
+    parts: list[Any]
+    places: dict[str, str]
+    added: list[Added]
+
+
+class ViewedCauses:
+    """The causes that a run keeps. They are drawn when somebody looks, and again when a file has changed.
+
+    Args:
+        path: the run's directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._drawing = Lock()
+        self._drawn: tuple[float, int, ShownCauses] | None = None
+
+    @property
+    def mark(self) -> float:
+        """A number that changes when causes are kept; 0 if there are none."""
+        try:
+            return (self._path / CAUSES).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def shown(self, config: Config, ticks: int) -> ShownCauses:
+        """Return what is shown of them.
+
+        Args:
+            ticks: of the run now.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        with self._drawing:
+            mark = self.mark
+            if self._drawn is None or self._drawn[:2] != (mark, ticks):
+                self._drawn = mark, ticks, self._draw(config, ticks)
+            return self._drawn[2]
+
+    def _draw(self, config: Config, ticks: int) -> ShownCauses:
+        kept = kept_causes(self._path)
+        added = [
+            Added(agent=each.agent, of=found.of, words=added_words(each))
+            for found in kept.found
+            for each in (*found.causes, *found.smaller)
+            if each.agent is not None
+        ]
+        if (problem := problem_of_drawing("pictures of causes")) is not None:
+            return ShownCauses(parts=[problem], places={}, added=added)
+        from actors.pages.cause_charts import Shown, anchor, cause_parts  # noqa: PLC0415
+        from actors.pages.picture import style  # noqa: PLC0415  # matplotlib is an optional package
+
+        posts = read_course(self._path, PostEvent).posts if _has_cascade(kept) else []
+        with style():
+            parts = cause_parts(kept, Shown(posts, ticks, config.simulation.tick_seconds))
+        return ShownCauses(parts=parts, places={each.of: anchor(each.of) for each in kept.found}, added=added)
+
+
+def _has_cascade(kept: Kept) -> bool:
+    return any(each.of.startswith(CASCADE) for each in kept.found)

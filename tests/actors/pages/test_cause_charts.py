@@ -1,0 +1,144 @@
+"""Causes on a page: whose posts are marked by whose effect, and what stands in the pictures and tables."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from actors.pages.cause_charts import Shown, _causes_of, _effects, _groups, _tree, _tree_of, anchor, cause_parts
+from actors.pages.html import rendered
+from actors.pages.picture import style
+from actors.record.course import MadePost
+from actors.studies.causes.kept import Kept
+from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
+from prism.experiment.intervals import Interval
+from tests.hostile_texts import MARKUP
+
+POSTS = [
+    MadePost(1, 0, 7, "publish", None),
+    MadePost(2, 1, 8, "publish", None),
+    MadePost(3, 2, 9, "reshare", 1),
+    MadePost(4, 3, 5, "reply", 3),
+    MadePost(5, 4, 9, "reply", 1),
+    MadePost(6, 5, 5, "reply", 2),
+]
+TREE = [POSTS[0], *POSTS[2:5]]
+
+
+def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None = None) -> Cause:
+    """Return a cause of a cascade of four posts."""
+    what = f"P{agent} ({agent})" + (": reshares, not scrolls" if kind == "decisions" else "")
+    words = {"was": "reshares", "would_be": "scrolls"} if kind == "decisions" else {}
+    value = 4.0 - effect
+    return Cause(
+        kind=kind, what=what, tick=tick, agent=agent, whom=whom, chance=1.0, value=value, effect=effect, **words
+    )
+
+
+SURE = Interval(mean=2.5, low=1.5, high=3.5, sd=1.0, count=6)
+UNSURE = Interval(mean=0.5, low=-0.5, high=1.5, sd=1.0, count=6)
+FOUND = Causes(
+    run="run",
+    of="cascade:1",
+    value=4.0,
+    ticks=10,
+    since=0,
+    tried=(Tried(kind="people", candidates=10, tried=5, with_effect=2, total=5.0),),
+    causes=(
+        replace(cause("people", 7, 4.0), other_draws=Interval(mean=2.5, low=1.5, high=3.5, sd=1.0, count=6)),
+        replace(
+            cause("decisions", 9, 2.0, tick=1), other_draws=Interval(mean=0.5, low=-0.5, high=1.5, sd=1.0, count=6)
+        ),
+    ),
+    smaller=(cause("people", 9, 0.25), cause("ties", 5, -1.0, whom=9)),
+    futures=20,
+    kept=3,
+    computed=1,
+)
+
+
+def html(found: Causes, ticks: int = 10) -> str:
+    with style():
+        parts = cause_parts(
+            Kept(found=(found,), problems=("causes/x.json: cannot be read",)), Shown(POSTS, ticks, 60.0)
+        )
+    return "".join(map(rendered, parts))
+
+
+def test_a_cascade_is_the_post_and_all_below_it() -> None:
+    assert _tree_of(POSTS, "cascade:1") == TREE
+    assert [post.post for post in _tree_of(POSTS, "cascade:3")] == [3, 4]
+    assert _tree_of(POSTS, "likes") == _tree_of(POSTS, "cascade:99") == []
+
+
+def test_each_post_has_the_largest_of_the_causes_that_made_it() -> None:
+    found = _causes_of(TREE, [*FOUND.causes, *FOUND.smaller])
+    made = {post: (one.kind, one.effect) for post, one in found.items()}
+    # The decision led to the person's next post alone; the tie to what came along it.
+    assert made == {1: ("people", 4.0), 3: ("decisions", 2.0), 4: ("ties", -1.0), 5: ("people", 0.25)}
+
+
+def test_the_tree_marks_posts_by_the_share_of_their_cause_and_tells_it_in_a_table() -> None:
+    with style():
+        chart = _tree(FOUND, TREE, 60.0)
+    assert [name for _, _, name in chart.key] == [
+        "half of it or more",
+        "less than a tenth",
+        "it would be larger without",
+        "none known",
+    ]
+    assert [(row[0], row[4]) for row in chart.table.rows] == [
+        ("1", "+4.00"),
+        ("3", "+2.00"),
+        ("4", "\N{MINUS SIGN}1.00"),
+        ("5", "+0.250"),
+    ]
+    assert "Of 4 posts, 4 (100%) have a known cause" in rendered(chart.reading)
+
+
+def test_effects_are_bars_with_chance_beside_them_and_the_table_has_the_smaller_ones_too() -> None:
+    with style():
+        chart = _effects(FOUND)
+        axes = chart.drawn.axes[0]
+    bars = [list(line.get_xdata()) for line in axes.lines if line.get_linewidth() > 10]
+    assert bars == [[0.0, 4.0], [0.0, 2.0]]
+    assert [1.5, 3.5] in [list(line.get_xdata()) for line in axes.lines]
+    assert [row[4] for row in chart.table.rows] == ["+4.00", "+2.00", "+0.250", "\N{MINUS SIGN}1.00"]
+    assert chart.table.rows[0][6:] == ("+2.50", "1.50 to 3.50")
+
+
+def test_groups_have_a_bar_each_and_what_is_left_without_them() -> None:
+    share = Interval(mean=3.0, low=None, high=None, sd=0.0, count=2)
+    groups = (GroupShare(group="left", people=1, share=share), GroupShare(group="right", people=2, share=share))
+    with style():
+        chart = _groups(replace(FOUND, attribute="party", groups=groups, without_groups=1.0))
+    assert chart.title == "Shares of groups by party"
+    assert "add up to cascade:1 less 1, its value with all groups silent. They are of all orders" in rendered(
+        chart.reading
+    )
+    assert [row[:2] for row in chart.table.rows] == [("left", "1"), ("right", "2")]
+
+
+def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -> None:
+    page = html(FOUND)
+    assert f'id="{anchor("cascade:1")}"' in page
+    assert "It is 4 after 10 ticks. The largest effect: P7 (7), +4; under 6 other draws +2.5 [+1.5, +3.5]." in page
+    assert "people: 5 of 10 tried, 2 with an effect; in sum about +5" in page
+    assert "3 kept their recorded answers, 1 were never asked" in page
+    assert "causes/x.json: cannot be read" in page
+    assert "the run has" not in page
+    assert "It was worked out after 10 ticks; the run has 20 now." in html(FOUND, ticks=20)
+
+
+def test_nothing_with_an_effect_has_no_picture() -> None:
+    page = html(replace(FOUND, causes=(), smaller=()))
+    assert "Nothing that was undone changes it." in page
+    assert "<svg" not in page
+
+
+@pytest.mark.parametrize("text", MARKUP.values(), ids=[*MARKUP])
+def test_names_are_text(text: str) -> None:
+    hostile = replace(FOUND, of="likes", attribute=text, causes=(replace(FOUND.causes[0], what=text),))
+    page = html(hostile)
+    assert "<script" not in page
+    assert "<img" not in page

@@ -1,0 +1,69 @@
+"""Causes in a run's directory: they are read as they were kept, each outcome in a file of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError
+from actors.studies.causes.kept import keep, kept_causes
+from actors.studies.causes.record import Cause, Causes
+
+LIKES = Causes(
+    run="/some/place/run",
+    of="likes",
+    value=10.0,
+    ticks=24,
+    since=0,
+    tried=(),
+    causes=(Cause(kind="people", what="Ada (1)", tick=0, agent=1, chance=1.0, value=7.0, effect=3.0),),
+    futures=1,
+    kept=0,
+    computed=0,
+)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def test_causes_are_read_as_they_were_kept_without_the_place_of_the_run(tmp_path: Path) -> None:
+    keep(tmp_path, LIKES)
+    keep(tmp_path, replace(LIKES, of="cascade:12"))
+    assert [each.of for each in kept_causes(tmp_path).found] == ["cascade:12", "likes"]
+    assert kept_causes(tmp_path).found[1] == replace(LIKES, run=tmp_path.name)
+
+
+def test_a_later_search_for_the_same_outcome_takes_the_place_of_the_earlier_one(tmp_path: Path) -> None:
+    keep(tmp_path, LIKES)
+    keep(tmp_path, replace(LIKES, value=11.0))
+    assert [each.value for each in kept_causes(tmp_path).found] == [11.0]
+
+
+@pytest.mark.parametrize("of", ["../likes", "a/b", "rounds.mean.likes", "%2e", "x" * 100])
+def test_the_name_of_an_outcome_leads_nowhere_else(tmp_path: Path, of: str) -> None:
+    file = keep(tmp_path, replace(LIKES, of=of))
+    assert file.parent == tmp_path / "causes"
+    assert [each.of for each in kept_causes(tmp_path).found] == [of]
+
+
+def test_an_outcome_whose_name_is_too_long_for_a_file_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="cannot be written"):
+        keep(tmp_path, replace(LIKES, of="x" * 300))
+
+
+def test_files_that_cannot_be_read_are_named_beside_the_others(tmp_path: Path) -> None:
+    keep(tmp_path, LIKES)
+    (tmp_path / "causes" / "a.json").write_bytes(b"\xff{")
+    (tmp_path / "causes" / "b.json").write_text('{"of": "likes"}')
+    (tmp_path / "causes" / "c.json").mkdir()
+    kept = kept_causes(tmp_path)
+    assert [each.of for each in kept.found] == ["likes"]
+    assert [problem.partition(":")[0] for problem in kept.problems] == [f"causes/{name}.json" for name in "abc"]
+
+
+def test_a_run_without_causes_keeps_none(tmp_path: Path) -> None:
+    assert kept_causes(tmp_path).found == kept_causes(tmp_path).problems == ()

@@ -1,0 +1,62 @@
+"""What one agent has added: its presence and its decisions alone, to the largest cascade that it is in."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from actors.core.errors import RunDirectoryError
+from actors.record.course import read_course
+from actors.results.agent_path import decisions, messages_of, path_of
+from actors.results.retrace import OpenRun
+from actors.studies.causes import of_agent
+from actors.studies.causes.of_agent import AgentCauses, causes_of_agent
+from prism.events import PostEvent
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def added(run: Path, agent: int | str, of: str | None = None) -> AgentCauses:
+    return anyio.run(partial(causes_of_agent, run, agent, of))
+
+
+def test_the_outcome_is_the_largest_cascade_of_the_agent_and_only_the_agent_is_looked_at(
+    embedded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_agent, "TOP", 1)
+    course = read_course(embedded, PostEvent)
+    sizes = {root: [*course.roots.values()].count(root) for root in course.roots.values()}
+    largest = max(sizes, key=lambda root: sizes[root])
+    original = next(post for post in course.posts if post.post == largest)
+    told = added(embedded, original.author)
+    found = told.found
+    assert (found.of, found.value) == (f"cascade:{largest}", sizes[largest])
+    assert told.why == "the largest cascade that the agent is in"
+    assert found.causes[0].effect == sizes[largest]  # without its author there is none
+    assert {each.agent for each in (*found.causes, *found.smaller)} == {original.author}
+    asked = decisions(path_of(messages_of(OpenRun(embedded), original.author)))
+    decided = sum(tick >= original.tick for (tick, _), _ in asked)
+    assert [(each.kind, each.candidates, each.tried) for each in found.tried] == [
+        ("people", 1, 1),
+        ("decisions", decided, decided),
+    ]
+
+
+def test_an_agent_without_a_cascade_has_the_engagement(embedded: Path) -> None:
+    authors = {post.author for post in read_course(embedded, PostEvent).posts}
+    told = added(embedded, next(agent for agent in range(60) if agent not in authors))
+    assert told.found.of == "behaviour.engagement_per_post_seen"
+    assert told.why == "the agent is in no cascade of several posts"
+
+
+def test_an_agent_that_is_not_there_is_refused(embedded: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="there is no agent 99"):
+        added(embedded, 99)

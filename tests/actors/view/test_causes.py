@@ -1,0 +1,44 @@
+"""Causes on the local page: their pictures, the way to them, and what each agent has added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from actors.record.course import read_course
+from actors.studies.causes.kept import keep
+from prism.events import PostEvent
+from tests.actors.studies.causes.test_kept import LIKES
+from tests.actors.view.asking import Asked, copied
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let these tests block: they read the disk."""
+
+
+def test_a_run_without_causes_has_none(embedded: Path) -> None:
+    asked = Asked(embedded, embedded.name)
+    assert asked.json(f"runs/{embedded.name}")["causes"] == 0
+
+
+def test_causes_are_shown_with_their_places_and_by_agent_and_new_ones_too(embedded: Path, tmp_path: Path) -> None:
+    run = copied(embedded, tmp_path, "own")
+    keep(run, LIKES)
+    asked = Asked(run, "own")
+    before = asked.json("runs/own")["causes"]
+    shown = asked.json("runs/own/causes")
+    assert shown["places"] == {"likes": "cause-of-likes"}
+    assert [part[1]["id"] for part in shown["parts"]] == ["cause-of-likes"]
+    words = "its presence from tick 0 on: +3, 7 without it"
+    assert shown["added"] == [{"agent": 1, "of": "likes", "words": words}]
+    course = read_course(run, PostEvent)
+    root = max(course.roots.values(), key=[*course.roots.values()].count)
+    author = next(post.author for post in course.posts if post.post == root)
+    keep(run, replace(LIKES, of=f"cascade:{root}", causes=(replace(LIKES.causes[0], agent=author),)))
+    assert asked.json("runs/own")["causes"] != before
+    tree, likes = asked.json("runs/own/causes")["parts"]
+    assert "The cascade by effect" in str(tree)
+    assert "The cascade by effect" not in str(likes)
