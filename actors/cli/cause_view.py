@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from actors.studies.causes.record import Cause, Causes
-from actors.studies.causes.words import interval, number, signed, tried_words
+from actors.studies.causes.words import answered_words, interval, number, signed, tried_words
 from prism.quoting import printable
 
 _PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "padding": (0, 1)}
@@ -19,9 +19,7 @@ def causes_view(found: Causes) -> RenderableType:
     """Return the outcome, what was tried, and the largest effects."""
     lines = [Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
     lines += [Text(f"  {tried_words(each)}") for each in found.tried]
-    if found.kept or found.computed:
-        text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were "
-        lines.append(Text(f"  {text}never asked and have one of the embedded oracle"))
+    lines += [Text(f"  {each}") for each in answered_words(found)]
     tables: list[RenderableType] = [_shares(found)] if found.groups else []
     if found.causes:
         tables.append(_table(found))

@@ -101,10 +101,9 @@ def explain(  # noqa: PLR0913  # one for each option
     no model is asked, nothing is written, and a run that is going on is not disturbed.
     """
     _refuse_misfits(agent, tick, post, quarter, (first, last))
-    if change is None and (ticks is not None or ask):
-        raise click.UsageError("--ticks and --ask go with --what-if")
+    _refuse_what_if(change, (agent, tick), has_options=ticks is not None or ask)
     _refuse_tie(agent, whom, (tick, first, last))
-    _refuse_cause(agent, of, is_cause=is_cause, others=(tick, whom, first, last))
+    _refuse_cause(agent, of, is_cause=is_cause, others=(tick, whom, change, first, last))
     if agent is None or is_cause or (tick, whom) != (None, None):  # all but the path of an agent, which the journal has
         ask_to_run_code(path)
     show = partial(_show, as_json=as_json)
@@ -112,9 +111,7 @@ def explain(  # noqa: PLR0913  # one for each option
         added = anyio.run(futures_progress.with_progress, partial(causes_of_agent, path, str(agent), of))
         _print(added, added_lines(added), as_json=as_json)
     elif change is not None:
-        if agent is None or tick is None:
-            raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
-        show(partial(what_if, path, agent, tick, _answer(change), ticks, ask=ask), what_if_lines)
+        show(partial(what_if, path, str(agent), int(tick or 0), _answer(change), ticks, ask=ask), what_if_lines)
     elif agent is None or (tick, whom) != (None, None):
         show(*_explained(path, str(agent), tick=tick, whom=whom, post=post, quarter=quarter))
     else:
@@ -134,6 +131,22 @@ def _explained(
     if quarter is not None:
         return partial(explain_quarter, path, quarter), quarter_lines
     return partial(explain_turn, path, agent, int(tick or 0)), explanation_lines
+
+
+def _refuse_what_if(change: str | None, question: tuple[str | None, int | None], *, has_options: bool) -> None:
+    """Refuse options that do not go with another answer.
+
+    Args:
+        question: the agent and the tick of the question.
+        has_options: whether there are options of another answer.
+
+    Raises:
+        UsageError: saying what goes together.
+    """
+    if change is None and has_options:
+        raise click.UsageError("--ticks and --ask go with --what-if")
+    if change is not None and None in question:
+        raise click.UsageError("--what-if goes with --agent and --tick, which name the question")
 
 
 def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ...]) -> None:
@@ -163,7 +176,7 @@ def _refuse_cause(agent: str | None, of: str | None, *, is_cause: bool, others: 
     if not is_cause:
         return
     if agent is None or any(each is not None for each in others):
-        raise click.UsageError("--cause goes with --agent, without --tick, --whom, --first and --last")
+        raise click.UsageError("--cause goes with --agent, without --tick, --whom, --what-if, --first and --last")
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism explain --cause has intervals by scipy", "experiments"))
 

@@ -17,7 +17,7 @@ from actors.record.course import MadePost
 from actors.studies.causes.course import CASCADE
 from actors.studies.causes.kept import Kept
 from actors.studies.causes.record import Cause, Causes
-from actors.studies.causes.words import chance_words, number, signed, tried_words
+from actors.studies.causes.words import answered_words, chance_words, number, signed, tried_words
 from prism.experiment.intervals import Interval
 from prism.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION
 
@@ -77,7 +77,9 @@ def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
     charts += [_groups(found)] if found.groups else []
     if charts:
         yield grid(charts, name)
-    yield tag("ul", *(tag("li", text) for text in (*map(tried_words, found.tried), *_answered(found), *found.notes)))
+    yield tag(
+        "ul", *(tag("li", text) for text in (*map(tried_words, found.tried), *answered_words(found), *found.notes))
+    )
 
 
 def _summary(found: Causes) -> str:
@@ -88,12 +90,6 @@ def _summary(found: Causes) -> str:
     first = found.causes[0]
     chance = f"; {chance_words(first)}" if first.other_draws is not None else ""
     return f"{head} The largest effect: {_called(first)}, {signed(first.effect)}{chance}."
-
-
-def _answered(found: Causes) -> Iterator[str]:
-    if found.kept or found.computed:
-        text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were"
-        yield f"{text} never asked and have one of the embedded oracle"
 
 
 def _called(cause: Cause) -> str:

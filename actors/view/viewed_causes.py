@@ -18,7 +18,7 @@ from prism.events import PostEvent
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent, or one of its decisions or ties, has added to an outcome, in words."""
+    """The effect of an agent, or of one of its decisions or ties, on an outcome, in words."""
 
     agent: int
     of: str

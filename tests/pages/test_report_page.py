@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -86,7 +87,11 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("studies")
     people = {
         "simulation": {"rounds": 6, "seed": 1},
-        "population": {"size": 150, "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"]},
+        "population": {
+            "size": 150,
+            "topics": [TEXTS["script"], TEXTS["right_to_left_override"], "food", "sport"],
+            "attributes": {"party": {"type": "text", "values": ["left", TEXTS["script"]]}},
+        },
         "run": {"question": HOSTILE},
     }
     (place / "people.yaml").write_text(yaml.safe_dump(people))
@@ -97,6 +102,10 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     economy = ROOT / "configs" / "economy.yaml"
     for name, weight in {"economy": 0.5, "strong": 1.5}.items():
         run_prism("run", str(economy), "-q", f"--out={place / name}", f"--set=economy.taylor.inflation_weight={weight}")
+    post = json.loads((place / "a1" / "summary.json").read_text())["largest_cascade"]["root_post"]
+    few = ("--budget=24", "--draws=3", "--top=6")
+    for of in (("--of=likes",), (f"--of=cascade:{post}",), ("--of=posts", "--groups=party")):
+        run_prism("cause", str(place / "a1"), *of, *few)
     for name, runs in REPORTS.items():
         run_prism("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
     return place
@@ -158,7 +167,16 @@ def test_rows_of_charts_are_as_wide_as_the_page_and_what_matters_is_larger(
 def test_the_outcomes_of_a_run_come_before_its_states(studies: Path, browser: Browser) -> None:
     visit = browser.open((studies / "social.html").as_uri())
     names = visit.page.locator("main > section").evaluate_all("(all) => all.map((each) => each.id)")
-    assert names[:3] == ["glance", "cascades", "states"]
+    assert names[:4] == ["glance", "cascades", "causes", "states"]
+
+
+def test_the_largest_cascade_leads_to_what_made_it(studies: Path, browser: Browser) -> None:
+    page = browser.open((studies / "social.html").as_uri()).page
+    page.get_by_role("link", name="What made it").click()
+    target = page.locator(":target")
+    assert target.locator("h3").first.inner_text().startswith("What made cascade:")
+    assert target.get_by_role("img", name="The cascade by effect").is_visible()
+    assert page.get_by_role("img", name="Shares of groups by party").count() == 1
 
 
 @pytest.mark.parametrize("name", ["economy", "economies"])

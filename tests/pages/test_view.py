@@ -30,6 +30,7 @@ __all__ = ["browser", "chromium"]
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
 
 PEOPLE = 100_000
+PHONE = 400
 SMALL = ("--set", "population.size=200", "--set", "simulation.rounds=4", "--quiet")
 SHOCK = "[{tick: 2, shock: {inflation: 1.0}}]"
 DRAWN = "canvas[data-tick]:not([data-tick=''])"
@@ -68,6 +69,10 @@ def ended_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run", economy, "--ticks", "6", "--set", "simulation.seed=9", "--quiet", "--out", str(root / "other")),
     ):
         ended = prism_alone(*command)
+        assert ended.code == 0, ended.err
+    summary = json.loads((root / "run" / "summary.json").read_text())
+    for of in ("likes", f"cascade:{summary['largest_cascade']['root_post']}"):
+        ended = prism_alone("cause", str(root / "run"), "--of", of, "--budget", "12", "--draws", "2", "--top", "4")
         assert ended.code == 0, ended.err
     write_run(root / "killed", ("population.size=200", "simulation.rounds=4"), list(ticks_of(200, 30)))
     journal = root / "killed" / "journal.prism"
@@ -278,6 +283,29 @@ def test_the_reason_of_a_turn_opens_beside_the_agent_with_each_guard_once(browse
     assert visit.violations() == []
     page.get_by_role("button", name="Close").click()
     assert page.locator(".why").count() == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (PHONE, "dark")])
+def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(
+    browser: Browser, address: str, width: int, scheme: Scheme
+) -> None:
+    added = httpx.get(f"{address}/api/runs/run/causes").json()["added"]
+    visit = browser.open(f"{address}/#/run/run?agent={added[0]['agent']}", width=width, scheme=scheme)
+    page = visit.page
+    page.get_by_role("button", name="What made it").click()
+    assert page.evaluate("document.activeElement.querySelector('h3').textContent").startswith("What made cascade:")
+    assert page.get_by_role("img", name="The cascade by effect").is_visible()
+    assert page.get_by_role("img", name="The largest effects").count() == 2
+    page.get_by_text("What it has added").click()
+    assert page.get_by_text(f"{added[0]['of']}: {added[0]['words']}").is_visible()
+    assert (visit.problems(), visit.violations(), visit.tables_cut()) == ([], [], [])
+
+
+def test_the_directory_of_one_run_opens_the_run(browser: Browser, runs: Path) -> None:
+    with serving(runs / "run") as alone:
+        page = browser.open(alone).page
+        page.get_by_role("heading", name="run", exact=True, level=1).wait_for()
+        assert page.url == f"{alone}/#/run/run" or page.url.startswith(f"{alone}/#/run/run?")
 
 
 def test_the_network_has_the_ground_of_the_theme(browser: Browser, address: str) -> None:

@@ -23,7 +23,7 @@ BUDGET, TOP = 200, 5
 
 
 class AgentCauses(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent has added to an outcome.
+    """The effects of an agent's presence and decisions on an outcome.
 
     Args:
         agent, name: its number and name.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from actors.display.words import plain
-from actors.studies.causes.record import Cause, Tried
+from actors.studies.causes.record import Cause, Causes, Tried
 from prism.experiment.intervals import Interval
 
 DIGITS, DIGITS_OF_INTERVALS = 5, 3
@@ -39,6 +41,13 @@ def tried_words(each: Tried) -> str:
         return f"{head} {signed(each.total)}"
     ends = "" if each.low is None or each.high is None else f" [{_short(each.low)}, {_short(each.high)}]"
     return f"{head} about {_short(each.total)}{ends}"
+
+
+def answered_words(found: Causes) -> Iterator[str]:
+    """Yield who has answered the questions of the other futures, if a model has answered those of the run."""
+    if found.kept or found.computed:
+        head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
+        yield f"{head}, {found.computed:,} were never asked and have one of the embedded oracle"
 
 
 def chance_words(cause: Cause) -> str:
