@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from actors.display.words import usd
 from actors.results import explanation
-from actors.studies.causes.candidates import DECISIONS
+from actors.studies.causes.candidates import DECISIONS, PEOPLE
 from actors.studies.causes.of_agent import AgentCauses
 from actors.studies.causes.words import added_words, tried_words
 from prism.economy.embedded import EMBEDDED
@@ -292,12 +292,15 @@ def added_lines(added: AgentCauses) -> Iterator[str]:
     yield called(added.agent, added.name)
     why = f": {added.why}" if added.why else ""
     yield from _wrapped("  ", f"{found.of} is {number(found.value)} after {counted(found.ticks, 'tick')}{why}")
-    if not found.causes:
-        yield from _labelled("added", "nothing: without it, or with another decision of it, this is the same")
-    for place, each in enumerate(found.causes):
-        yield from _labelled("" if place else "added", added_words(each))
-    if found.smaller:
-        yield from _labelled("", f"{counted(len(found.smaller), 'smaller effect')}, which --json has")
+    presence = [each for each in (*found.causes, *found.smaller) if each.kind == PEOPLE]
+    told = [added_words(each) for each in presence]
+    if not presence and any(each.kind == PEOPLE for each in found.tried):
+        told = [f"its presence from tick {found.since:,} on: nothing, this is the same without it"]
+    told += [added_words(each) for each in found.causes if each.kind == DECISIONS]
+    for place, words in enumerate(told or ["nothing: with any other decision this is the same"]):
+        yield from _labelled("" if place else "added", words)
+    if smaller := sum(each.kind == DECISIONS for each in found.smaller):
+        yield from _labelled("", f"{counted(smaller, 'smaller effect')} of decisions, which --json has")
     for tried in found.tried:
         if tried.kind == DECISIONS:
             yield from _labelled("tried", tried_words(tried) if tried.candidates else "it has made no decision since")

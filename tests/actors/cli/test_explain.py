@@ -126,15 +126,22 @@ def test_what_an_agent_has_added_is_said_with_its_chance() -> None:
         "  cascade:7 is 93 after 480 ticks: the largest cascade that the agent is in",
         "  added     its presence from tick 1 on: +12, 81 without it; under 10 other",
         "            draws +1.1 [-1.4, +3.6], which may be luck alone",
-        "            1 smaller effect, which --json has",
+        "            1 smaller effect of decisions, which --json has",
         "  tried     decisions: all 3 tried, 1 with an effect; in sum +2",
     ]
-    decision = replace(ADDED.found, causes=ADDED.found.smaller, smaller=())
-    assert "its decision of tick 4 for likes, not scrolls: +2, 91 without it" in " ".join(
-        " ".join(added_lines(replace(ADDED, found=decision))).split()
-    )
+
+
+def test_presence_comes_first_even_if_decisions_had_larger_effects_or_it_had_none() -> None:
+    presence, decision = *ADDED.found.causes, *ADDED.found.smaller
+    turned = replace(ADDED.found, causes=(decision,), smaller=(replace(presence, other_draws=None),))
+    lines = list(added_lines(replace(ADDED, found=turned)))
+    assert lines[2:4] == [
+        "  added     its presence from tick 1 on: +12, 81 without it",
+        "            its decision of tick 4 for likes, not scrolls: +2, 91 without it",
+    ]
     nothing = replace(ADDED.found, causes=(), smaller=())
-    assert any("added     nothing: " in line for line in added_lines(replace(ADDED, found=nothing)))
+    lines = list(added_lines(replace(ADDED, found=nothing)))
+    assert lines[2] == "  added     its presence from tick 1 on: nothing, this is the same without it"
 
 
 @pytest.mark.long

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from actors.pages.cause_charts import Shown, _causes_of, _effects, _groups, _tree, _tree_of, anchor, cause_parts
@@ -27,11 +29,18 @@ TREE = [POSTS[0], *POSTS[2:5]]
 
 def cause(kind: str, agent: int, effect: float, tick: int = 0, whom: int | None = None) -> Cause:
     """Return a cause of a cascade of four posts."""
-    what = f"P{agent} ({agent})" + (": reshares, not scrolls" if kind == "decisions" else "")
-    words = {"was": "reshares", "would_be": "scrolls"} if kind == "decisions" else {}
-    value = 4.0 - effect
+    is_decision = kind == "decisions"
     return Cause(
-        kind=kind, what=what, tick=tick, agent=agent, whom=whom, chance=1.0, value=value, effect=effect, **words
+        kind=kind,
+        what=f"P{agent} ({agent}){': reshares, not scrolls' if is_decision else ''}",
+        tick=tick,
+        agent=agent,
+        whom=whom,
+        was="reshares" if is_decision else "",
+        would_be="scrolls" if is_decision else "",
+        chance=1.0,
+        value=4.0 - effect,
+        effect=effect,
     )
 
 
@@ -99,10 +108,10 @@ def test_the_tree_marks_posts_by_the_share_of_their_cause_and_tells_it_in_a_tabl
 def test_effects_are_bars_with_chance_beside_them_and_the_table_has_the_smaller_ones_too() -> None:
     with style():
         chart = _effects(FOUND)
-        axes = chart.drawn.axes[0]
-    bars = [list(line.get_xdata()) for line in axes.lines if line.get_linewidth() > 10]
-    assert bars == [[0.0, 4.0], [0.0, 2.0]]
-    assert [1.5, 3.5] in [list(line.get_xdata()) for line in axes.lines]
+    assert isinstance(chart.drawn, Figure)
+    lines = [(line.get_linewidth(), np.asarray(line.get_xdata()).tolist()) for line in chart.drawn.axes[0].lines]
+    assert [ends for width, ends in lines if width > 10] == [[0.0, 4.0], [0.0, 2.0]]
+    assert [1.5, 3.5] in [ends for _, ends in lines]
     assert [row[4] for row in chart.table.rows] == ["+4.00", "+2.00", "+0.250", "\N{MINUS SIGN}1.00"]
     assert chart.table.rows[0][6:] == ("+2.50", "1.50 to 3.50")
 

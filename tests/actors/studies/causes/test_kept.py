@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.causes.kept import keep, kept_causes
+from actors.studies.causes.kept import Kept, keep, kept_causes
 from actors.studies.causes.record import Cause, Causes
 
 LIKES = Causes(
@@ -66,4 +66,4 @@ def test_files_that_cannot_be_read_are_named_beside_the_others(tmp_path: Path) -
 
 
 def test_a_run_without_causes_keeps_none(tmp_path: Path) -> None:
-    assert kept_causes(tmp_path).found == kept_causes(tmp_path).problems == ()
+    assert kept_causes(tmp_path) == Kept(found=())
