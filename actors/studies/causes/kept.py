@@ -31,7 +31,8 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 def keep(path: Path, found: Causes) -> Path:
     """Write the causes of an outcome beside a run's other files, in place of earlier ones; return the file.
 
-    The file names the run by its directory's name alone, because it goes with the run to other machines.
+    Causes alone leave the shares of groups that an earlier search has found in the same ticks, and the reverse. The
+    file names the run by its directory's name alone, because it goes with the run to other machines.
 
     Raises:
         RunDirectoryError: it cannot be written.
@@ -42,8 +43,7 @@ def keep(path: Path, found: Causes) -> Path:
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{file}: cannot be written") from None
-    named = msgspec.structs.replace(found, run=path.resolve().name)
-    write_file(file, encoded(named))
+    write_file(file, encoded(msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name)))
     return file
 
 
@@ -57,9 +57,33 @@ def kept_causes(path: Path) -> Kept:
     found, problems = [], []
     for file in sorted((path / CAUSES).glob("*.json")):
         try:
-            found.append(msgspec.json.decode(read_regular(file, RECORD_BYTES_MAX), type=Causes))
+            found.append(_read(file))
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             problems.append(f"{CAUSES}/{file.name}: is not what prism cause writes: {error}")
     return Kept(found=tuple(found), problems=tuple(problems))
+
+
+def _with_earlier(found: Causes, file: Path) -> Causes:
+    """Return what a search has found, with what it has not looked for and an earlier one has."""
+    try:
+        earlier = _read(file)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return found
+    if (earlier.ticks, earlier.value, earlier.since) != (found.ticks, found.value, found.since):
+        return found
+    missing = [*([] if found.tried else _TRIED), *([] if found.groups else _GROUPS)]
+    return msgspec.structs.replace(found, **{name: getattr(earlier, name) for name in missing})
+
+
+_TRIED, _GROUPS = ("tried", "causes", "smaller"), ("attribute", "groups", "without_groups")
+
+
+def _read(file: Path) -> Causes:
+    """Return the causes in a file.
+
+    Raises:
+        OSError, MsgspecError, UnicodeDecodeError: it cannot be read.
+    """
+    return msgspec.json.decode(read_regular(file, RECORD_BYTES_MAX), type=Causes)

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
 from actors.studies.causes.kept import Kept, keep, kept_causes
-from actors.studies.causes.record import Cause, Causes
+from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
+from prism.experiment.intervals import Interval
 
 LIKES = Causes(
     run="/some/place/run",
@@ -43,6 +44,22 @@ def test_a_later_search_for_the_same_outcome_takes_the_place_of_the_earlier_one(
     assert [each.value for each in kept_causes(tmp_path).found] == [11.0]
 
 
+def test_groups_and_causes_of_the_same_ticks_are_kept_together(tmp_path: Path) -> None:
+    shares = (GroupShare(group="left", people=2, share=Interval(mean=4.0, low=None, high=None, sd=0.0, count=1)),)
+    tried = (Tried(kind="people", candidates=2, tried=2, with_effect=1, total=3.0),)
+    causes = replace(LIKES, run=tmp_path.name, tried=tried)
+    groups = replace(causes, tried=(), causes=(), attribute="party", groups=shares, without_groups=6.0)
+    whole = replace(groups, tried=tried, causes=causes.causes)
+    for first, second in ((causes, groups), (groups, causes)):
+        keep(tmp_path, first)
+        keep(tmp_path, second)
+        assert kept_causes(tmp_path).found == (whole,)
+        (tmp_path / "causes" / "likes.json").unlink()
+    keep(tmp_path, causes)
+    keep(tmp_path, replace(groups, ticks=48))
+    assert kept_causes(tmp_path).found == (replace(groups, ticks=48),)
+
+
 @pytest.mark.parametrize("of", ["../likes", "a/b", "rounds.mean.likes", "%2e", "x" * 100])
 def test_the_name_of_an_outcome_leads_nowhere_else(tmp_path: Path, of: str) -> None:
     file = keep(tmp_path, replace(LIKES, of=of))
@@ -57,7 +74,7 @@ def test_an_outcome_whose_name_is_too_long_for_a_file_is_refused_in_words(tmp_pa
 
 def test_files_that_cannot_be_read_are_named_beside_the_others(tmp_path: Path) -> None:
     keep(tmp_path, LIKES)
-    (tmp_path / "causes" / "a.json").write_bytes(b"\xff{")
+    (tmp_path / "causes" / "a.json").write_bytes(b'{"run": "\xff"}')
     (tmp_path / "causes" / "b.json").write_text('{"of": "likes"}')
     (tmp_path / "causes" / "c.json").mkdir()
     kept = kept_causes(tmp_path)
