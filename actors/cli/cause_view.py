@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -22,15 +23,22 @@ def causes_view(found: Causes) -> RenderableType:
     """Return the outcome, what was tried, and the largest effects."""
     lines = [Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
     lines += [Text(f"  {_tried_words(each)}") for each in found.tried]
-    if found.kept or found.computed:
-        text = f"questions of the other futures: {found.kept:,} kept their recorded answers, {found.computed:,} were "
-        lines.append(Text(f"  {text}never asked and have one of the embedded oracle"))
+    lines += [Text(f"  {each}") for each in _questions(found)]
     tables: list[RenderableType] = [_shares(found)] if found.groups else []
     if found.causes:
         tables.append(_table(found))
     elif found.tried:
         tables.append(Text("  nothing that was undone changes it"))
     return Group(*lines, *tables, Text(f"  {found.futures:,} other futures", style="dim"))
+
+
+def _questions(found: Causes) -> Iterator[str]:
+    """Yield who has answered the questions of the other futures, if a model has answered those of the run."""
+    if found.kept or found.computed or found.asked or found.taped:
+        head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
+        yield f"{head}, {found.computed:,} were never asked and have one of the embedded oracle"
+    if found.asked or found.taped:
+        yield f"{found.asked:,} more were asked now, and {found.taped:,} by an earlier search, of the run's model"
 
 
 def _shares(found: Causes) -> Table:
