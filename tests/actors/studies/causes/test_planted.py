@@ -145,7 +145,7 @@ async def effects_of_all(run: Path, kind: str) -> tuple[np.ndarray, np.ndarray]:
     futures = Futures(run, "reshares")
     (everything,) = candidates_of(futures.run, futures.course, 0, (kind,))
     outcomes = await outcomes_of(futures, [Undone(each.tick, each) for each in everything.each])
-    value = await futures.recorded()
+    value = (await futures.recorded()).value
     return np.array([value - each.value for each in outcomes]), everything.weights
 
 
