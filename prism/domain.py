@@ -320,6 +320,17 @@ class HasTurns(Protocol):
         """
 
 
+@runtime_checkable
+class HasPosts(Protocol):
+    """A domain whose agents publish posts."""
+
+    def withhold(self, post: int) -> None:
+        """Let the author of a post, by its id, not publish it; all else about the author stays as it is.
+
+        It is for another future of a run: no checkpoint has it.
+        """
+
+
 class QuestionFields(Protocol):
     """The fields of a domain's questions."""
 

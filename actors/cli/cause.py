@@ -23,10 +23,12 @@ from actors.core.extras import not_installed
 from actors.core.files import write_file
 from actors.display.console import SafeConsole
 from actors.logs.output import say
+from actors.studies.causes.asked import tape_beside
 from actors.studies.causes.candidates import KINDS
 from actors.studies.causes.kept import encoded, keep
 from actors.studies.causes.record import Causes
 from actors.studies.causes.search import causes
+from actors.studies.experiments.driver import PROCESSES
 
 
 def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
@@ -82,10 +84,23 @@ def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
 @click.option(
     "--jobs",
     type=click.IntRange(1, 1024),
-    default=1,
+    metavar="N",
+    help="Run N futures at once; the result is the same.  [default: 1; on a cluster as many as it has room for]",
+)
+@click.option(
+    "--on",
+    default=PROCESSES,
+    show_default=True,
+    metavar="PLACE",
+    help="Where futures are run: processes, ray, ray://HOST:PORT or HOST:PORT. docs/experiments.md.",
+)
+@click.option(
+    "--ask",
+    type=click.IntRange(min=0),
+    default=0,
     show_default=True,
     metavar="N",
-    help="Run futures in N processes; the result is the same.",
+    help="Let the run's model answer at most N questions that never were, which may cost money.",
 )
 @TRUST
 @click.option(
@@ -106,7 +121,9 @@ def cause(  # noqa: PLR0913  # one for each option
     budget: int,
     top: int,
     draws: int,
-    jobs: int,
+    jobs: int | None,
+    on: str,
+    ask: int,
     json_path: Path | None,
 ) -> None:
     """Tell which people, ties and decisions made an outcome of a run.
@@ -117,14 +134,18 @@ def cause(  # noqa: PLR0913  # one for each option
       prism cause runs/default-001 --of rounds.mean.likes --groups party
 
     RUN is the run's directory; the result is kept in RUN/causes, and no other file changes. Each thing is undone in
-    another future of the run: a person is silent, a tie is absent, a decision is another one, an intervention does not
-    take place. All that is drawn stays the same, so the difference is the effect of this thing. No model is asked:
-    recorded answers are kept, and questions that never were are answered by the embedded oracle.
+    another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
+    does not take place. All draws stay the same, so the difference is the effect of this thing. Recorded answers of a
+    model are kept. Questions that never were are answered by the embedded oracle, and the first ones with --ask by the
+    model.
     """
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
+    if ask and (on != PROCESSES or (jobs or 1) > 1):
+        raise click.UsageError("--ask goes without --on and --jobs: one process counts the questions")
     ask_to_run_code(path)
-    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, "jobs": jobs}
+    where: dict[str, Any] = {"jobs": jobs, "on": on, "ask": ask, "tape": tape_beside(shown(path))}
+    numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
     is_alone = json_path is not None and str(json_path) == "-"
     found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))

@@ -97,7 +97,7 @@ def _called(cause: Cause) -> str:
     if cause.kind == "decisions":
         who = cause.what.removesuffix(f": {cause.was}, not {cause.would_be}")
         return f"the decision of {who} in tick {cause.tick:,}: {cause.was}, not {cause.would_be}"
-    begin = {"people": "", "ties": "the tie: "}.get(cause.kind, f"{cause.kind}: ")
+    begin = {"people": "", "ties": "the tie: ", "posts": "the post of "}.get(cause.kind, f"{cause.kind}: ")
     return f"{begin}{cause.what}"
 
 
@@ -208,7 +208,7 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
     cut = f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else ""
     reading = (
         f"Of {plural(len(posts), 'post')}, {count(len(causes))} ({share(len(causes), len(posts))}) have a known cause: "
-        "the cascade is another without their author, the decision for them, or the tie along which they came. "
+        "the cascade is another without them, their author, the decision for them, or the tie along which they came. "
         f"The causes of the other {count(rest)} were not tried, or have no effect.{cut}"
     )
     rows = [
@@ -231,16 +231,18 @@ def _causes_of(posts: Sequence[MadePost], causes: Sequence[Cause]) -> dict[int, 
     """Return `{post: the cause with the largest effect among those that made it}`, of posts that have one.
 
     A person has made all its posts, a tie those about a post of the person who is followed, and a decision the next
-    post of who decided.
+    post of who decided. Of a person and its post with the same effect it is the post.
     """
     authors = {post.post: post.author for post in posts}
     found: dict[int, Cause] = {}
-    for cause in sorted(causes, key=lambda each: abs(each.effect)):
+    for cause in sorted(causes, key=lambda each: (abs(each.effect), each.kind == "posts")):
         own = [post for post in posts if post.author == cause.agent and post.tick >= cause.tick]
         if cause.kind == "decisions":
             own = own[:1]
         elif cause.kind == "ties":
             own = [post for post in own if post.parent is not None and authors.get(post.parent) == cause.whom]
+        elif cause.kind == "posts":
+            own = [post for post in own if post.post == cause.post]
         elif cause.kind != "people":
             continue
         found |= {post.post: cause for post in own}

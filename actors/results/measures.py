@@ -25,6 +25,7 @@ from actors.record.messages import those_of, ticks_of
 from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.record.run import read_resolved
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
+from prism.domain import Domain
 from prism.events import PostEvent
 from prism.expectations import guess
 from prism.scorecard import TreeShape, shape_of, trees_of
@@ -112,6 +113,13 @@ def numbers_of(path: Path) -> RunNumbers:
     return RunNumbers(read_summary(path), partial(read_rounds, path), path)
 
 
+class Feed(NamedTuple):
+    """A feed in memory: its posts and likes in their order, and the personas of its people."""
+
+    events: Sequence[PostEvent]
+    people: Sequence[Any]
+
+
 class RunNumbers:
     """The numbers of a run that has ended. Files are read when the first place that needs them is asked for.
 
@@ -119,12 +127,19 @@ class RunNumbers:
         summary: the content of `summary.json`.
         rounds: reads the rounds.
         path: the run's directory; None for a run in memory, which has no journal.
+        feed: what cascades and people are worked out of, in place of a directory.
     """
 
-    def __init__(self, summary: Mapping[str, Any], rounds: Callable[[], RoundsTable], path: Path | None) -> None:
+    def __init__(
+        self,
+        summary: Mapping[str, Any],
+        rounds: Callable[[], RoundsTable],
+        path: Path | None,
+        feed: Feed | None = None,
+    ) -> None:
         self._summary = summary
         self._read_rounds = rounds
-        self._path = path
+        self._path, self._feed = path, feed
 
     @property
     def _name(self) -> str:
@@ -221,8 +236,10 @@ class RunNumbers:
         return [shape_of(tree) for tree in trees_of(posts, 1.0).values()]
 
     @cached_property
-    def _events(self) -> list[PostEvent]:
+    def _events(self) -> Sequence[PostEvent]:
         """The posts and likes of the journal, in their order."""
+        if self._feed is not None:
+            return self._feed.events
         ticks = ticks_of(self._directory("cascades and people"))
         return [event for messages in ticks for event in those_of(messages, PostEvent)]
 
@@ -238,10 +255,10 @@ class RunNumbers:
         return self._path
 
     def _of_people(self, place: str) -> float:
-        path = self._directory("totals by attribute")
-        config = read_resolved(path / CONFIG)
-        if problem := by_problem(place, config.population.attributes):
-            raise RunDirectoryError(f"{path}: {problem}")
+        if self._feed is None:
+            path = self._directory("totals by attribute")
+            if problem := by_problem(place, read_resolved(path / CONFIG).population.attributes):
+                raise RunDirectoryError(f"{path}: {problem}")
         _, attribute, *value, total = place.split(".")
         return self.by(attribute).get(".".join(value), dict.fromkeys(TOTALS, 0.0))[total]
 
@@ -269,9 +286,10 @@ class RunNumbers:
     @cached_property
     def _people(self) -> Sequence[Any]:
         """The personas of the run's people, made again; none in another domain."""
+        if self._feed is not None:
+            return self._feed.people
         path = self._directory("totals by attribute")
-        population = getattr(build_domain(read_resolved(path / CONFIG)).domain, "population", None)
-        return () if population is None else population.personas
+        return personas_of(build_domain(read_resolved(path / CONFIG)).domain)
 
     @cached_property
     def _acts(self) -> dict[str, Counter[int]]:
@@ -280,6 +298,11 @@ class RunNumbers:
         for event in self._events:
             found[event.kind][event.agent] += 1
         return found
+
+
+def personas_of(domain: Domain) -> Sequence[Any]:
+    """Return the personas of a domain's people as they are at the start; none in another domain."""
+    return getattr(getattr(domain, "population", None), "personas", ())
 
 
 def _text(value: object) -> str:

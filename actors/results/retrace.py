@@ -11,6 +11,7 @@ plain mailboxes and no extra cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -29,9 +30,10 @@ from actors.record.messages import encoded_in
 from actors.record.recovery import Recovered, recover
 from actors.record.run import Recorded
 from actors.results.plain import plain
-from actors.runs.compatibility import changed_code, refuse_unless_compatible
+from actors.runs.checkpointing import restore
+from actors.runs.compatibility import refuse_unless_compatible
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import Replay, parts_of, run_parts
+from actors.runs.replay import Replay, naming_changed_code, parts_of, recorded_oracle, run_parts
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source, StatefulAgent, Trigger, Update, turn
 from prism.config import Config
@@ -55,6 +57,7 @@ class OpenRun(Recorded):
     Args:
         path: its directory.
         build: builds its domain; `look_at_domain` if nothing of it is run.
+        until: the most ticks; None for all of them: a run may be going on.
 
     Raises:
         RunDirectoryError: it is no run, or has no whole tick.
@@ -64,10 +67,12 @@ class OpenRun(Recorded):
         UntrustedCodeError: it names the user's own code, which its user has not allowed.
     """
 
-    def __init__(self, path: Path, build: Callable[[Config], BuiltDomain] = build_domain) -> None:
+    def __init__(
+        self, path: Path, build: Callable[[Config], BuiltDomain] = build_domain, until: int | None = None
+    ) -> None:
         super().__init__(path)
         recovered = recovered_run(path, 0)
-        self.length = recovered.recorded.ticks
+        self.length = recovered.recorded.ticks if until is None else min(until, recovered.recorded.ticks)
         if not self.length:
             raise RunDirectoryError(f"{path}: has no whole tick yet, so there is nothing to explain")
         built = build(self.config)
@@ -310,11 +315,8 @@ async def retrace(
     # If shared judgements are wanted, the questions of the first decisions are asked again, too.
     before = _decided_after(run.config) if run.config.oracle.sharing.by != "none" else 0
     recovered = await to_thread.run_sync(recovered_run, run.path, max(0, trace.first - before))
-    try:
+    with naming_changed_code(run.manifest, run.now):
         return await _retrace(run, trace, until, recovered, on_begin, on_commit)
-    except DivergedError as error:
-        causes = changed_code(run.manifest, run.now)
-        raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
 
 
 async def _retrace(
@@ -355,21 +357,21 @@ async def do_again(  # noqa: PLR0913  # each thing that it needs once
         RunDirectoryError: there is no tick between the two.
     """
     start = recovered.checkpoint
-    found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, until)
+    found = await to_thread.run_sync(parts_of, RunDirectory(run.path), run.config, run.domain, until)
     parts = [part for part in found if part.until > _tick_of(start)]
-    config = run.config if capped else _uncapped(run.config)
-    if not capped:
-        configs = (config if part.config is run.config else _uncapped(part.config) for part in parts)
-        parts = [part._replace(config=each) for part, each in zip(parts, configs, strict=True)]
-    simulation = await run_parts(parts, config, run.domain, record, on_begin, start=start, own_oracle=own_oracle)
+    if own_oracle is not None:  # its answers are not among the run's shared judgements
+        parts = [part._replace(config=_for_others(part.config, capped=capped)) for part in parts]
+    oracle_of = recorded_oracle if own_oracle is None else lambda *_: own_oracle
+    simulation = await run_parts(parts, record, partial(restore, checkpoint=start), on_begin, oracle_of=oracle_of)
     if simulation is None:
         raise RunDirectoryError(f"{run.path}: has no tick to explain")
     return simulation
 
 
-def _uncapped(config: Config) -> Config:
-    caps = dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share"))
-    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle, **caps))
+def _for_others(config: Config, *, capped: bool) -> Config:
+    """Return a configuration for another oracle than that of the run."""
+    caps: dict[str, Any] = {} if capped else dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share"))
+    return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle.unshared, **caps))
 
 
 def _tick_of(checkpoint: Checkpoint | None) -> int:

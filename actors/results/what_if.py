@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from anyio import to_thread
 
-from actors.core.errors import DivergedError, RunDirectoryError
+from actors.core.errors import RunDirectoryError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.factory.domains import build_domain
 from actors.factory.oracle_backends import open_oracle
@@ -28,8 +28,7 @@ from actors.results.explained_turn import answers_to
 from actors.results.explanation import PathTurn, WhatIf
 from actors.results.requests import requests_of
 from actors.results.retrace import OnBegin, OpenRun, Trace, do_again, recovered_run, retrace
-from actors.runs.compatibility import changed_code
-from actors.runs.replay import Replay
+from actors.runs.replay import Replay, naming_changed_code
 from actors.runtime.simulation import Simulation
 from prism.agents import Question, Source
 from prism.economy.nation import decided_otherwise
@@ -184,14 +183,11 @@ async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each o
         was = Decided(asked.turn.tick, number, asked.turn.trigger, asked.was, asked.source, content=asked.content)
         replaced = answer_as(name, answer, was)
     async with AsyncExitStack() as stack:
-        oracle = await _substitute(run, asked.decided_in, stack, ask=ask)
-        oracle.replaces = {name: answer} if replaced is None else {}
+        replaces = {name: answer} if replaced is None else {}
+        oracle = await _substitute(run, asked.decided_in, replaces, stack, ask=ask)
         record = _Departing(recovered.recorded, (name, replaced), asked.decided_in, same, found.add_would)
-        try:
+        with naming_changed_code(run.manifest, run.now):
             simulation = await do_again(run, recovered, until, record, on_begin, oracle, capped=ask)
-        except DivergedError as error:
-            causes = changed_code(run.manifest, run.now)
-            raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
         return _Otherwise(simulation, oracle, record.recorded)
 
 
@@ -271,11 +267,13 @@ class _Departing(Replay):
             self._on_tick(tick, frame)
 
 
-async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask: bool) -> Substitute:
+async def _substitute(
+    run: OpenRun, departs: int, replaces: Mapping[QuestionName, str], stack: AsyncExitStack, *, ask: bool
+) -> Substitute:
     """Return the oracle of the other future."""
     domain = build_domain(run.config).domain
     if run.config.oracle.backend == "choice":
-        return Substitute(departs, domain.oracle(), None, None)
+        return Substitute(departs, domain.oracle(), None, None, replaces)
     requests = stack.enter_context(requests_of(run))
     taped = domain.oracle(requests.model) if requests.has_tapes else None
     asked = None
@@ -283,7 +281,7 @@ async def _substitute(run: OpenRun, departs: int, stack: AsyncExitStack, *, ask:
         untaped = msgspec.structs.replace(run.config.oracle, tape="off")
         config = msgspec.structs.replace(run.config, oracle=untaped)
         asked = (await stack.enter_async_context(open_oracle(config, domain, None))).oracle
-    return Substitute(departs, domain.oracle(), taped, asked)
+    return Substitute(departs, domain.oracle(), taped, asked, replaces)
 
 
 class Substitute(Oracle[Any]):
@@ -294,10 +292,18 @@ class Substitute(Oracle[Any]):
         computed: the embedded oracle of the domain.
         taped: an oracle that answers from the tape alone; None without a tape.
         asked: the oracle that asks the model; None if it is not to be asked.
+        replaces: the options that are taken whatever the computed answer is.
+        may_ask: returns whether tape and model may answer a question.
     """
 
     def __init__(
-        self, departs: int, computed: Oracle[Any], taped: Oracle[Any] | None, asked: Oracle[Any] | None
+        self,
+        departs: int,
+        computed: Oracle[Any],
+        taped: Oracle[Any] | None,
+        asked: Oracle[Any] | None,
+        replaces: Mapping[QuestionName, str],
+        may_ask: Callable[[QuestionName], bool] = lambda _: True,
     ) -> None:
         self.source = computed.source if asked is None else asked.source
         self.waits = asked is not None
@@ -306,9 +312,19 @@ class Substitute(Oracle[Any]):
         self._computed = computed
         self._taped = taped
         self._asked = asked
-        self.replaces: Mapping[QuestionName, str] = {}
-        """The options that are taken whatever the computed answer is."""
-        self.taped = self.computed = self.asked_now = 0
+        self._replaces, self._may_ask = replaces, may_ask
+        self.taped = self.computed = 0
+        self._asked_now: set[QuestionName] = set()
+
+    @property
+    def asked_now(self) -> int:
+        """The questions that the model was asked; one that was asked again counts once."""
+        return len(self._asked_now)
+
+    async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
+        """Let the model forget what came of a question."""
+        if self._asked is not None:
+            await self._asked.before_retry(agent, trigger, context, reason)
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         """Return the chosen option."""
@@ -316,21 +332,23 @@ class Substitute(Oracle[Any]):
 
     async def answer(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Answer:
         """Return the chosen option with its content. It raises as the oracle that is asked."""
-        other = self.replaces.get((agent.agent_id, agent.tick, trigger))
+        name: QuestionName = agent.agent_id, agent.tick, trigger
+        other = self._replaces.get(name)
         if other is not None:
             usual = await self._computed.checked_answer(agent, current_state, trigger, options, context)
             content = usual.content if usual.state == other else decided_otherwise(usual.content, other)
             return Answer(type(options[0])(other), content)
-        if self._taped is not None:
+        may_ask = self._may_ask(name)
+        if self._taped is not None and may_ask:
             try:
                 found = await self._taped.checked_answer(agent, current_state, trigger, options, context)
             except Exception:  # noqa: BLE001  # the tape has no usable answer to this prompt
                 found = None
             if found is not None:
-                self.taped += agent.tick >= self._departs
+                self.taped += agent.tick >= self._departs and name not in self._asked_now
                 return found
-        if self._asked is not None:
-            self.asked_now += agent.tick >= self._departs
+        if self._asked is not None and may_ask:
+            self._asked_now |= {name} if agent.tick >= self._departs else set()
             return await self._asked.checked_answer(agent, current_state, trigger, options, context)
         self.computed += agent.tick >= self._departs
         return await self._computed.checked_answer(agent, current_state, trigger, options, context)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
@@ -41,10 +43,15 @@ async def ignore(tick: int, frame: bytes) -> None:
 
 
 class Part(NamedTuple):
-    """A part of a run with one configuration: up to the tick of a fork, or to the end."""
+    """A part of a run with one configuration: up to the tick of a fork, or to the end.
+
+    Args:
+        domain: the one that it describes, at its beginning; None to build it when its turn comes.
+    """
 
     until: int
     config: Config
+    domain: Domain | None = None
 
 
 class Replay(Record):
@@ -125,13 +132,9 @@ async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is t
     # At least one tick is done again, so that this code and these settings have made the world.
     before = until - 1 if from_nearest and until else 0
     prepared = await to_thread.run_sync(_prepare, directory, until, before, on_frame, overrides)
-    try:
-        simulation = await run_parts(
-            prepared.parts, prepared.config, prepared.domain, prepared.record, on_begin, on_round, start=prepared.start
-        )
-    except DivergedError as error:
-        causes = changed_code(prepared.before, prepared.now)
-        raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
+    with naming_changed_code(prepared.before, prepared.now):
+        begin = partial(restore, checkpoint=prepared.start)
+        simulation = await run_parts(prepared.parts, prepared.record, begin, on_begin, on_round)
     if simulation is None:
         raise JournalError(f"{directory.path}: has no tick to replay")
     return simulation
@@ -146,8 +149,6 @@ class _Prepared(NamedTuple):
 
     before: Manifest
     now: Manifest
-    config: Config
-    domain: Domain
     parts: list[Part]
     record: Replay
     start: Checkpoint | None
@@ -174,28 +175,43 @@ def _prepare(
         return _prepare(directory, until, 0, on_frame, overrides)
     record = Replay(recorded, on_frame)
     begun = 0 if recovered.checkpoint is None else recovered.checkpoint.position.tick
-    parts = [part for part in parts_of(directory, config, ticks, overrides) if part.until > begun]
-    return _Prepared(manifest, now, config, built.domain, parts, record, recovered.checkpoint)
+    parts = [part for part in parts_of(directory, config, built.domain, ticks, overrides) if part.until > begun]
+    return _Prepared(manifest, now, parts, record, recovered.checkpoint)
 
 
-async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
+@contextmanager
+def naming_changed_code(before: Manifest, now: Manifest) -> Iterator[None]:
+    """Let a tick with another result name the code that has changed since the run.
+
+    Args:
+        before: the manifest on disk; now: the one that this code would write.
+    """
+    try:
+        yield
+    except DivergedError as error:
+        raise DivergedError(error.tick, "; ".join([error.difference, *changed_code(before, now)])) from None
+
+
+def recorded_oracle(part: Part, _: Domain) -> Oracle[Any] | None:
+    """Return the oracle of a run that is done again: none is asked; None for one that computes its answers again."""
+    oracle = part.config.oracle
+    return None if oracle.backend == "choice" else AbsentOracle(may_be_late=oracle.mode == "realtime")
+
+
+async def run_parts(  # each thing that a run needs once
     parts: Sequence[Part],
-    config: Config,
-    domain: Domain,
-    record: Replay,
+    record: Record,
+    begin: Callable[[Simulation], None],
     on_begin: Callable[[Simulation], None],
     on_round: Callable[[Simulation], None] = lambda _: None,
-    *,
-    start: Checkpoint | None = None,
-    own_oracle: Oracle[Any] | None = None,
+    oracle_of: Callable[[Part, Domain], Oracle[Any] | None] = recorded_oracle,
 ) -> Simulation | None:
     """Run the parts of a run, one after the other, and return the simulation after the last; None without parts.
 
     Args:
-        config: the configuration of the last part; `domain`: the domain that it describes.
+        begin: called with the first simulation: it restores the state from which it goes on, if it is not tick 0.
         on_begin, on_round: called with the simulation of each part before it runs, and after each of its rounds.
-        start: the checkpoint from which the first part starts; None for tick 0.
-        own_oracle: an oracle that computes its answers, in place of the configured one.
+        oracle_of: returns the oracle of a part with its domain; None for the domain's own.
 
     Raises:
         DivergedError: a tick has another result.
@@ -203,30 +219,30 @@ async def run_parts(  # noqa: PLR0913  # each thing that a run needs once
     """
     simulation: Simulation | None = None
     for part in parts:
-        settings = at_once(part.config)
-        if own_oracle is not None:  # its answers are not among the run's shared judgements
-            settings = msgspec.structs.replace(settings, oracle=settings.oracle.unshared)
-        of_part = domain if part.config is config else build_domain(part.config).domain
-        oracle = own_oracle
-        if oracle is None and part.config.oracle.backend != "choice":
-            oracle = AbsentOracle(may_be_late=part.config.oracle.mode == "realtime")
+        domain = part.domain or build_domain(part.config).domain
         before = simulation
-        simulation = Simulation(settings, of_part, oracle, record)
+        simulation = Simulation(at_once(part.config), domain, oracle_of(part, domain), record)
         simulation.ticks = part.until
-        if before is not None:
-            await copy_state(before, simulation)
+        if before is None:
+            begin(simulation)
         else:
-            restore(simulation, start)
+            await copy_state(before, simulation)
         on_begin(simulation)
         await run_to_end(simulation, on_round)
     return simulation
 
 
-def parts_of(directory: RunDirectory, config: Config, ticks: int, overrides: Sequence[str] = ()) -> list[Part]:
-    """Return the parts of a run up to a tick, in order; settings of all of them can be overridden."""
+def parts_of(
+    directory: RunDirectory, config: Config, domain: Domain, ticks: int, overrides: Sequence[str] = ()
+) -> list[Part]:
+    """Return the parts of a run up to a tick, in order; settings of all of them can be overridden.
+
+    Args:
+        config, domain: of the last part.
+    """
     forks = read_manifest(directory.path).forks
     parts = [Part(min(fork.tick, ticks), read_resolved(directory.path / fork.config, overrides)) for fork in forks]
-    parts.append(Part(ticks, config))
+    parts.append(Part(ticks, config, domain))
     return [
         part for before, part in zip([0, *(part.until for part in parts)], parts, strict=False) if part.until > before
     ]

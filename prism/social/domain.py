@@ -27,11 +27,12 @@ from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
 from prism.social.person import Draft, SocialAgent, relevance_of
-from prism.social.posts.post import PostView
+from prism.social.posts.post import NUMBER_BITS, PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
 from prism.social.sharing import QuestionFields
+from prism.social.tables import WITHHELD
 from prism.social.ties.graph import graph_lines
 from prism.social.turns import SocialTurns
 from prism.social.vocabulary import ACTIONS
@@ -148,6 +149,10 @@ class SocialDomain:
         followees = self.world.network.state.t.ties.followees
         rows = rows_of(followees, np.flatnonzero(followees.ends > followees.starts))
         return np.repeat(rows.keys, rows.lengths), rows.values
+
+    def withhold(self, post: int) -> None:
+        """Let the author of a post, by its id, not publish it; all else about the author stays as it is."""
+        self.world.people[post >> NUMBER_BITS, WITHHELD] = 1 + post % (1 << NUMBER_BITS)
 
     def prepare(self, agent_ticks: int) -> None:
         """Compile the kernels, or load them, if a run of so many agents times ticks is over sooner with them."""

@@ -38,7 +38,8 @@ EXPOSED_END: Final = 20  # the same of the ring of posts shown, where cascades a
 EXPOSED_COUNT: Final = 21
 ENGAGED_END: Final = 22  # the same of the ring of cascades engaged with
 ENGAGED_COUNT: Final = 23
-PERSON_COLUMNS: Final = 24
+WITHHELD: Final = 24  # 1 + the number of the post that the person does not publish in another future; 0 for none
+PERSON_COLUMNS: Final = 25
 
 # The columns of `posts`
 ID: Final = 0

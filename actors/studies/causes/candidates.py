@@ -22,12 +22,14 @@ from actors.studies.causes.futures import Change
 from prism.agents import DECIDED, Question, Source, Update
 from prism.config import InterventionConfig
 from prism.config.interventions import KINDS_OF, planned
-from prism.domain import HasTies
-from prism.events import PostEvent
+from prism.domain import HasPosts, HasTies
+from prism.events import Intervened, PostEvent
 
-INTERVENTIONS, PEOPLE, DECISIONS, TIES = "interventions", "people", "decisions", "ties"
-KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES)
+INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "decisions", "ties", "posts"
+KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
 """The kinds of candidates, in the order in which they are shown."""
+KIND_OF_POST: Final = {"publish": "original", "reply": "reply", "reshare": "reshare"}
+"""`{what the author did: what the post is}`."""
 EQUAL: Final = 1.0
 """The weights that candidates have in any case, over those by the journal: one half of the chances, in sum.
 
@@ -40,7 +42,7 @@ class Candidate(NamedTuple):
 
     Args:
         tick: the tick from which the other future departs.
-        agent, whom, place, was, would_be: as of `prism.causes.record.Cause`.
+        agent, whom, place, post, was, would_be: as of `actors.studies.causes.record.Cause`.
         trigger: of a decision's question.
     """
 
@@ -49,6 +51,7 @@ class Candidate(NamedTuple):
     agent: int | None = None
     whom: int | None = None
     place: int | None = None
+    post: int | None = None
     trigger: str = ""
     was: str = ""
     would_be: str = ""
@@ -65,7 +68,8 @@ class Candidates(NamedTuple):
 def kinds_of(run: OpenRun) -> tuple[str, ...]:
     """Return the kinds that the domain of a run can undo."""
     can = KINDS_OF.get(run.domain_name, ())
-    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can and isinstance(run.domain, HasTies)}
+    has_ties, has_posts = isinstance(run.domain, HasTies), isinstance(run.domain, HasPosts)
+    needs = {PEOPLE: "silence" in can, TIES: "unfollow" in can and has_ties, POSTS: has_posts}
     return tuple(kind for kind in KINDS if needs.get(kind, True))
 
 
@@ -74,7 +78,7 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
 
     Args:
         course: of the measure; a cascade's candidates are weighed by what they did in it.
-        since: the tick from which people fall silent, ties end and decisions are undone.
+        since: the tick from which people fall silent, ties end, and decisions and posts are undone.
         by: the kinds that are wanted.
 
     Raises:
@@ -90,6 +94,7 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
         PEOPLE: found.people,
         DECISIONS: found.decisions,
         TIES: found.ties,
+        POSTS: found.posts,
     }
     return [made[kind]() for kind in KINDS if kind in by]
 
@@ -108,6 +113,8 @@ def change_of(run: OpenRun, candidate: Candidate, known: KeptAnswers) -> Change:
     """
     if candidate.kind == INTERVENTIONS:
         return Change(undone=run.config.interventions[candidate.place or 0])
+    if candidate.kind == POSTS:
+        return Change(withheld=candidate.post)
     agent = candidate.agent or 0
     if candidate.kind == PEOPLE:
         return Change(added=InterventionConfig(tick=candidate.tick, silence=(agent,)))
@@ -140,6 +147,8 @@ def words_of(run: OpenRun, candidate: Candidate) -> str:
         return who
     if candidate.kind == TIES:
         return f"{who} follows {_called(run, candidate.whom or 0)}"
+    if candidate.kind == POSTS:
+        return f"{who}: {candidate.was} {candidate.post}"
     return f"{who}: {candidate.was}, not {candidate.would_be}"
 
 
@@ -175,13 +184,20 @@ class _Journal:
     def __init__(self, run: OpenRun, course: Course, since: int, *, with_decisions: bool) -> None:
         self._run, self._since = run, since
         self._events: list[PostEvent] = []
+        self._from_outside: set[int] = set()
+        """The posts that interventions have published."""
         self._taken: list[_Taken] = []
-        kinds = (PostEvent, Question, Update) if with_decisions else (PostEvent,)
+        kinds = (PostEvent, Intervened, *((Question, Update) if with_decisions else ()))
         asked: dict[tuple[int, str], Question[Any]] = {}
         for tick, messages in enumerate(ticks_of(run.path, until=run.length)):
+            is_outside = False
             for each in those_of(messages, *kinds):
-                if isinstance(each, PostEvent):
+                if isinstance(each, Intervened):
+                    is_outside = each.kind == "publish"
+                elif isinstance(each, PostEvent):
                     self._events.append(each)
+                    self._from_outside |= {each.post} if is_outside else set()
+                    is_outside = False
                 elif isinstance(each, Question):
                     asked[each.agent, each.trigger] = each
                 elif each.source in DECIDED and (each.agent, each.trigger) in asked:
@@ -241,6 +257,17 @@ class _Journal:
         known = np.array(weights, dtype=np.float64)
         usual = float(np.nanmean(known)) if np.isfinite(known).any() else 1.0
         return Candidates(DECISIONS, found, _weighed(np.nan_to_num(known, nan=usual), np.ones(len(found))))
+
+    def posts(self) -> Candidates:
+        """Return the posts that people have published, weighed by what followed from them, and by followers."""
+        own = [
+            (event, caused)
+            for event, caused in zip(self._events, self._below, strict=True)
+            if event.kind != LIKE and event.tick >= self._since and event.post not in self._from_outside
+        ]
+        each = [Candidate(POSTS, one.tick, one.agent, post=one.post, was=KIND_OF_POST[one.kind]) for one, _ in own]
+        least = 1.0 + _followers(self._run)[np.array([one.agent for one, _ in own], dtype=np.int64)]
+        return Candidates(POSTS, each, _weighed(np.array([caused for _, caused in own], dtype=np.float64), least))
 
     def ties(self) -> Candidates:
         """Return the ties at the start, weighed by what followed from what one did about the other's posts."""

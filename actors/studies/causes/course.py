@@ -12,7 +12,7 @@ from actors.core.errors import RunDirectoryError
 from actors.core.frames import HEAD
 from actors.record.messages import encoded_in, those_of, ticks_of
 from actors.record.rounds import RoundsTable
-from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHORT, RunNumbers
+from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHAPES, SHORT, Feed, RunNumbers, personas_of
 from actors.results.retrace import OpenRun
 from actors.runs.rounds_csv import round_of
 from actors.runs.summary import summarise
@@ -24,8 +24,8 @@ CASCADE = "cascade:"
 LIKE = "like"
 STATES = "states."
 """The beginning of the columns of a course that count the agents in a state."""
-FROM_JOURNAL = tuple(f"{CASCADES}{shape}." for shape in ("depth", "breadth", "virality"))
-"""The beginnings of measures that are worked out of a journal, which other futures do not have."""
+OF_POSTS = (BY, *(f"{CASCADES}{shape}." for shape in SHAPES if shape != "size"))
+"""The beginnings of measures that are worked out of all posts and likes."""
 
 
 class Root(NamedTuple):
@@ -56,11 +56,12 @@ class Course:
         self.rounds: RoundsTable = {}
         """The numbers after each round; empty if no measure needs them."""
         self._tree: set[int] = set()
+        self._events: list[PostEvent] = []
 
     @property
     def latest_start(self) -> float:
         """The latest tick from which the measure can be had without the ticks before it."""
-        if self._has_rounds:
+        if self._has_rounds or self._has_posts:
             return 0
         return math.inf if self.root is None else self.root.tick
 
@@ -68,7 +69,7 @@ class Course:
         """Return a course that goes on from here by itself."""
         other = Course(self.of, self.root, over_time=self.over_time)
         other.rounds = {name: [*values] for name, values in self.rounds.items()}
-        other._tree = {*self._tree}
+        other._tree, other._events = {*self._tree}, [*self._events]
         return other
 
     def add_round(self, simulation: Simulation) -> None:
@@ -80,6 +81,8 @@ class Course:
 
     def add_tick(self, tick: int, frame: bytes) -> None:
         """Add a tick by its frame."""
+        if self._has_posts:
+            self._events += those_of(encoded_in(frame[HEAD.size :]), PostEvent)
         if self.root is None or tick < self.root.tick or (tick > self.root.tick and not self._tree):
             return
         place = 0
@@ -100,14 +103,20 @@ class Course:
         if self.root is not None:
             return (float(len(self._tree)),)
         fields: dict[str, Any] = simulation.domain.world.totals()
-        if any(not of.startswith(ROUNDS_PREFIX) and SHORT.get(of, of).split(".")[0] not in fields for of in self.of):
+        in_summary = (of for of in self.of if not of.startswith((ROUNDS_PREFIX, CASCADES, BY)))
+        if any(SHORT.get(of, of).split(".")[0] not in fields for of in in_summary):
             fields |= msgspec.to_builtins(summarise(simulation, 0.0))
-        numbers = RunNumbers(fields, lambda: self.rounds, None)
+        feed = Feed(self._events, personas_of(simulation.domain)) if self._has_posts else None
+        numbers = RunNumbers(fields, lambda: self.rounds, None, feed)
         return tuple(numbers.value(of) for of in self.of)
 
     @property
     def _has_rounds(self) -> bool:
         return self.over_time or any(of.startswith(ROUNDS_PREFIX) for of in self.of)
+
+    @property
+    def _has_posts(self) -> bool:
+        return any(of.startswith(OF_POSTS) for of in self.of)
 
 
 def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Course:
@@ -118,15 +127,12 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
         over_time: as of `Course`.
 
     Raises:
-        RunDirectoryError: there is no such measure or post, or it cannot be had of a future without a journal.
+        RunDirectoryError: there is no such measure or post.
     """
     if len(of) == 1 and of[0].startswith(CASCADE):
         return Course(of, _root(run, of[0].removeprefix(CASCADE)), over_time=over_time)
     known = known_measures(run.config)
     for each in of:
-        if each.startswith((BY, *FROM_JOURNAL)):
-            problem = f"{each} is worked out of a journal, and other futures are run without one"
-            raise RunDirectoryError(f"{run.path}: {problem}")
         if known is not None and (problem := known.problem(each, (f"{CASCADE}POST",))):
             raise RunDirectoryError(f"{run.path}: {problem}")
     return Course(of, over_time=over_time)

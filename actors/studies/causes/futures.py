@@ -7,14 +7,14 @@ follows from that. Up to a fork each tick is compared with the journal; nothing 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import cached_property
+from contextlib import asynccontextmanager
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from anyio import to_thread
 from msgspec.structs import replace
 
-from actors.core.errors import DivergedError
 from actors.core.messages import Decided, QuestionName, name_of_question
 from actors.core.ports import Record
 from actors.core.state import RunState
@@ -25,14 +25,15 @@ from actors.results.retrace import OpenRun, recovered_run
 from actors.results.what_if import Substitute
 from actors.runs.compatibility import changed_code
 from actors.runs.directory import RunDirectory
-from actors.runs.replay import AbsentOracle, Part, Replay, at_once, parts_of, run_to_end
+from actors.runs.replay import Part, Replay, naming_changed_code, parts_of, run_parts
 from actors.runtime.simulation import Simulation
+from actors.studies.causes.asked import Asking, open_asking
 from actors.studies.causes.course import Course, course_of
 from actors.studies.causes.redrawn import Redrawn
 from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, InterventionConfig
-from prism.domain import Domain, HasFutures
+from prism.domain import Domain, HasFutures, HasPosts
 from prism.sharing import Role
 from prism.sharing.redrawn import Possible
 from prism.sharing.settings import archetypes_of, fields_of
@@ -45,6 +46,7 @@ class Change(NamedTuple):
     Args:
         added: an intervention that is carried out besides, before the others of its tick.
         undone: an intervention of the run that is not carried out.
+        withheld: the id of a post that its author does not publish.
         asked: a question that is answered by `option`.
         decided: that answer as a whole; None if the embedded oracle is to work out the rest of it.
         redrawn: makes, for the domain of a part, the judgements of people who shared; None if they keep their answers.
@@ -52,6 +54,7 @@ class Change(NamedTuple):
 
     added: InterventionConfig | None = None
     undone: InterventionConfig | None = None
+    withheld: int | None = None
     asked: QuestionName | None = None
     option: str = ""
     decided: Decided | None = None
@@ -79,13 +82,16 @@ class Outcome(NamedTuple):
         values: its measures; rounds: its numbers after each round, if its course follows them.
         kept: its questions with a recorded answer; computed: those that the embedded oracle has answered instead;
             redrawn: those with a judgement that was drawn anew.
+        asked: those that the model's server was asked; taped: those whose answer is on the tape of such questions.
     """
 
     values: tuple[float, ...]
     rounds: RoundsTable
     kept: int
-    computed: int
-    redrawn: int
+    computed: int = 0
+    redrawn: int = 0
+    asked: int = 0
+    taped: int = 0
 
     @property
     def value(self) -> float:
@@ -99,20 +105,22 @@ class Futures:
     Args:
         path: its directory.
         of: the measures; over_time: as of `Course`.
+        ticks: those of the run that count; None for all that are whole now.
 
     Raises:
         RunDirectoryError: it is no run, has no whole tick, or there is no such measure.
         JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
     """
 
-    def __init__(self, path: Path, *of: str, over_time: bool = False) -> None:
-        self.run = OpenRun(path)
+    def __init__(self, path: Path, *of: str, over_time: bool = False, ticks: int | None = None) -> None:
+        self.run = OpenRun(path, until=ticks)
         self.course = course_of(self.run, of, over_time=over_time)
         """The course of the run before its first tick."""
-        self._parts = parts_of(RunDirectory(path), self.run.config, self.run.length)
-        self._bases = [self.run.domain if each.config is self.run.config else None for each in self._parts]
+        self._parts = parts_of(RunDirectory(path), self.run.config, self.run.domain, self.run.length)
+        self._bases = [each.domain for each in self._parts]
         self.known = KeptAnswers(path, self.run.length)
         """The recorded answers; none for a run whose oracle computes its answers."""
+        self._asking: Asking | None = None
 
     @cached_property
     def possible(self) -> Possible:
@@ -131,6 +139,13 @@ class Futures:
         """True if its futures can be run under other draws, with the same agents and the same past."""
         return isinstance(self.run.domain, HasFutures)
 
+    @asynccontextmanager
+    async def asking(self, most: int, tape: Path) -> AsyncIterator[None]:
+        """Let the run's model answer so many questions that never were, in the block: see `open_asking`."""
+        async with open_asking(self.run, most, tape) as self._asking:
+            yield
+        self._asking = None
+
     async def recorded(self) -> Outcome:
         """Return the outcome of the run itself, each of whose ticks is compared with the journal.
 
@@ -140,7 +155,7 @@ class Futures:
         course = self.course.copy()
         start, record = await self.start(0, course)
         values = course.values(await self._again(start, self.run.length, record, course))
-        return Outcome(values, course.rounds, len(self.known), 0, 0)
+        return Outcome(values, course.rounds, len(self.known))
 
     async def start(self, before: int, course: Course) -> tuple[Snapshot, Replay]:
         """Return the run at its latest checkpoint up to a tick, and a record that compares the ticks after it.
@@ -184,59 +199,61 @@ class Futures:
         """
         course = at.course.copy()
         record = _Departed(self.run.length, self.known, change, course)
-        simulation: Simulation | None = None
-        for place, part in enumerate(self._parts):
-            turns = [] if draws is None else [each for each in (drawn_at,) if at.tick < each < part.until]
-            for until in (*turns, part.until):
-                if until <= at.tick:
-                    continue
-                seed = self._seed if draws is None or at.tick < drawn_at else draws
-                part_of = part._replace(until=until, config=changed(part.config, change))
-                simulation = await self._advance(at, part_of, self._domain(place, seed), record, change)
-                if until < self.run.length:
-                    state, columns = await simulation.checkpoint()
-                    at = Snapshot(until, state, columns, course)
+        parts = self._parts_between(at.tick, self.run.length, change, draws, drawn_at)
+        oracles: list[Oracle[Any]] = []
+
+        def oracle_of(_: Part, domain: Domain) -> Oracle[Any]:
+            oracles.append(self._oracle(domain, change))
+            return oracles[-1]
+
+        begin, on_begin = partial(_restore, at=at), partial(_change, change=change, record=record)
+        simulation = await run_parts(parts, record, begin, on_begin, course.add_round, oracle_of)
         if simulation is None:
             raise ValueError(f"tick {at.tick} is not before the end of the run")
-        return Outcome(course.values(simulation), course.rounds, record.kept, record.computed, record.redrawn)
-
-    @property
-    def _seed(self) -> int:
-        return self.run.config.simulation.seed
+        asked = sum(each.asked_now for each in oracles if isinstance(each, Substitute))
+        taped = sum(each.taped for each in oracles if isinstance(each, Substitute))
+        computed = record.computed - asked - taped
+        return Outcome(
+            course.values(simulation), course.rounds, record.kept, computed, record.redrawn, asked=asked, taped=taped
+        )
 
     async def _again(self, now: Snapshot, until: int, record: Replay, course: Course) -> Simulation:
         """Do recorded ticks again, and return the simulation after them."""
-        simulation: Simulation | None = None
-        for place, part in enumerate(self._parts):
-            if now.tick >= min(until, part.until):
-                continue
-            if simulation is not None:
-                state, columns = await simulation.checkpoint()
-                now = Snapshot(simulation.tick, state, columns, course)
-            domain, config = self._domain(place, self._seed), at_once(part.config)
-            is_choice, is_realtime = config.oracle.backend == "choice", config.oracle.mode == "realtime"
-            oracle = None if is_choice else AbsentOracle(may_be_late=is_realtime)
-            simulation = _begun(Simulation(config, domain, oracle, record), now, min(until, part.until))
-            try:
-                await run_to_end(simulation, course.add_round)
-            except DivergedError as error:
-                causes = changed_code(self.run.manifest, self.run.now)
-                raise DivergedError(error.tick, "; ".join([error.difference, *causes])) from None
-            now = now._replace(tick=part.until)
+        parts = self._parts_between(now.tick, until)
+        with naming_changed_code(self.run.manifest, self.run.now):
+            simulation = await run_parts(parts, record, partial(_restore, at=now), lambda _: None, course.add_round)
         if simulation is None:
             raise ValueError(f"tick {until} is not after tick {now.tick}")
         return simulation
 
-    async def _advance(self, at: Snapshot, part: Part, domain: Domain, record: _Departed, change: Change) -> Simulation:
-        """Run a future up to the end of a part, and return the simulation."""
-        oracle = domain.oracle()
-        if change.asked is not None and change.decided is None:
-            oracle = _substitute(oracle, change.asked, change.option)
-        if change.redrawn is not None:
-            record.judgements_anew = change.redrawn(domain)
-        simulation = _begun(Simulation(part.config, domain, oracle, record), at, part.until)
-        await run_to_end(simulation, record.course.add_round)
-        return simulation
+    def _parts_between(
+        self, start: int, end: int, change: Change | None = None, draws: int | None = None, drawn_at: int = 0
+    ) -> list[Part]:
+        """Return the parts of the run, or of a future with a change, from one tick to another.
+
+        Args:
+            draws, drawn_at: as of `future`: a part ends where other draws begin.
+        """
+        found: list[Part] = []
+        for place, part in enumerate(self._parts):
+            last = min(part.until, end)
+            config = part.config if change is None else changed(part.config, change, asks=self._asking is not None)
+            for until in [*(each for each in (drawn_at,) if draws is not None and start < each < last), last]:
+                if until > start:
+                    seed = self.run.config.simulation.seed if draws is None or start < drawn_at else draws
+                    found.append(Part(until, config, self._domain(place, seed)))
+                    start = until
+        return found
+
+    def _oracle(self, domain: Domain, change: Change) -> Oracle[Any]:
+        """Return the oracle of questions without a recorded answer: the model, if it may be asked, or the embedded one.
+
+        It answers one question otherwise if the change is to have that, with the content that such an answer has.
+        """
+        replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
+        if self._asking is not None:
+            return self._asking.oracle(domain.oracle(), replaces)
+        return Substitute(0, domain.oracle(), None, None, replaces) if replaces else domain.oracle()
 
     def _domain(self, place: int, draws: int) -> Domain:
         """Return the domain of a part at its beginning."""
@@ -303,32 +320,35 @@ class _Departed(Record):
         self.course.add_tick(tick, frame)
 
 
-def changed(config: Config, change: Change) -> Config:
-    """Return the configuration of a future: without limits of time and money, and with its change."""
+def changed(config: Config, change: Change, *, asks: bool) -> Config:
+    """Return the configuration of a future with its change: without limits of time and money.
+
+    Args:
+        asks: whether a server may be asked; then the limit on its rate stays.
+    """
     interventions = [*config.interventions]
     if change.undone in interventions:
         interventions.remove(change.undone)
     if change.added is not None:
         interventions.insert(0, change.added)
-    free = dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share", "rate_per_s"))
+    limits = ("max_calls", "max_tokens", "max_usd", "max_fallback_share", *(() if asks else ("rate_per_s",)))
     return replace(
-        at_once(config),
+        config,
         interventions=tuple(interventions),
-        oracle=replace(config.oracle.unshared, mode="pace", **free),
-        run=replace(at_once(config).run, record_feeds=False),
+        oracle=replace(config.oracle.unshared, mode="pace", **dict.fromkeys(limits)),
+        run=replace(config.run, record_feeds=False),
     )
 
 
-def _begun(simulation: Simulation, at: Snapshot, until: int) -> Simulation:
-    """Return a simulation that goes on from a snapshot, and ends before a tick."""
-    simulation.ticks = until
+def _restore(simulation: Simulation, at: Snapshot) -> None:
+    """Let a simulation go on from a snapshot."""
     if at.state is not None:
         simulation.restore(at.state, Columns(at.columns))
-    return simulation
 
 
-def _substitute(oracle: Oracle[Any], name: QuestionName, option: str) -> Substitute:
-    """Return an oracle that answers one question otherwise, with the content that such an answer has."""
-    other = Substitute(0, oracle, None, None)
-    other.replaces = {name: option}
-    return other
+def _change(simulation: Simulation, change: Change, record: _Departed) -> None:
+    """Make what a domain needs for a change, before it runs: a post that its author withholds, judgements anew."""
+    if change.redrawn is not None:
+        record.judgements_anew = change.redrawn(simulation.domain)
+    if change.withheld is not None and isinstance(simulation.domain, HasPosts):
+        simulation.domain.withhold(change.withheld)

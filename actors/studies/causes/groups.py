@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import factorial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from actors.core.errors import RunDirectoryError
+from actors.results.measures import personas_of
 from actors.results.retrace import OpenRun
 from prism.expectations import guess
 from prism.experiment.intervals import Interval, described
@@ -58,8 +59,7 @@ def groups_of(run: OpenRun, attribute: str) -> list[Group]:
     Raises:
         RunDirectoryError: people have no such attribute, or too many values of it.
     """
-    domain: Any = run.domain
-    people = getattr(getattr(domain, "population", None), "personas", ())
+    people = personas_of(run.domain)
     declared = [*people[0].attributes] if people else []
     if attribute not in declared:
         known = guess(attribute, declared) if declared else "people of this run have no attributes"

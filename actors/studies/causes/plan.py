@@ -83,19 +83,24 @@ def inclusion(weights: Floats, number: int) -> Floats:
 def total(effects: Floats, chances: Floats) -> Total:
     """Return the sum of the effects of all candidates, from those of a sample.
 
-    The interval is Student's. Where most effects are 0 a sum is far from normal, so its degrees of freedom count only
-    the drawn candidates with an effect, less two; with fewer than three of them there is no interval.
-    docs/decisions/093-causes.md has the coverage.
+    The interval is Student's. Where most effects are 0 a few candidates make nearly all of the variance, so the degrees
+    of freedom are the effective number of those that make it, less one; there is no interval with fewer than three
+    drawn candidates with an effect. docs/decisions/093-causes.md has the coverage.
+
+    Source: Kish (1965), the effective number.
     """
     estimate = float((effects / chances).sum())
     is_drawn = chances < 1.0
     each, number = effects[is_drawn] / chances[is_drawn], int(is_drawn.sum())
-    with_effect = int(np.count_nonzero(each))
-    if with_effect < 3:
+    if np.count_nonzero(each) < 3:
         return Total(estimate, None, None)
     from scipy.stats import t  # noqa: PLC0415  # scipy takes half a second to import, and is an extra
 
     weights = (1.0 - chances[is_drawn]) * number / (number - 1)
-    variance = float((weights * (each - np.average(each, weights=weights)) ** 2).sum())
-    reach = float(t.ppf((1 + CONFIDENCE) / 2, with_effect - 2)) * variance**0.5
+    parts = weights * (each - np.average(each, weights=weights)) ** 2
+    variance = float(parts.sum())
+    if not variance:
+        return Total(estimate, estimate, estimate)
+    freedom = max(1.0, variance**2 / float((parts**2).sum()) - 1.0)
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * variance**0.5
     return Total(estimate, estimate - reach, estimate + reach)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -33,16 +34,18 @@ class Processes(AbstractContextManager["Processes"]):
     Args:
         path: the run's directory.
         of: the measures; over_time: as of `Course`.
+        ticks: those of the run that count.
         number: of processes.
     """
 
-    def __init__(self, path: Path, of: Sequence[str], number: int, *, over_time: bool = False) -> None:
+    def __init__(self, path: Path, of: Sequence[str], ticks: int, number: int, *, over_time: bool = False) -> None:
         context = forkserver()
         self._pipes: list[Connection] = []
         self._processes = []
         for _ in range(number):
             here, there = context.Pipe()
-            process = context.Process(target=_serve, args=(there, path, of, over_time, known_code.trusts), daemon=True)
+            opened = partial(Futures, path, *of, over_time=over_time, ticks=ticks)
+            process = context.Process(target=_serve, args=(there, opened, known_code.trusts), daemon=True)
             process.start()
             there.close()
             self._pipes.append(here)
@@ -89,18 +92,29 @@ class Processes(AbstractContextManager["Processes"]):
             process.join(ENDING_S)
 
 
-def _serve(pipe: Connection, path: Path, of: Sequence[str], *flags: bool) -> None:
+@contextmanager
+def beside_the_first(*, trusts: bool) -> Iterator[None]:
+    """Let this process run futures for another one, which has said what there is to say when it did the run again.
+
+    Args:
+        trusts: whether the code that the run names may be run.
+    """
+    known_code.trusts = trusts
+    output.level = logging.ERROR
+    with logging_to(None):
+        yield
+
+
+def _serve(pipe: Connection, opened: Callable[[], Futures], trusts: bool) -> None:  # arguments go by their place
     """Run the futures that arrive, until nobody sends any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
-    over_time, known_code.trusts = flags  # processes pass arguments by their place
-    output.level = logging.ERROR  # the first process has said what there is to say when it did the run again
-    with suppress(EOFError, OSError), logging_to(None):
+    with suppress(EOFError, OSError), beside_the_first(trusts=trusts):
         try:
             futures: Futures | None = None
             while True:
                 wanted = pipe.recv()
                 if wanted:
-                    futures = futures or Futures(path, *of, over_time=over_time)
+                    futures = futures or opened()
                     pipe.send(anyio.run(outcomes_of, futures, wanted, pipe.send))
         except (EOFError, OSError):
             raise

@@ -14,13 +14,15 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """A thing that was undone in another future, and what that changed.
 
     Args:
-        kind: `interventions`, `people`, `decisions` or `ties`.
+        kind: `interventions`, `people`, `decisions`, `ties` or `posts`.
         what: the thing, in words.
         tick: the tick from which the other future departs.
-        agent: the person who falls silent, who decided, or who follows; None for an intervention.
+        agent: the person who falls silent, who decided, who follows, or who published; None for an intervention.
         whom: the person who is followed; None for anything but a tie.
         place: the intervention's place in the configuration's list, from 0 on; None for anything else.
-        was, would_be: the option of a decision that was taken, and the one that is taken instead; empty without one.
+        post: the id of a post; None for anything else.
+        was: the option of a decision that was taken; or what a post is: `original`, `reply` or `reshare`; or empty.
+        would_be: the option that is taken instead; empty for anything but a decision.
         chance: the chance that it was tried: 1 if all of its kind were.
         value: the measure of the other future.
         effect: the measure as recorded, less that of the other future: what the thing has added.
@@ -33,6 +35,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     agent: int | None = None
     whom: int | None = None
     place: int | None = None
+    post: int | None = None
     was: str = ""
     would_be: str = ""
     chance: float
@@ -87,6 +90,8 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
         futures: how many other futures were run, those under other draws included.
         kept: the questions of these futures that keep their recorded answers; computed: those that were never asked,
             and that the embedded oracle answers. Both are 0 for a run whose oracle computes its answers.
+        asked: those that were never asked before and were put to the run's model now; taped: those whose answer an
+            earlier search has put on their tape.
         notes: what a reader has to know besides, a sentence each.
     """
 
@@ -104,4 +109,6 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
     futures: int
     kept: int
     computed: int
+    asked: int = 0
+    taped: int = 0
     notes: tuple[str, ...] = ()

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from anyio import to_thread
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError
-from actors.studies.causes.candidates import KINDS, Candidate, Candidates, candidates_of, kinds_of, only_of, words_of
+from actors.results.retrace import OpenRun
+from actors.studies.causes.asked import tape_beside
+from actors.studies.causes.candidates import (
+    KINDS,
+    POSTS,
+    Candidate,
+    Candidates,
+    candidates_of,
+    kinds_of,
+    only_of,
+    words_of,
+)
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.groups import groups_of, orders_of, shares_of
 from actors.studies.causes.plan import sample, shares, total
 from actors.studies.causes.processes import Processes
 from actors.studies.causes.record import Cause, Causes, GroupShare, Tried
 from actors.studies.causes.undone import Undone, outcomes_of
+from actors.studies.experiments.driver import PROCESSES, refuse_unless_ray
 from prism.experiment.intervals import Interval, described
+
+if TYPE_CHECKING:
+    from actors.studies.causes.on_ray import OnRay
 
 OnProgress = Callable[[int, int], None]
 """Called with the futures that are done, and how many there are to be so far."""
@@ -37,10 +52,13 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
     budget: int = 500,
     top: int = 10,
     draws: int = 10,
-    jobs: int = 1,
+    jobs: int | None = None,
+    on: str = PROCESSES,
+    ask: int = 0,
+    tape: Path | None = None,
     on_progress: OnProgress = lambda *_: None,
 ) -> Causes:
-    """Return the things that made an outcome of a run. Nothing is written, and no model is asked.
+    """Return the things that made an outcome of a run. No file of it changes.
 
     Args:
         path: the run's directory.
@@ -51,35 +69,57 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws; and the most futures with silent groups.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
-        jobs: the processes that run futures; the result is the same for any number.
+        jobs: futures at once, by default one, and on a cluster as many as there is room for; the result is the same.
+        on: where futures are run: `processes` of this machine, or a Ray cluster, as experiments have it.
+        ask: the most questions that never were which the run's model answers: one process alone then runs futures.
+        tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
 
     Raises:
         RunDirectoryError: there is no such run, measure, kind or tick.
         DivergedError: a tick has another result than the journal.
+        PlaceError: there is no place such as `on`.
+        OracleUnavailableError: the model is to be asked, and cannot be used.
         JournalError, ConfigError, InputError: as of `explain_agent`.
     """
     futures = await to_thread.run_sync(Futures, path, of)
-    with nullcontext() if jobs == 1 else Processes(path, (of,), jobs) as processes:
-        search = _Search(futures, of, since, on_progress, processes)
+    async with AsyncExitStack() as stack:
+        if ask:
+            await stack.enter_async_context(futures.asking(ask, tape or tape_beside(path)))
+        place = None if ask else stack.enter_context(_place(futures.run, of, on, jobs))
+        search = _Search(futures, of, since, on_progress, place)
         shared = await search.shared_out(groups, budget) if groups else {}
         found = await search.causes(by or (() if groups else kinds_of(futures.run)), agent, budget, top, draws)
     return replace(found, **shared)
+
+
+def _place(run: OpenRun, of: str, on: str, jobs: int | None) -> AbstractContextManager[Processes | OnRay | None]:
+    """Return the place where futures are run; None for this process.
+
+    Raises:
+        PlaceError: there is no such place.
+    """
+    if on == PROCESSES:
+        return nullcontext() if (jobs or 1) == 1 else Processes(run.path, (of,), run.length, jobs or 1)
+    refuse_unless_ray(on)
+    from actors.studies.causes.on_ray import OnRay  # noqa: PLC0415  # an extra
+
+    return OnRay(run.path, of, run.length, on, jobs)
 
 
 class _Search:
     """A search for the causes of one measure of one run."""
 
     def __init__(
-        self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, processes: Processes | None
+        self, futures: Futures, of: str, since: int | None, on_progress: OnProgress, place: Processes | OnRay | None
     ) -> None:
-        self._futures, self._of, self._on_progress, self._processes = futures, of, on_progress, processes
+        self._futures, self._of, self._on_progress, self._place = futures, of, on_progress, place
         self._run, self._root = futures.run, futures.course.root
         self._since = (0 if self._root is None else self._root.tick) if since is None else since
         if not 0 <= self._since < self._run.length:
             problem = f"there is no tick {self._since:,}; the run has the ticks 0 to {self._run.length - 1:,}"
             raise RunDirectoryError(f"{self._run.path}: {problem}")
-        self._done = self._wanted = self._kept = self._computed = 0
+        self._done = self._wanted = self._kept = self._computed = self._asked = self._taped = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
         """Return the causes."""
@@ -120,6 +160,8 @@ class _Search:
             futures=self._done,
             kept=self._kept,
             computed=self._computed if self._futures.known else 0,
+            asked=self._asked,
+            taped=self._taped,
             notes=tuple(self._notes(draws)),
         )
 
@@ -161,6 +203,7 @@ class _Search:
             agent=one.agent,
             whom=one.whom,
             place=one.place,
+            post=one.post,
             was=one.was,
             would_be=one.would_be,
             chance=chance,
@@ -192,12 +235,12 @@ class _Search:
         """Return the effect of each candidate under other draws, with its interval.
 
         The draws are other ones from the tick on in which the future forks off the run; those of a cascade after the
-        tick in which its post was made, which is given.
+        tick in which its post was made, which is given, and so do those of a post.
         """
         if not draws or not self._futures.may_draw_anew:
             return [None] * len(shown)
         after = 0 if self._root is None else self._root.tick + 1
-        starts = [max(each.tick, after) for each in shown]
+        starts = [max(each.tick + (each.kind == POSTS), after) for each in shown]
         last = self._run.length - 1
         without = [
             Undone(each.tick, each, draw, start)
@@ -216,12 +259,14 @@ class _Search:
     async def _outcomes(self, wanted: Sequence[Undone]) -> list[Outcome]:
         """Run futures, and return their outcomes in the given order."""
         self._wanted += len(wanted)
-        if self._processes is None:
+        if self._place is None:
             return await outcomes_of(self._futures, wanted, self._note)
-        return await self._processes.outcomes_of(wanted, self._note)
+        return await self._place.outcomes_of(wanted, self._note)
 
     def _note(self, outcome: Outcome) -> None:
         self._done += 1
         self._kept += outcome.kept
         self._computed += outcome.computed
+        self._asked += outcome.asked
+        self._taped += outcome.taped
         self._on_progress(self._done, self._wanted)

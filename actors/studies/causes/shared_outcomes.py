@@ -110,7 +110,7 @@ async def shared_outcomes(
         on_progress(done, futures)
 
     names = opened.course.of
-    with nullcontext() if jobs == 1 else Processes(path, names, jobs, over_time=True) as processes:
+    with nullcontext() if jobs == 1 else Processes(path, names, opened.run.length, jobs, over_time=True) as processes:
         run = outcomes_of(opened, wanted, note) if processes is None else processes.outcomes_of(wanted, note)
         found = await run
     rounds = {name: _of_rounds(name, recorded.rounds, [each.rounds for each in found]) for name in recorded.rounds}

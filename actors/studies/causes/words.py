@@ -45,9 +45,11 @@ def tried_words(each: Tried) -> str:
 
 def answered_words(found: Causes) -> Iterator[str]:
     """Yield who has answered the questions of the other futures, if a model has answered those of the run."""
-    if found.kept or found.computed:
+    if found.kept or found.computed or found.asked or found.taped:
         head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
         yield f"{head}, {found.computed:,} were never asked and have one of the embedded oracle"
+    if found.asked or found.taped:
+        yield f"{found.asked:,} more were asked now, and {found.taped:,} by an earlier search, of the run's model"
 
 
 def chance_words(cause: Cause) -> str:

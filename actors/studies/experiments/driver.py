@@ -72,14 +72,23 @@ def opened(where: Where) -> Iterator[Executor]:
     executor: Processes | OnRay
     if where.on == PROCESSES:
         executor = Processes(where.jobs, where.gateway)
-    elif is_ray(where.on):
+    else:
+        refuse_unless_ray(where.on)
         from actors.studies.experiments.on_ray import OnRay  # noqa: PLC0415  # an extra
 
         executor = OnRay(where.on, where.jobs, where.shared, where.gateway)
-    else:
-        raise PlaceError(f"--on {where.on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
     with executor:
         yield executor
+
+
+def refuse_unless_ray(on: str) -> None:
+    """Refuse a place that is no Ray cluster.
+
+    Raises:
+        PlaceError: it is none.
+    """
+    if not is_ray(on):
+        raise PlaceError(f"--on {on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")
 
 
 def is_ray(on: str) -> bool:

@@ -143,7 +143,7 @@ def run_order(order: Order, node: str, fetch: Callable[[str], bytes]) -> Returne
         return Returned(Done(problem), node)
     note_files(_place(order.inputs, fetch, home / _INPUTS))
     if order.code:
-        note_files({str(order.config.simulation.domain_path): _place_code(order.code, home / _INPUTS)})
+        note_files({str(order.config.simulation.domain_path): _place_all(order.code, home / _INPUTS)})
     with _counted(home, node), inputs_shared(_KEPT):
         done = work(Task(order.config, path, order.inputs, order.gateway))
     if order.path is not None or not path.is_dir():
@@ -232,8 +232,17 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
     return placed
 
 
-def _place_code(sources: Mapping[str, bytes], directory: Path) -> Path:
-    """Write kept code that is not here yet, and return its directory."""
+def place_run(name: str, files: Mapping[str, bytes]) -> Path:
+    """Write the files of a run that are not here yet, and return their directory on this node.
+
+    Args:
+        name: of the study, so that two of them share no files.
+    """
+    return _place_all(files, _home(name) / _INPUTS)
+
+
+def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:
+    """Write files that are not here yet to a directory of their own, and return it."""
     path = directory / sources_sha256(sources)
     if not path.exists():
         draft = Path(tempfile.mkdtemp(dir=directory))

@@ -381,11 +381,14 @@ def grow_cascade(t: Any, post: Any) -> None:
 
 @kernel
 def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
-    """Add a row for a new post, and return it; -1 if there can be none.
+    """Add a row for a new post, and return it; -1 if there can be none, or if it is withheld.
 
     Its id is the author's number and the author's count of posts before it.
     """
     counts, made = t.counts.posts, t.people[author, col.MADE]
+    if t.people[author, col.WITHHELD] == made + 1:
+        t.people[author, col.MADE] += 1  # so that the author's later posts keep their ids
+        return -1
     # A kernel cannot raise an error: the caller in Python does, by REFUSED.
     if counts[col.END] >= counts[col.MOST] or made >= _NUMBER_MAX:
         counts[col.REFUSED] = 1 if counts[col.END] >= counts[col.MOST] else 2 + author

@@ -60,6 +60,8 @@ SHOWN = Causes(
     futures=120,
     kept=1234,
     computed=56,
+    asked=7,
+    taped=8,
 )
 
 
@@ -89,7 +91,8 @@ def test_what_was_tried_is_said_in_words_and_the_largest_effects_are_a_table(
     assert "people: all 40 tried, 30 with an effect; in sum +81.5\n" in out
     assert "decisions: 60 of 400 tried, 20 with an effect; in sum about -12.2 [-30.5, +6]\n" in out
     assert "ties: none of 300 tried" in out
-    assert "1,234 kept their recorded answers" in out
+    assert "1,234 kept their recorded answers, 56" in out
+    assert "7 more were asked now, and 8 by an earlier search" in out
     assert "Ada Novak (17)" in out
     assert "+9.25 [+5.12, +13.4]" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -142,12 +145,14 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
     ("arguments", "problem"),
     [
         (
-            ("--of", "likes", "--by", "people,posts"),
-            "expected some of interventions,people,decisions,ties, got 'posts'",
+            ("--of", "likes", "--by", "people,likes"),
+            "expected some of interventions,people,decisions,ties,posts, got 'likes'",
         ),
         (("--of", "likez"), "did you mean likes"),
         (("--of", "likes", "--since", "48"), "there is no tick 48; the run has the ticks 0 to 47"),
         (("--of", "cascade:12"), "there is no post 12"),
+        (("--of", "likes", "--ask", "3", "--jobs", "2"), "--ask goes without --on and --jobs"),
+        (("--of", "likes", "--on", "rey"), "--on rey: expected processes, ray, ray://HOST:PORT or HOST:PORT"),
         ((), "Missing option '--of'"),
     ],
 )

@@ -511,7 +511,7 @@ def test_outcomes_are_as_shared_and_as_asked_with_an_interval(capsys: pytest.Cap
     ("arguments", "says"),
     [
         (("--of", "like"), "no measure 'like'"),
-        (("--of", "by.party.left.likes"), "is worked out of a journal"),
+        (("--of", "by.party.left.likes"), "no attribute 'party'"),
         (("--futures", "38"), "39"),
     ],
 )

@@ -12,8 +12,9 @@ import pytest
 
 from actors.core.errors import RunDirectoryError
 from actors.persistence.journal import JOURNAL
+from actors.results.measures import numbers_of
 from actors.results.what_if import what_if
-from actors.studies.causes.candidates import Candidate, candidates_of
+from actors.studies.causes.candidates import Candidate, candidates_of, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.search import causes
 from actors.studies.causes.undone import Undone, outcomes_of
@@ -107,6 +108,44 @@ def test_a_run_is_done_again_from_the_nearest_checkpoint_unless_the_measure_is_o
     assert anyio.run(start, run, "rounds.mean.likes", 33) == 0
 
 
+def camps(place: Path) -> Path:
+    """Return a run of two camps."""
+    declared = {"camp": {"type": "text", "values": ["left", "right"]}}
+    return make_run(place, {**SMALL, "population": {**SMALL["population"], "attributes": declared}})
+
+
+def test_measures_of_posts_and_people_are_those_that_experiments_work_out_of_the_journal(tmp_path: Path) -> None:
+    run = camps(tmp_path)
+    for of in ("cascades.depth.mean", "cascades.virality.max", "cascades.breadth.max", "by.camp.left.likes_per_person"):
+        value, values = anyio.run(unchanged, run, of, 17)
+        assert value > 0
+        assert {value, *values} == {numbers_of(run).value(of)}
+
+
+async def withheld(run: Path, number: int) -> list[list[float]]:
+    """Return for some posts of a run what there is without each: posts, if its future is forked off where the post was
+    made, and before tick 0; and posts of its own cascade."""
+    futures = Futures(run, "posts")
+    (found,) = candidates_of(futures.run, futures.course, 0, ("posts",))
+    begin = await anext(futures.walk([0]))
+    told = []
+    for each in found.each[:: max(1, len(found.each) // number)][:number]:
+        change = change_of(futures.run, each, futures.known)
+        async for at in futures.walk([each.tick]):
+            values = [(await futures.future(start, change)).value for start in (at, begin)]
+        cascade = Futures(run, f"cascade:{each.post}")
+        told.append([*values, (await cascade.future(begin._replace(course=cascade.course), change)).value])
+    return told
+
+
+def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_from_it(tmp_path: Path) -> None:
+    found = anyio.run(withheld, small(tmp_path), 6)
+    assert len(found) == 6
+    for forked_off, whole, cascade in found:
+        assert forked_off == whole
+        assert cascade == 0
+
+
 @pytest.mark.network
 def test_a_future_of_a_run_with_a_model_with_nothing_changed_is_the_run(live: Path) -> None:
     value, values = anyio.run(unchanged, live, "likes", 9)
@@ -161,8 +200,8 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
         ("likez", (), "did you mean likes"),
         ("cascade:7", (), "there is no post 7"),
         ("cascade:largest", (), "expected cascade:POST"),
-        ("cascades.depth.mean", (), "worked out of a journal"),
-        ("by.party.left.likes", (), "worked out of a journal"),
+        ("cascades.depth", (), "expected .* after cascades.depth"),
+        ("by.party.left.likes", (), "no attribute 'party'"),
     ],
 )
 def test_a_measure_that_a_future_cannot_have_is_one_line(
@@ -172,9 +211,10 @@ def test_a_measure_that_a_future_cannot_have_is_one_line(
         anyio.run(partial(causes, embedded, of, by=by))
 
 
-def test_a_kind_that_the_domain_cannot_undo_names_the_others(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="has no ties to undo; expected interventions, people, decisions"):
-        anyio.run(partial(causes, economy(tmp_path), "rounds.inflation", by=("ties",)))
+@pytest.mark.parametrize("kind", ["ties", "posts"])
+def test_a_kind_that_the_domain_cannot_undo_names_the_others(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(RunDirectoryError, match=f"has no {kind} to undo; expected interventions, people, decisions$"):
+        anyio.run(partial(causes, economy(tmp_path), "rounds.inflation", by=(kind,)))
 
 
 def test_a_tick_after_the_end_is_refused(embedded: Path) -> None:
@@ -196,3 +236,10 @@ def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(tmp_path: Path) -
 def test_two_processes_give_the_same_answer_as_one(embedded: Path) -> None:
     one, two = (anyio.run(partial(causes, embedded, "likes", budget=9, draws=2, top=2, jobs=jobs)) for jobs in (1, 2))
     assert one == two
+
+
+def test_a_run_that_goes_on_counts_up_to_the_tick_at_which_the_search_began(embedded: Path) -> None:
+    futures = Futures(embedded, "transitions", ticks=30)
+    assert futures.run.length == 30
+    whole = Futures(embedded, "transitions")
+    assert anyio.run(futures.recorded).value < anyio.run(whole.recorded).value

@@ -66,10 +66,11 @@ def named(cause: Cause) -> tuple[str, int | None]:
     [
         (bridge, ("people",), ("people", BRIDGE)),
         (bridge, ("ties",), ("ties", BRIDGE)),
+        (bridge, ("posts",), ("posts", BRIDGE)),
         (influencer, ("people",), ("people", HUB)),
         (intervened, ("interventions",), ("interventions", 3)),
     ],
-    ids=["bridge", "tie of the bridge", "influencer", "intervention"],
+    ids=["bridge", "tie of the bridge", "post of the bridge", "influencer", "intervention"],
 )
 def test_the_planted_cause_is_named_first(
     tmp_path: Path, size: Size, make: Callable[[Path], Settings], by: tuple[str, ...], planted: tuple[str, int]
@@ -84,12 +85,23 @@ def test_each_effect_is_exactly_what_a_run_from_the_start_without_the_thing_give
     settings = influencer(tmp_path) | {"interventions": [{"round": 2, "publish": {"author": HUB, "text": "news"}}]}
     run = run_of(tmp_path, settings, "run")
     value = measured(run, "reshares")
-    told = found(run)
+    told = found(run, by=("interventions", "people", "ties"))
     assert told.value == value
     assert all(each.tried == each.candidates for each in told.tried)
     for number, cause in enumerate(told.causes[: size(1000, everyday=8)]):
         other = measured(run_of(tmp_path, without(settings, cause), f"without-{number}"), "reshares")
         assert (cause.value, cause.effect) == (other, value - other), cause.what
+
+
+def test_a_post_of_somebody_who_makes_no_other_has_added_what_this_person_has(tmp_path: Path) -> None:
+    told = found(run_of(tmp_path, bridge(tmp_path), "run"), by=("people", "posts"))
+    effects = {
+        kind: {each.agent: each.effect for each in told.causes if each.kind == kind} for kind in ("people", "posts")
+    }
+    assert effects["posts"][BRIDGE] > 2
+    assert {who: effects["people"][who] for who in effects["posts"]} == effects["posts"]
+    tried = {each.kind: each.candidates for each in told.tried}
+    assert tried["posts"] == told.value  # a reshare each; the original is published by an intervention
 
 
 def test_what_is_not_among_the_causes_has_no_effect(tmp_path: Path) -> None:

@@ -1,0 +1,82 @@
+"""The model of a run, asked about futures: so many questions that never were, with a tape of their own.
+
+The run's own tape and its journal stay as they are. A question whose answer is on the tape counts, too, so a second
+search with the same number asks nothing and finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from actors.core.errors import RunDirectoryError
+from actors.core.messages import QuestionName
+from actors.factory.oracle_backends import open_oracle
+from actors.results.retrace import OpenRun
+from actors.results.what_if import Substitute
+from prism.llm import Tape, TapedModel
+from prism.statechart import Oracle
+
+
+def tape_beside(run: Path) -> Path:
+    """Return the tape of questions that never were, beside a run."""
+    return run.with_name(f"{run.name}.cause.sqlite")
+
+
+class Asking:
+    """The model of a run, and the number of questions that it may still answer.
+
+    Args:
+        most: the most questions, with those whose answers are on the tape.
+        taped: answers from the tape alone; asked: answers from the tape or asks the server, and keeps what it says.
+    """
+
+    def __init__(self, most: int, taped: Oracle[Any], asked: Oracle[Any]) -> None:
+        self._left = most
+        self._taped, self._asked = taped, asked
+
+    def oracle(self, computed: Oracle[Any], replaces: Mapping[QuestionName, str]) -> Substitute:
+        """Return the oracle of one future.
+
+        Args:
+            computed: answers the questions that the model may not be asked; replaces: as of `Substitute`.
+        """
+        return Substitute(0, computed, self._taped, self._asked, replaces, self._counted())
+
+    def _counted(self) -> Callable[[QuestionName], bool]:
+        """Return whether the model may answer a question of one future; one that is asked again counts once."""
+        known: dict[QuestionName, bool] = {}
+
+        def may_ask(name: QuestionName) -> bool:
+            if name not in known:
+                known[name] = self._left > 0
+                self._left -= known[name]
+            return known[name]
+
+        return may_ask
+
+
+@asynccontextmanager
+async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Asking]:
+    """Provide the model of a run.
+
+    Args:
+        most: the most questions that it answers; tape: where their answers are kept.
+
+    Raises:
+        RunDirectoryError: the run asks no model.
+        OracleUnavailableError: the server, the model or the tape cannot be used.
+    """
+    config = run.config
+    if config.oracle.backend == "choice":
+        raise RunDirectoryError(f"{run.path}: this run asks no model, so there is none for --ask")
+    config = replace(config, oracle=replace(config.oracle, tape="record", tape_path=str(tape)))
+    async with (
+        open_oracle(config, run.domain, None) as opened,
+        aclosing(TapedModel(None, Tape(tape, "replay"), "replay")) as read,
+    ):
+        yield Asking(most, run.domain.oracle(read), opened.oracle)
