@@ -1,4 +1,4 @@
-"""The measures of `twitter15.yaml`: mean shapes of cascades of 56 to 120 posts, of runs and of the real trees.
+"""The measures of `twitter15.yaml`: mean shapes of cascades of 100 to 200 posts, of runs and of the real trees.
 
 The real trees are parted as in configs/calibrations/twitter15.yaml: `seen` are those that it fits, `unseen` those that
 it holds out. Minutes count by their logarithm (10).
@@ -20,8 +20,8 @@ from prism.scorecard import Feed, parse_cascades
 from prism.scorecard.concentration import month_share
 
 HOLDOUT = 0.333
-LEAST, MOST = 56, 120
-"""The smallest real tree has 56 posts, and runs have few trees beyond 120."""
+LEAST, MOST = 100, 200
+"""Sizes of which both runs and data have many cascades, spread alike: shapes depend on size."""
 
 
 def silence(path: Path) -> float:
@@ -76,7 +76,7 @@ def _real(data: Path) -> Real:
 
 
 def _shapes(rows: Iterable[Sequence[float]]) -> dict[str, NDArray[np.float64]]:
-    """Return `{shape: its value of each cascade}` of the cascades of 56 to 120 posts."""
+    """Return `{shape: its value of each cascade}` of the cascades of 100 to 200 posts."""
     table = np.array([row for row in rows if LEAST <= row[0] <= MOST], dtype=np.float64).reshape(-1, len(SHAPES))
     table[:, -1] = np.log10(np.maximum(table[:, -1], 1.0))
     return dict(zip(SHAPES, table.T, strict=True))
