@@ -5,6 +5,7 @@ An error names the intervention, also if another setting was set last: otherwise
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from prism.config.checks import SHIPPED_DOMAINS, Conflict
@@ -13,6 +14,7 @@ from prism.config.interventions import (
     CHANGEABLE,
     KINDS_OF,
     PLACE,
+    PUBLISHED_AT_ONCE,
     InterventionConfig,
     not_numbered,
     numbered_nation,
@@ -36,7 +38,8 @@ def find_intervention_conflicts(
     if found := [conflict for conflict in firsts if conflict is not None]:
         return found
     if simulation.domain == "social":
-        return list(_people_conflicts(interventions, population))
+        crowded = _crowded_conflicts(interventions, simulation.ticks_per_round)
+        return [*_people_conflicts(interventions, population), *crowded]
     return list(_nation_conflicts(interventions, economy)) if simulation.domain == "economy" else []
 
 
@@ -48,6 +51,20 @@ def _people_conflicts(interventions: Sequence[InterventionConfig], population: P
         if isinstance(agent, int) and agent >= population.size:
             problem = not_numbered(agent, population.size, "people")
             yield Conflict(keys=(place,), problem=problem)
+
+
+def _crowded_conflicts(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> Iterator[Conflict]:
+    """Yield the first post of an author in a tick that would have the draws of another one."""
+    published = Counter[tuple[int, int | str]]()
+    for index, each in enumerate(interventions):
+        if each.publish is not None:
+            posts = each.at(ticks_per_round), each.publish.author
+            published[posts] += 1
+            if published[posts] == PUBLISHED_AT_ONCE + 1:
+                problem = (
+                    f"expected at most {PUBLISHED_AT_ONCE} posts of an author in a tick: take other authors or ticks"
+                )
+                yield Conflict(keys=(f"{PLACE}[{index}].publish.author",), problem=problem)
 
 
 def _nation_conflicts(interventions: Sequence[InterventionConfig], economy: EconomyConfig) -> Iterator[Conflict]:

@@ -18,6 +18,8 @@ from prism.errors import ConfigError, SettingError
 from prism.expectations import found, mismatch
 
 PLACE: Final = "interventions"
+PUBLISHED_AT_ONCE: Final = 8
+"""The most posts that interventions publish in an author's name in a tick: each needs draws of its own."""
 """The key of the list in a configuration."""
 
 KINDS: Final = ("publish", "set", "follow", "unfollow", "silence", "shock")

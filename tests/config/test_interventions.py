@@ -326,3 +326,13 @@ def test_a_file_that_is_no_list_of_later_interventions_is_refused(text: str, mes
     with pytest.raises(ConfigError) as caught:
         load_interventions(load_config(STUDY), text, "more.yaml", 30)
     assert str(caught.value).startswith(message)
+
+
+def test_the_ninth_post_of_an_author_in_a_tick_is_refused() -> None:
+    posts = [{"tick": 24, "publish": {"author": 3, "text": f"post {number}"}} for number in range(9)]
+    assert len(Config(interventions=posts[:8]).interventions) == 8
+    assert len(Config(interventions=[*posts[:8], {**posts[8], "tick": 25}]).interventions) == 9
+    with pytest.raises(
+        ConfigError, match=r"interventions\[8\]\.publish\.author.*at most 8 posts of an author in a tick"
+    ):
+        Config(interventions=posts)

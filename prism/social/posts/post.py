@@ -178,7 +178,8 @@ def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False
 
     Args:
         number: the originals of the author in this tick before it, from 0 on. Those of interventions count apart, so
-            that one more changes nothing for the author's own. Beyond the seventh, origins repeat.
+            that one more changes nothing for the author's own. Beyond the seventh origins repeat; beyond the eighth, of
+            interventions.
     """
     place = OUTSIDE_BIT + number % OUTSIDE_BIT if from_outside else 1 + number % (OUTSIDE_BIT - 1)
     return tick << 33 | place << 29 | author
