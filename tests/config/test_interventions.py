@@ -330,9 +330,9 @@ def test_a_file_that_is_no_list_of_later_interventions_is_refused(text: str, mes
 
 def test_the_ninth_post_of_an_author_in_a_tick_is_refused() -> None:
     posts = [{"tick": 24, "publish": {"author": 3, "text": f"post {number}"}} for number in range(9)]
-    assert len(Config(interventions=posts[:8]).interventions) == 8
-    assert len(Config(interventions=[*posts[:8], {**posts[8], "tick": 25}]).interventions) == 9
+    assert len(made(interventions=posts[:8]).interventions) == 8
+    assert len(made(interventions=[*posts[:8], {**posts[8], "tick": 25}]).interventions) == 9
     with pytest.raises(
         ConfigError, match=r"interventions\[8\]\.publish\.author.*at most 8 posts of an author in a tick"
     ):
-        Config(interventions=posts)
+        made(interventions=posts)
