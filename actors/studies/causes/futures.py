@@ -33,7 +33,7 @@ from actors.studies.causes.redrawn import Redrawn
 from prism.agents import Question
 from prism.columns import Column, Columns
 from prism.config import Config, InterventionConfig
-from prism.domain import Domain, HasFutures, HasPosts
+from prism.domain import Domain, HasFutures, HasPosts, Prepares
 from prism.sharing import Role
 from prism.sharing.redrawn import Possible
 from prism.sharing.settings import archetypes_of, fields_of
@@ -145,6 +145,11 @@ class Futures:
         async with open_asking(self.run, most, tape) as self._asking:
             yield
         self._asking = None
+
+    def prepare(self, number: int) -> None:
+        """Compile the kernels, or load them, if so many futures are over sooner with them. It blocks."""
+        if isinstance(self.run.domain, Prepares):
+            self.run.domain.prepare(self.run.domain.size * self.run.length * number)
 
     async def recorded(self) -> Outcome:
         """Return the outcome of the run itself, each of whose ticks is compared with the journal.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from anyio import to_thread
+
 from actors.studies.causes.candidates import Candidate, change_of
 from actors.studies.causes.futures import Change, Futures, Outcome
 from actors.studies.causes.redrawn import Redrawn
@@ -45,6 +47,7 @@ async def outcomes_of(
     by_tick: defaultdict[int, list[int]] = defaultdict(list)
     for place, each in enumerate(wanted):
         by_tick[each.tick].append(place)
+    await to_thread.run_sync(futures.prepare, len(wanted))
     async for at in futures.walk(sorted(by_tick)):
         for place in by_tick[at.tick]:
             each = wanted[place]
