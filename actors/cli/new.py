@@ -20,6 +20,7 @@ from actors.studies.experiments.new_study import ANSWER, NewStudy
 from actors.studies.experiments.plan import make_plan
 from prism.config.load import MAPPING_SOURCE
 from prism.errors import ConfigError, PrismError
+from prism.quoting import printable_lines
 
 QUESTIONS: Mapping[str, str] = {
     "who": "Who",
@@ -80,7 +81,7 @@ def _ask(study: NewStudy, name: str, title: str) -> None:
     click.echo(err=True)
     click.secho(f"{title}?", bold=True, err=True)
     for line in offer.lines:
-        click.echo(f"  {line}", err=True)
+        click.echo(f"  {printable_lines(line)}", err=True)
 
     def take(text: str) -> str:
         if reason := _refusal(study, name, text):

@@ -26,10 +26,11 @@ GRAPH = "population.graph."
 OTHERS = {
     "higgs": "a graph from afar",
     "opinions": "each of its rules reads some of its attributes",
+    "bounded-confidence": "its base is opinions",
     "contagion": "whoever reads in vain leaves with the round",
 }
 CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem not in OTHERS)
-EXPERIMENTS = sorted((ROOT / "configs" / "experiments").glob("*.yaml"))
+EXPERIMENTS = sorted(path for path in (ROOT / "configs" / "experiments").glob("*.yaml") if path.stem not in OTHERS)
 SENT = {"graphs": "population.graph.path", "profiles": "population.profiles"}
 FILES = sorted(path for kind in SENT for path in (FIELD / kind).glob("*") if path.is_file())
 

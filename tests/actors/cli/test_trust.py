@@ -88,6 +88,7 @@ ASKS_FIRST = {
     "explain what if": ("explain", "RUN", "--agent", "0", "--tick", "TURN", "--what-if", "answer=reading"),
     "explain a post": ("explain", "RUN", "--post", "1"),
     "cause": ("cause", "RUN", "--of", "activations"),
+    "sharing": ("sharing", "RUN"),
     "ask": ("ask", "RUN", "--questions", "questions.yaml", "--out", "OUT"),
 }
 LOOKS = {
@@ -117,7 +118,7 @@ FAIL = {
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""
-OTHERS = {"init", "experiment", "calibrate", "backtest", "testing", "view", "unpack"}
+OTHERS = {"init", "new", "experiment", "predict", "replicate", "calibrate", "backtest", "testing", "view", "unpack"}
 """Commands that take no run, and `view` and `unpack`, which have tests of their own."""
 
 

@@ -21,8 +21,8 @@ CLIENTS = 1_000
 CLIENTS_OVER_TLS = 400
 """Each takes three times the work, half of it for the rule that no task may block, which holds in these tests."""
 PROBES = 20
-PROBE_MAX_S = 1.0
-"""The usual timeout of a liveness probe."""
+PROBE_MAX_S = 3.0
+"""Three times the usual timeout of a liveness probe: a process is restarted after three failures."""
 
 BEGINNINGS = (b"", b"G", b"GET / HTTP/1.1\r\nX-Slow: ", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
 """Beginnings of requests; the last one is that of a TLS handshake."""
