@@ -361,6 +361,26 @@ class ComparedChoices:
         self._columns, self._in_columns = [], 0
         self._counted = {(trigger, place): deepcopy(counts) for trigger, place, counts in state}
 
+    def add_counts(self, state: CountsState) -> None:
+        """Add the counts of other choices, as their `state` has them."""
+        for trigger, place, more in state:
+            counts = self._of(trigger, place)
+            numbers = [_number(counts, option) for option in more.options]
+            counts.fallbacks += more.fallbacks
+            for option, questions in more.offered.items():
+                counts.offer([option], questions)
+            for key, other in more.cells.items():
+                cell = counts.cell(key)
+                cell.questions, cell.same = cell.questions + other.questions, cell.same + other.same
+                cell.known += other.known
+                for row, added in (
+                    (cell.chosen, other.chosen),
+                    (cell.other, other.other),
+                    (cell.expected, other.expected),
+                ):
+                    for number, count in zip(numbers, added, strict=False):
+                        row[number] += count
+
     def bits(self) -> dict[tuple[str, str], float]:
         """Return `{(trigger, alternative): divergence in bits}`, over all states of a trigger. It costs little."""
         found: dict[tuple[str, str], float] = {}

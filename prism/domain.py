@@ -277,6 +277,56 @@ ALONE: Final = -1
 """The number of a turn that an agent must take by itself."""
 
 
+class WorldShard(Protocol):
+    """A world that is one of several which together are the world of a run, each with the turns of a range of agents.
+
+    What an agent does to what all have in common, its *acts*, every one of them carries out. All else about an agent is
+    right in the world of its own shard only. Between two ticks the engine's world, which has the turns of nobody, can
+    take over what the others have.
+    """
+
+    def ranges(self, count: int) -> list[range]:
+        """Return so many ranges of agents, ascending, with about as much work in each."""
+
+    def keep(self, own: range | None) -> None:
+        """Take the turns of these agents only, from now on; None is for the engine's world: it has nobody's turns."""
+
+    def acts(self, updates: Updates | None) -> Ints:
+        """Return the acts of updates that are to be applied: a row each, first the agent, in the order of agents."""
+
+    def carry_out(self, tick: int, acts: Ints) -> None:
+        """Carry out acts of other agents."""
+
+    def take_counts(self) -> Ints:
+        """Return the counts of the own agents since the last call."""
+
+    def add_counts(self, counts: Ints) -> None:
+        """Add counts of another world."""
+
+    def rows(self, people: range) -> Any:
+        """Return all that is right about some of the own agents in this world only."""
+
+    def put(self, rows: Any) -> None:
+        """Take over what `rows` of another world has returned."""
+
+    def take_states(self) -> Any:
+        """Return what the own agents have added to counts of states since the last call."""
+
+    def add_states(self, counts: Any) -> None:
+        """Add what `take_states` of another world has returned."""
+
+
+@runtime_checkable
+class HasShards(Protocol):
+    """A domain whose agents can be divided among several worlds."""
+
+    def again(self) -> Callable[[], Domain]:
+        """Return a function that makes this domain at its beginning, here or in another process."""
+
+    def shard(self) -> WorldShard:
+        """Return its world as one of several."""
+
+
 @runtime_checkable
 class HasFutures(Protocol):
     """A domain that can begin again with the same agents, whatever is drawn afterwards."""

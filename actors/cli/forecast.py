@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.display.words import duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
+from actors.runs.scaling import STARTS_S, tick_in
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
@@ -59,6 +60,21 @@ def needed_rows(needs: Needs) -> list[tuple[str, str]]:
         ("memory", f"about {amount_of(needs.memory_mib * 2**20)}"),
         ("journal", f"about {amount_of(needs.journal_bytes)} on the disk, and some checkpoints"),
         ("measured with", f"{sizes} agents, {needs.rounds:,} rounds; usually right within a quarter"),
+    ]
+
+
+def shard_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
+    """Return what a run takes in shards, as names and texts; nothing for one process."""
+    shards, ticks = config.run.shards, config.simulation.length
+    if shards == 1:
+        return []
+    tick = tick_in(shards, needs.run_s / ticks / tick_in(1, 1.0).all_s)
+    run_s = ticks * tick.all_s + STARTS_S
+    slower = "" if run_s < needs.run_s else "; one process is faster"
+    told = f"about {duration(run_s)} on {shards:,} nodes with a processor each and 10 Gbit/s"
+    return [
+        ("in shards", f"{told}, {needs.run_s / run_s:.2g} times as fast{slower}"),
+        ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
     ]
 
 

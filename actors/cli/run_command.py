@@ -26,7 +26,8 @@ from actors.logs.setup import log_muted_streams, logging_to
 from actors.metrics.observation import Observation, observation
 from actors.record.lock import locked
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Display, Host, Run, execute
+from actors.runs.execute import Display, Host, Run
+from actors.runs.losses import execute_through_losses
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import EXIT_BASE, StopOnSignal
 from actors.runs.summary import Summary
@@ -77,7 +78,7 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
     """
     if observed.address is not None and not quiet:
         say(f"metrics at {observed.address.url}/metrics")
-    summary = anyio.run(execute, run, Host() if quiet else Host(display=Terminal()), observed)
+    summary = anyio.run(execute_through_losses, run, Host() if quiet else Host(display=Terminal()), observed)
     if quiet:
         echo(summary.digest)
     else:

@@ -33,7 +33,10 @@ from prism.no_effect import told
     help="Rehearse the beginning without a model, and say about how much time, memory and disk it takes, and how many "
     "calls, tokens, dollars and hours of a model.",
 )
-def validate(config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool) -> None:
+@click.option("--shards", type=click.IntRange(1, 1024), help="With --forecast: the run in so many shards.")
+def validate(
+    config: Path | None, overrides: Sequence[str], *, build: bool, foretells: bool, shards: int | None
+) -> None:
     """Check a configuration and its files, and say what would be run.
 
     Without CONFIG it is prism.yaml of this directory, or else the default configuration that comes with PRISM. The
@@ -44,7 +47,7 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
     line, and what was expected; the exit code is then 3.
     """
     path = choose_config(config, "checking")
-    settings = read_config(path, overrides)
+    settings = read_config(path, overrides if shards is None else [*overrides, f"run.shards={shards}"])
     checked = _build(settings) if build else check_domain(settings)
     if settings.metrics.enabled:
         from actors.metrics.access import check_access  # noqa: PLC0415  # most runs serve nothing
@@ -70,12 +73,12 @@ def validate(config: Path | None, overrides: Sequence[str], *, build: bool, fore
 
 
 def _print_forecast(config: Config) -> None:
-    from actors.cli.forecast import needed_rows, rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
+    from actors.cli.forecast import needed_rows, rows, shard_rows  # noqa: PLC0415  # it runs a simulation, and most checks need none
     from actors.runs.forecast import forecast  # noqa: PLC0415
     from actors.runs.needs import needs  # noqa: PLC0415
 
     needed = needs(config)
-    for name, text in needed_rows(needed):
+    for name, text in [*needed_rows(needed), *shard_rows(config, needed)]:
         echo(f"{name}: {text}")
     if config.oracle.backend == "choice":
         echo("oracle.backend is choice, which asks no model; a model would be asked as follows")

@@ -82,6 +82,18 @@ class PlaceError(ActorError):
     """A place that cannot run the cells of an experiment: Ray is missing, or no cluster is there, or none with room."""
 
 
+class ShardLostError(ActorError):
+    """A process with a part of the agents has ended, or its node.
+
+    Args:
+        shard: its number, from 0 on; reason: what is known.
+    """
+
+    def __init__(self, shard: int, reason: str) -> None:
+        self.shard, self.reason = shard, reason
+        super().__init__(f"shard {shard} is lost ({reason}); `prism resume` goes on from the latest checkpoint")
+
+
 class UntrustedCodeError(ActorError):
     """A user's own code would be run, and this user has not allowed it.
 

@@ -222,10 +222,13 @@ EVENTS: tuple[type[Event], ...] = (
 )
 """All kinds of events."""
 
+SHARDS_READY = "shards_ready"
+"""The line of the log with the machine and the process of each shard."""
+
 CAPPED = "probability_capped"
 """The line of the log about people whose probability is 1 because it cannot be more."""
 
-FILE_ONLY = frozenset((CAPPED, *(event.name() for event in EVENTS if event.level in {"debug", "info"})))
+FILE_ONLY = frozenset((CAPPED, SHARDS_READY, *(event.name() for event in EVENTS if event.level in {"debug", "info"})))
 """The events that are in the run's log, and not on standard error: the display shows what they say."""
 
 Listener = Callable[[Event], None]

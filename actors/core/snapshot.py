@@ -40,6 +40,21 @@ class Tokens(msgspec.Struct, frozen=True):
     wasted: int = 0
 
 
+class Exchange(msgspec.Struct):
+    """Counts of what the shards of a run and its engine have exchanged, in this process.
+
+    Args:
+        busy_s: `{shard: seconds in which it worked}`.
+        sent: bytes that the engine has sent to all shards; `received`: bytes that it has got from them.
+        waited_s: seconds for which the engine has waited for them.
+    """
+
+    busy_s: dict[str, float]
+    sent: int = 0
+    received: int = 0
+    waited_s: float = 0.0
+
+
 class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run at one instant, between two of its commits.
 
@@ -75,6 +90,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
             for every trigger with rows meant for the oracle; 0 before the first choice.
         sharing: `{part of a question that shares: questions with an answer}`, for every part.
         sharing_bits: mean divergence of audits from what was shared; 0 before the first.
+        exchange: what shards have exchanged; None for a run without shards.
         mailboxes: counts of the mailboxes `engine`, `decisions` and `oracle`.
     """
 
@@ -114,6 +130,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     divergence: Mapping[tuple[str, str], float]
     sharing: Mapping[str, int]
     sharing_bits: float
+    exchange: Exchange | None
     mailboxes: Mapping[str, MailboxStatistics]
 
 

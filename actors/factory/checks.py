@@ -24,6 +24,7 @@ from prism.social.people.hours import check_hours_format, parse_hours
 from prism.social.people.population import Population, graph_of
 from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
 from prism.social.ranking import rankings
+from prism.social.shard import check_shards
 from prism.social.sharing import QuestionFields
 from prism.social.ties.graph import FollowGraph, graph_lines
 
@@ -63,6 +64,7 @@ def check_domain(config: Config) -> Checked:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
+    check_shards(config, chart.behaviour)
     rankings(config)
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)

@@ -23,6 +23,7 @@ from prism.sharing.settings import archetypes_of, fields_of
 from prism.show import Show
 from prism.social.choice import ChoiceOracle
 from prism.social.people.population import ignore_step
+from prism.social.shard import check_shards
 from prism.statechart import Behaviour, Statechart
 
 
@@ -49,6 +50,7 @@ def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
     chart = load(config)
     check_choices(config, chart.behaviour)
+    check_shards(config, chart.behaviour)
     embedded, read = distilled_oracle(config, chart.behaviour)
     on_step("preparing the world")
     domain = SocialDomain(config, population, chart.behaviour, embedded)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from actors.core.snapshot import FAILURES, RunSnapshot
+from actors.core.snapshot import FAILURES, Exchange, RunSnapshot
 from actors.metrics.snapshot import Limits, Snapshot
 from actors.oracle.circuit_breaker import BreakerState
 from prism.agents import Source
@@ -206,6 +206,10 @@ def _gauge(name: str, series: Read, text: str, labels: tuple[str, ...] = ()) -> 
     return Instrument(name, "gauge", labels, text, series)
 
 
+def _of_shards(read: Callable[[Exchange], Series]) -> Read:
+    return lambda now: None if now.run.exchange is None else read(now.run.exchange)
+
+
 INSTRUMENTS: tuple[Instrument, ...] = (
     _gauge("prism_build_info", _build, "Always 1.", ("version", "python")),
     _gauge("prism_run_info", _run, "Always 1.", ("run_id", "scenario", "backend", "seed")),
@@ -370,6 +374,23 @@ INSTRUMENTS: tuple[Instrument, ...] = (
         "prism_oracle_sharing_divergence",
         _one(lambda now: now.run.sharing_bits),
         "Jensen-Shannon divergence of shared from individual judgements, by audits; 0 before the first.",
+    ),
+    _counter(
+        "prism_shard_busy_seconds_total",
+        _of_shards(lambda exchange: {(shard,): busy_s for shard, busy_s in exchange.busy_s.items()}),
+        "Seconds in which each shard has worked; only with run.shards.",
+        ("shard",),
+    ),
+    _counter(
+        "prism_shard_bytes_total",
+        _of_shards(lambda exchange: {("to_shards",): exchange.sent, ("from_shards",): exchange.received}),
+        "Bytes exchanged with shards; only with run.shards.",
+        ("direction",),
+    ),
+    _counter(
+        "prism_shard_wait_seconds_total",
+        _of_shards(lambda exchange: {(): exchange.waited_s}),
+        "Seconds for which the engine has waited for shards; only with run.shards.",
     ),
     _gauge(
         "prism_oracle_outage_seconds",

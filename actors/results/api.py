@@ -32,8 +32,9 @@ from actors.record.rounds import read_rounds
 from actors.results.result import RunResult, read_result
 from actors.runs.create import create_run
 from actors.runs.directory import RunDirectory
-from actors.runs.execute import Display, Host, Run, execute
+from actors.runs.execute import Display, Host, Run
 from actors.runs.in_memory import execute_in_memory
+from actors.runs.losses import execute_through_losses
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.signals import StopOnInterrupt
 from actors.runs.trust import trust_run
@@ -202,7 +203,7 @@ async def _resume(path: Path, ticks: int | None, host: Host, *, trust: bool) -> 
 
 
 async def _execute(run: Run, host: Host, observed: Observation) -> RunResult:
-    summary = await execute(run, host, observed)
+    summary = await execute_through_losses(run, host, observed)
     path = run.directory.path
     rounds = await to_thread.run_sync(read_rounds, path)
     return RunResult(summary=summary, rounds=rounds, config=run.config, path=path)

@@ -46,6 +46,7 @@ class Checkpointer:
         if tick == self._latest:
             return
         self._latest = tick
+        await self._simulation.engine.gather()
         draft = CheckpointWriter(position_of(self._simulation, self._store), self._simulation.state())
 
         async def room() -> None:

@@ -20,7 +20,14 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from actors.core.errors import ActorError, InterruptedRunError, JournalError, first_error, ungrouped
+from actors.core.errors import (
+    ActorError,
+    InterruptedRunError,
+    JournalError,
+    ShardLostError,
+    first_error,
+    ungrouped,
+)
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
 from actors.core.phase import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
@@ -40,11 +47,12 @@ from actors.record.recorded_ticks import RecordedTicks
 from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
+from actors.runs.ray_shards import engine_of
 from actors.runs.rounds_csv import RoundsWriter, cut_series
 from actors.runs.run_store import RunStore
 from actors.runs.signals import StopOnSignal, StopSignal
 from actors.runs.summary import Summary, summarise
-from actors.runtime.engine import do_nothing
+from actors.runtime.engine import EngineActor, do_nothing
 from actors.runtime.gc_pause import collector_paused
 from actors.runtime.phase import PhaseWatch
 from actors.runtime.simulation import Progress, Simulation
@@ -304,6 +312,8 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         try:
             return await simulate(simulation, host, on_tick, between, every)
         except BaseExceptionGroup as group:
+            if (lost := first_error(group, ShardLostError)) is not None:
+                log.warning("shard_lost", shard=lost.shard, reason=lost.reason)
             if (stop := _stop_of(group, max(simulation.engine.tick, run.recorded.ticks))) is not None:
                 await _record_stop(run, stop)
             raise
@@ -313,8 +323,11 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
     try:
         with run.directory.writing():
             rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
-        async with anyio.create_task_group() as tasks:
-            simulation, stopped_by = await run_recorded(run, oracle, disk, drive, rows=rows, observer=host.observer)
+        dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
+        async with in_threads(dividing) as engine, anyio.create_task_group() as tasks:
+            simulation, stopped_by = await run_recorded(
+                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine
+            )
             tasks.cancel_scope.cancel()
     finally:
         disk.close()
@@ -348,6 +361,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     *,
     rows: bytes,
     observer: Observer | None = None,
+    engine: Callable[..., EngineActor] = EngineActor,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
@@ -356,6 +370,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         disk: the disk with the run's files.
         drive: runs the simulation.
         rows: the rows that are in `rounds.csv` already.
+        engine: makes the engine.
         execute: runs a blocking function.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
@@ -370,9 +385,11 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         execute=execute,
     )
     with collector_paused():
-        simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name)
+        simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name, engine)
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
+    if run.checkpoint is not None:
+        await simulation.engine.scatter(run.checkpoint.state, run.checkpoint.columns)
     checkpointer = Checkpointer(simulation, store, every)
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:

@@ -312,7 +312,7 @@ def _rehearsal_of(config: Config) -> Config:
         population=population,
         interventions=(),  # they may name people whom the rehearsal does not have
         oracle=oracle,
-        run=replace(config.run, tick_s=0.0),
+        run=replace(config.run, tick_s=0.0, shards=1),
     )
 
 

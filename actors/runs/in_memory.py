@@ -11,12 +11,14 @@ from anyio import to_thread
 
 from actors.core.errors import ungrouped
 from actors.core.events import emit, heard_by
+from actors.core.threads import in_threads
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import open_log
 from actors.metrics.observation import Observation
 from actors.record.rounds import RoundsTable
 from actors.runs.execute import Host, run_started, simulate, tell_end, telling_end
 from actors.runs.manifest import OWN_PACKAGE
+from actors.runs.ray_shards import engine_of
 from actors.runs.rounds_csv import RoundsCollector
 from actors.runs.summary import Summary, summarise
 from actors.runtime.gc_pause import collector_paused
@@ -47,9 +49,11 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
         with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
-            async with open_oracle(config, domain, None, host.oracle) as opened:
+            dividing = in_threads(engine_of(config, domain, is_own=host.oracle is not None))
+            async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
                 with collector_paused():
-                    simulation = Simulation(config, domain, opened.oracle, None, host.observer or observer, RUN_ID)
+                    watching = host.observer or observer
+                    simulation = Simulation(config, domain, opened.oracle, None, watching, RUN_ID, engine)
                 logs.tick = lambda: simulation.engine.tick
                 collector = RoundsCollector(simulation)
                 begun = perf_counter()

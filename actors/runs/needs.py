@@ -183,7 +183,7 @@ def _shortened(config: Config, size: int | None) -> Config:
         interventions=() if size is not None else config.interventions,
         oracle=oracle,
         metrics=replace(config.metrics, enabled=False),
-        run=replace(config.run, tick_s=0.0, segment_mb=0.0),
+        run=replace(config.run, tick_s=0.0, segment_mb=0.0, shards=1),
     )
 
 

@@ -190,7 +190,7 @@ def way_of(config: RunConfig, domain: Domain) -> str:
 
     `compiled` needs a domain that offers it, and a chart without functions, because functions may change their agent.
     """
-    way: str = config.activation
+    way: str = config.activation if config.shards == 1 else "compiled"
     if way == "auto":
         way = "compiled" if domain.size >= MANY else "resident"
     if way == "compiled" and not (isinstance(domain, HasTurns) and not domain.one_by_one()):

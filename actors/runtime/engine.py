@@ -25,14 +25,16 @@ from actors.core.frames import RunningDigest
 from actors.core.mailbox import Mailbox
 from actors.core.messages import Codec
 from actors.core.ports import Observer, Recorder, Unrecorded
-from actors.core.state import EngineState
+from actors.core.snapshot import Exchange
+from actors.core.state import EngineState, RunState
 from actors.runtime.activation import Activation
 from actors.runtime.answers import Answers
 from actors.runtime.counters import Counters
 from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from prism.agents import Question, Trigger
 from prism.agents.questions import Answered, Questions
-from prism.agents.waves import Kind
+from prism.agents.waves import Kind, Updates
+from prism.columns import Column
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
 from prism.divergence import NO_REFERENCE, Reference
@@ -112,6 +114,11 @@ class EngineActor:
             results, with the kinds of updates; None if they must be run one by one.
     """
 
+    exchange: Exchange | None = None
+    """Counts of what has been exchanged with shards; None without any."""
+    on_computed: Callable[[int, int], None] | None = None
+    """Called with the number of questions that shards have answered, and the tick."""
+
     def __init__(  # noqa: PLR0913  # each of its neighbours once
         self,
         world: World,
@@ -182,7 +189,7 @@ class EngineActor:
         """
         self._end = ticks
         self.open_questions.ask_again(ticks)  # the questions of a checkpoint: their mailbox ended with its process
-        while self.tick < ticks and (not self.is_stopping or self.is_replaying):
+        while self.tick < ticks and (not self.is_stopping or self.is_replaying or self.is_ahead):
             # 1. The tick, or several ticks that need no one in between.
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
@@ -233,6 +240,17 @@ class EngineActor:
         if stretch.wave is not None:
             frames.append(await self._step(self.tick + len(frames), stretch.wave))
         return frames
+
+    @property
+    def is_ahead(self) -> bool:
+        """True if the next tick has begun elsewhere, so that it must be run."""
+        return False
+
+    async def scatter(self, state: RunState, columns: Sequence[Column]) -> None:
+        """Let others that have a part of the agents continue from a checkpoint: without shards there are none."""
+
+    async def gather(self) -> None:
+        """Make the world and the open questions whole, between two ticks: they are, without shards."""
 
     @property
     def is_replaying(self) -> bool:
@@ -347,30 +365,38 @@ class EngineActor:
 
     async def _commit(self, answers: Answers) -> None:
         """Apply the answers in the order of agents, add them and their effects to the frame, and pass questions on."""
-        # 1. Questions: their agents deliberate from now on, and get no trigger.
-        pieces = () if answers.updates is None else tuple(answers.updates.pieces(AT_ONCE))
+        self._ask_those_of(answers)
+        await self._apply(answers.updates)
+        if answers.number > AT_ONCE:
+            await asyncio.sleep(0)
+        # The frame: the answers as they were encoded, then their effects.
+        self._frame.extend(answers.encoded)
+        self._in_frame += answers.number
+        self.reactions.add(self._add_events())
+        # The wave's questions leave once it is committed, so the oracle works while the tick goes on.
+        self.open_questions.offer()
+
+    def _ask_those_of(self, answers: Answers) -> None:
+        """Let the agents that ask deliberate from now on: they get no trigger."""
         if isinstance(answers.questions, Questions):
             self._ask_all(answers.questions)
         else:
             for question, encoded in answers.questions:
                 self._ask(question, encoded)
-        # 2. Updates, in two passes: `begin` of all pieces reads the world as it was before the wave, so how a wave is
-        #    cut into pieces changes no result. Between two pieces the event loop has its turn.
+
+    async def _apply(self, updates: Updates | None) -> None:
+        """Apply the updates of a wave."""
+        if updates is None:
+            return
+        # In two passes: `begin` of all pieces reads the world as it was before the wave, so how a wave is cut into
+        # pieces changes no result. Between two pieces the event loop has its turn.
+        pieces = tuple(updates.pieces(AT_ONCE))
         for apply in (self._world.begin, self._world.apply_all):
             for piece in pieces:
                 if len(pieces) > 1:
                     await asyncio.sleep(0)
                 apply(piece)
-        if answers.updates is not None:
-            self.counters.add_all(answers.updates)
-        if answers.number > AT_ONCE:
-            await asyncio.sleep(0)
-        # 3. The frame: the answers as they were encoded, then their effects.
-        self._frame.extend(answers.encoded)
-        self._in_frame += answers.number
-        self.reactions.add(self._add_events())
-        # 4. The wave's questions leave once it is committed, so the oracle works while the tick goes on.
-        self.open_questions.offer()
+        self.counters.add_all(updates)
 
     def _add_events(self) -> Sequence[Event]:
         """Add the world's new events to the tick's frame, and return them."""

@@ -218,9 +218,15 @@ class OpenQuestions:
         """Set the questions, answers and counts to those of a checkpoint."""
         self.late, self.fallbacks, self.repaired = state.late, Counter(state.fallbacks), state.repaired
         self.choices.restore(state.choices)
-        for due, encoded in state.asked:
+        self.adopt(state.asked, state.decided)
+
+    def adopt(self, asked: Iterable[tuple[int, bytes]], decided: Iterable[bytes]) -> None:
+        """Have these questions and answers, and no others."""
+        for each in (self._asked, self._due, self._decided, self._chosen):
+            each.clear()
+        for due, encoded in asked:
             self.open(self._codec.question(encoded), due)
-        for encoded in state.decided:
+        for encoded in decided:
             answer = self._codec.decided(encoded)
             self._decided[answer.agent] = answer
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
@@ -87,9 +88,10 @@ class Simulation:
         record: keeps ticks and answers, and compares them with those recorded before; by default nothing does.
         observer: is told of the run; by default there is none.
         name: the run's name, for the ids of its traces.
+        engine: makes the engine.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # each of its neighbours once
         self,
         config: Config,
         domain: Domain,
@@ -97,6 +99,7 @@ class Simulation:
         record: Record | None = None,
         observer: Observer | None = None,
         name: str = "",
+        engine: Callable[..., EngineActor] = EngineActor,
     ) -> None:
         if isinstance(domain, Prepares):
             domain.prepare(domain.size * config.simulation.length)
@@ -116,8 +119,9 @@ class Simulation:
         self.supervisor = Supervisor(domain, self._codec, inbox, intensity, ask=ask)
         self.agents = activation_of(config.run, self._codec, self.supervisor)
         """The way in which the agents take their turns."""
-        self.engine = self._make_engine(reference)
+        self.engine = self._make_engine(engine, reference)
         self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
+        self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
         self.is_spent = False
         """True if the spend cap has ended the run."""
         self.is_spoilt = False
@@ -128,8 +132,10 @@ class Simulation:
         self._guards_before: dict[str, int] = {}
         self._observer.run_built(self)
 
-    def _make_engine(self, reference: Callable[[Question[Any]], Reference]) -> EngineActor:
-        return EngineActor(
+    def _make_engine(
+        self, engine: Callable[..., EngineActor], reference: Callable[[Question[Any]], Reference]
+    ) -> EngineActor:
+        return engine(
             self.domain.world,
             self._codec,
             self.agents,
@@ -217,6 +223,7 @@ class Simulation:
 
     async def checkpoint(self) -> tuple[RunState, list[Column]]:
         """Return everything that `restore` needs, between two ticks."""
+        await self.engine.gather()
         columns: list[Column] = []
         await self.copy_columns(columns.append, anyio.lowlevel.checkpoint)
         return self.state(), columns
@@ -262,6 +269,7 @@ class Simulation:
             divergence=self._divergence(),
             sharing=roles_of(oracle.sharing),
             sharing_bits=0.0 if oracle.sharing is None else oracle.sharing.bits,
+            exchange=deepcopy(engine.exchange),
             mailboxes=mailboxes,
         )
 
@@ -324,6 +332,7 @@ class Simulation:
                     await anyio.lowlevel.checkpoint()
                 with agents_frozen(len(self.agents.mailboxes)), structlog.contextvars.bound_contextvars(actor="engine"):
                     await self.engine.run(self.ticks, partial(self._after_tick, on_tick), between, every)
+                    await self.engine.gather()
                 self.engine.stop()
                 self.agents.end()
             services.cancel_scope.cancel()

@@ -8,6 +8,7 @@ from deploy.grafana.panels import Look, lines, number
 from deploy.grafana.queries import Query, now, quantile, quantiles, rate, total
 
 CHECKPOINT_AGE = now("(time() - (prism_checkpoint_timestamp_seconds > 0))")
+_SHARD = total(rate("prism_shard_busy_seconds_total"), "shard")
 
 RUNTIME = Layout(
     uid="prism-runtime",
@@ -90,6 +91,32 @@ RUNTIME = Layout(
                 Query(now("prism_actor_restarts_total", "kind", "reason"), "{{kind}} {{reason}}"),
                 Query(now("prism_guard_errors_total"), "guard errors"),
                 look=Look(table=True),
+            ),
+        ),
+        "Shards": (
+            lines(
+                "Work of shards",
+                "Share of the time in which each shard works; only with run.shards. See docs/shards.md.",
+                "percentunit",
+                Query(_SHARD, "{{shard}}"),
+            ),
+            lines(
+                "Skew of shards",
+                "Work of the busiest shard over the mean of all: 1 is even. The busiest one sets the pace.",
+                "short",
+                Query(f"max by (run_id) ({_SHARD}) / (avg by (run_id) ({_SHARD}) > 0)"),
+            ),
+            lines(
+                "Exchange with shards",
+                "Bytes a second, by direction; only with run.shards.",
+                "Bps",
+                Query(total(rate("prism_shard_bytes_total"), "direction"), "{{direction}}"),
+            ),
+            lines(
+                "Wait for shards",
+                "Share of the time in which the engine waits for the slowest shard; only with run.shards.",
+                "percentunit",
+                Query(total(rate("prism_shard_wait_seconds_total"))),
             ),
         ),
         "Process": (

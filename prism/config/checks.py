@@ -40,6 +40,8 @@ SESSION_TICKS = 4
 _CALENDAR = tuple(f"simulation.{name}" for name in ("epoch", "ticks", "rounds", "ticks_per_round", "tick_seconds"))
 """The settings that decide the time of the last tick."""
 
+_BY_ALL = "seen or root, as the newest post that came to somebody is known to their shard only"
+
 _INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 """The settings of `economy.initial` that a file replaces."""
 
@@ -94,6 +96,7 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _models_conflicts(llm, population, oracle, simulation),
             _economy_conflicts(economy),
             _history_conflicts(economy),
+            _shard_conflicts(run, simulation, feed, llm, oracle),
         )
     )
 
@@ -340,6 +343,27 @@ def _oracle_conflicts(oracle: OracleConfig, population: PopulationConfig, run: R
             keys=("oracle.tape", "oracle.tape_path"),
             problem="replay needs the tape's file in oracle.tape_path, got null",
         )
+
+
+def _shard_conflicts(
+    run: RunConfig, simulation: SimulationConfig, feed: FeedConfig, llm: LLMConfig, oracle: OracleConfig
+) -> Iterator[Conflict]:
+    """Yield the settings with which agents cannot be divided: what one does would depend on more than its acts."""
+    caps = oracle.rate_per_s, oracle.max_calls, oracle.max_tokens, oracle.max_usd
+    needed = {
+        "simulation.domain": (simulation.domain == "social", "social"),
+        "feed.reshare_credit": (feed.reshare_credit != "newest", _BY_ALL),
+        "run.record_feeds": (not run.record_feeds, "false, as a feed is known to its reader's shard only"),
+        "llm.memory": (not llm.memory, "0"),
+        "oracle.backend": (oracle.backend == "choice", "choice, as a model is asked by one process"),
+        "oracle.mode": (oracle.mode == "pace", "pace"),
+        "oracle.sharing.by": (oracle.sharing.by == "none", "none"),
+        "oracle.sharing.distilled": (oracle.sharing.distilled is None, "none"),
+        "oracle.rate_per_s": (set(caps) == {None}, "no limit, nor any of oracle.max_calls, max_tokens and max_usd"),
+    }
+    for key, (is_so, expected) in needed.items():
+        if run.shards > 1 and not is_so:
+            yield Conflict(keys=(key, "run.shards"), problem=f"with run.shards, {key} must be {expected}")
 
 
 def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> Iterator[Conflict]:

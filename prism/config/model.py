@@ -1323,6 +1323,15 @@ class RunConfig(Section, frozen=True, kw_only=True):
             "it; `auto`, compiled from 10,000 agents on"
         ),
     ] = "resident"
+    shards: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1024,
+            description="processes among which the agents are divided, by Ray, with the same journal; their turns are "
+            "then compiled",
+        ),
+    ] = 1
     mailbox_capacity: Annotated[int, Meta(ge=1, le=10**7, description="most messages waiting in one mailbox")] = 1024
     tick_s: Annotated[
         float, Meta(ge=0.0, le=3600.0, description="least seconds between the beginnings of two ticks; 0: no pause")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from prism.social.posts.post import NUMBER_BITS, PostView
 from prism.social.posts.post_file import post_lines
 from prism.social.read_changes import ChangeReader, ReadChange
 from prism.social.ready import make_ready
+from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
 from prism.social.tables import WITHHELD
 from prism.social.ties.graph import graph_lines
@@ -160,6 +163,14 @@ class SocialDomain:
             self._is_ready = True
             make_ready(agent_ticks)
             self.world.prepare()
+
+    def again(self) -> Callable[[], SocialDomain]:
+        """Return a function that makes this domain at its beginning, here or in another process."""
+        return partial(SocialDomain, self.config, self.population, self.behaviour)
+
+    def shard(self) -> SocialShard:
+        """Return the world as one of several."""
+        return SocialShard(self.world)
 
     def turns(self, *, asks: bool) -> SocialTurns:
         """Return the turns of people, many at once.

@@ -100,6 +100,8 @@ class Network:
         """The posts that are not forgotten."""
         self.from_outside = 0
         """Originals that interventions have published."""
+        self.is_written = True
+        """True if what takes place is written down; a shard leaves that to the engine's world."""
         self.happened: list[Events] = []
         """The records of what has taken place since the world was last asked, in order."""
         self._begun: tuple[int, dict[int, int]] = -1, {}
@@ -233,6 +235,8 @@ class Network:
         if texts:
             authors = events[np.isin(events[:, col.WHAT], (PUBLISH, REPLY, RESHARE)), col.WHO].tolist()
             self.state.texts |= {taken + place: texts.pop(who) for place, who in enumerate(authors) if who in texts}
+        if not self.is_written:
+            return Events(b"", 0)
         self.happened.append(self._written_down(tick, events, taken, with_feeds=with_feeds))
         return self.happened[-1]
 

@@ -64,6 +64,7 @@ def _call_all() -> None:
     words = TextTables(names, text, due, text, due, text, due, text, due)
     view_kernel.write_views(state.t.key, 0, views, wave.bits[:0], words, text, due)
     view_kernel.write_events(state.t, 0, 0, 0, words, False, text, due)
+    post_kernel.act_all(state.t, kinds[:0, :3].copy(), 0)
     post_kernel.change_lists(state.t, nobody, nobody, nobody)
     answer_kernel.write_answers(nobody, nobody, 0, HEADS, text, due, due, text, due, text, due, text)
     known = TurnTables(due, text, due, HEADS, kinds, due, truths, some[0])

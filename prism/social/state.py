@@ -396,7 +396,7 @@ def _tables(size: int, interests: Interests, ties: Ties, seed: int, part: int) -
     people[:, col.SESSION_ROUND] = people[:, col.BEGUN_IN] = -1
     people[:, col.CURRENT], people[:, col.DUE], people[:, col.LEFT] = NO_POST, NEVER, -1
     return Tables(
-        settings=Settings(*[0] * 22, *[0.0] * 10),
+        settings=Settings(*[0] * 24, *[0.0] * 10)._replace(high=size),
         key=keys_of(seed),
         salt=mixing_key(seed, part),
         people=people,

@@ -163,6 +163,8 @@ class Settings(NamedTuple):
     """The settings that kernels read; they change with an intervention only.
 
     Args:
+        low, high: the people of this shard are those from `low` to before `high`; of the others it has only what their
+            acts change for everybody.
         score: `prism.kernels.pointer_to` the ranking; choice: to the score by which people choose posts of a file;
             pattern: to the guards of the chart.
         offered: the posts of the file that are drawn for somebody who publishes.
@@ -180,6 +182,8 @@ class Settings(NamedTuple):
         quality_sigma: the spread of the log of the quality that people share; 0 gives all posts quality 1.
     """
 
+    low: int
+    high: int
     score: int
     choice: int
     pattern: int

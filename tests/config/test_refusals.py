@@ -148,6 +148,21 @@ TOGETHER = {
             "realtime"
         ),
     ),
+    "nations in shards": (
+        "run: {shards: 2}\nsimulation: {domain: economy}",
+        "2: simulation.domain: with run.shards, simulation.domain must be social",
+    ),
+    "the newest post in shards": (
+        "feed: {reshare_credit: newest}\nrun: {shards: 2}",
+        (
+            "2: run.shards: with run.shards, feed.reshare_credit must be seen or root, as the newest post that came to "
+            "somebody is known to their shard only"
+        ),
+    ),
+    "a model in shards": (
+        "run: {shards: 2}\noracle: {backend: ollama}",
+        "2: oracle.backend: with run.shards, oracle.backend must be choice, as a model is asked by one process",
+    ),
 }
 
 

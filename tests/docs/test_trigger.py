@@ -29,6 +29,7 @@ AFTER_THE_LAST_TICK = (
     "actors/runs/directory.py",
     "actors/record/manifest.py",
     "actors/runs/manifest.py",
+    "actors/runs/ray_shards.py",
 )
 """What threads do when the run has ended: its log is closed, its summary written, its files sealed."""
 

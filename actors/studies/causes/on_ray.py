@@ -16,11 +16,12 @@ from anyio import to_thread
 
 from actors.core.errors import ActorError, PlaceError
 from actors.factory.known_code import known_code
+from actors.factory.ray_cluster import connected
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.processes import OnOutcome, beside_the_first
 from actors.studies.causes.undone import Undone, outcomes_of
+from actors.studies.experiments.machine import processors
 from actors.studies.experiments.node import Sort, place_run, sort_here
-from actors.studies.experiments.on_ray import connected
 
 SLICES = 4
 """The slices for each processor, so that none waits long for another one at the end."""
@@ -62,7 +63,7 @@ class OnRay(AbstractContextManager["OnRay"]):
     """
 
     def __init__(self, path: Path, of: str, ticks: int, on: str, jobs: int | None) -> None:
-        self._ray = connected(on, jobs)
+        self._ray = connected(on, jobs or processors(), f"--on {on}")
         self._at_once = jobs or max(1, round(self._ray.cluster_resources().get("CPU", 1.0)))
         files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
         self._files = self._ray.put(files)

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from actors.factory.input_files import Kept, inputs_shared, kept_inputs
 from actors.factory.kept_inputs import kept_code, kept_sha256, note_files, plain_name, sources_sha256
+from actors.factory.ray_cluster import is_there
 from actors.runs.code import code_sha256
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import OWN_PACKAGE
@@ -256,7 +257,6 @@ def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:
     return path
 
 
-REACHED_S = 3.0
 REACH_WAIT_S = 15.0
 """The time for a gateway that was killed to begin again."""
 REACH_EVERY_S = 0.5
@@ -269,15 +269,6 @@ def network_here() -> str:
         return f"{boot} {Path('/proc/self/ns/net').readlink()}"
     except OSError:  # another system than Linux
         return socket.gethostname()
-
-
-def is_there(host: str, port: int) -> bool:
-    """Return whether something listens at an address."""
-    try:
-        with socket.create_connection((host, port), timeout=REACHED_S):
-            return True
-    except OSError:
-        return False
 
 
 def no_way_to(gateway: GatewayPlace, network: str) -> str:

@@ -6,22 +6,19 @@ ends its process three times differs from a cell that has lost its node.
 
 from __future__ import annotations
 
-import logging
-import os
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from actors.core.errors import PlaceError
-from actors.core.extras import not_installed
 from actors.core.files import read_regular
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
+from actors.factory.ray_cluster import connected
 from actors.studies.experiments.batch import Batch, OnDone
 from actors.studies.experiments.cells import CELLS, Done, cell_path
 from actors.studies.experiments.machine import Load, processors
@@ -29,7 +26,6 @@ from actors.studies.experiments.node import (
     Order,
     Returned,
     discard,
-    is_there,
     load_here,
     order_of,
     piece_of,
@@ -52,10 +48,6 @@ AHEAD_MIN = 16
 """The cells that are given to Ray at least: waiting ones tell a cluster that it is to grow."""
 CALLS_MAX = 500
 """The cells that a process runs before Ray replaces it, so that it cannot grow without end."""
-SPARE = 6
-"""The processes beside those of cells that may idle without being ended: they read loads and hand out results."""
-STORE_BYTES = 512 * 1024**2
-"""The object store of a cluster that is started here: it holds input files and pieces of results."""
 
 
 class _Remote(NamedTuple):
@@ -85,7 +77,7 @@ class OnRay(AbstractContextManager["OnRay"]):
     ) -> None:
         self.progress = Progress()
         self._jobs, self._shared, self._gateway = jobs, shared, gateway
-        self._ray = connected(address, jobs)
+        self._ray = connected(address, jobs or processors(), f"--on {address}")
         self._remote = _remote(self._ray)
         self._nodes = _Nodes(self._ray, self._remote, self.progress)
         self._contents: dict[str, Any] = {}
@@ -299,72 +291,6 @@ class _Nodes:
         self._roomless_since = self._roomless_since or time.monotonic()
         if time.monotonic() - self._roomless_since >= ROOM_WAIT_S:
             raise PlaceError(problem)
-
-
-def connected(address: str, jobs: int | None) -> Any:
-    """Return the package `ray`, connected to a cluster.
-
-    Raises:
-        PlaceError: it is not installed, or there is no cluster at the address, or it has other versions.
-    """
-    if find_spec("ray") is None:
-        raise PlaceError(not_installed(f"--on {address} runs cells with Ray", "ray"))
-    if address.startswith("ray://") and find_spec("grpc") is None:
-        problem = f"--on {address} needs the package grpcio, not installed here: pip install 'ray[client]'"
-        raise PlaceError(f"{problem}; or run this command on a node of the cluster, with --on ray")
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and not is_there(host, int(port)):  # Ray itself waits for half a minute, or for minutes
-        usual = "10001 is Ray's client" if address.startswith("ray://") else "6379 is the head"
-        raise PlaceError(f"--on {address}: nobody answers there; is the cluster up, and is it the right port? {usual}")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    import ray  # noqa: PLC0415  # an extra, and slow to import
-
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    try:
-        if address != "ray":
-            ray.init(address=address, **options)
-            return ray
-        if not left_cluster_is_gone():
-            with suppress(ConnectionError):
-                ray.init(address="auto", **options)
-                return ray
-        at_once = jobs or processors()
-        ray.init(
-            address="local",
-            num_cpus=at_once,
-            include_dashboard=False,
-            object_store_memory=STORE_BYTES,
-            # By default Ray begins a process for each reading of the load, and lets cells wait for all other work.
-            _system_config={"num_workers_soft_limit": at_once + SPARE, "worker_niceness": 0},
-            **options,
-        )
-    except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
-        raise PlaceError(_unreachable(address, error)) from None
-    return ray
-
-
-def left_cluster_is_gone() -> bool:
-    """Return whether the last cluster of this machine is gone but has left its address.
-
-    Ray removes the file with the address when the cluster ends, but not when it is killed, and then waits for minutes
-    for a cluster that is gone, and says nothing.
-    """
-    if "RAY_ADDRESS" in os.environ:
-        return False
-    try:
-        place = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  # as Ray chooses it
-        text = Path(place, "ray", "ray_current_cluster").read_text(encoding="utf-8")
-        host, _, port = text.strip().rpartition(":")
-        return not is_there(host, int(port))
-    except (OSError, ValueError):
-        return False
-
-
-def _unreachable(address: str, error: Exception) -> str:
-    said = " ".join(str(error).split())
-    if "ersion" in said and ("mismatch" in said or "differ" in said):
-        return f"--on {address}: the cluster has other versions: {said[:300]}"
-    return f"--on {address}: no Ray cluster can be used there: {said[:300]}"
 
 
 def _remote(ray: Any) -> _Remote:

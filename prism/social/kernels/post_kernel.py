@@ -42,8 +42,8 @@ _TICK_BITS: Final = _AUTHOR_BITS + 4
 
 
 @kernel
-def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
-    """Return the place of a value among ascending ones from `start` to before `stop`; -1 if it is not there."""
+def first_from(values: Any, start: Any, stop: Any, value: Any) -> Any:
+    """Return the place of the first value that is not below this one, among ascending ones; `stop` if there is none."""
     low, high = start, stop
     while low < high:
         middle = (low + high) >> 1
@@ -51,7 +51,14 @@ def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
             low = middle + 1
         else:
             high = middle
-    return low if low < stop and values[low] == value else -1
+    return low
+
+
+@kernel
+def found_in(values: Any, start: Any, stop: Any, value: Any) -> Any:
+    """Return the place of a value among ascending ones from `start` to before `stop`; -1 if it is not there."""
+    at = first_from(values, start, stop, value)
+    return at if at < stop and values[at] == value else -1
 
 
 @kernel
@@ -346,6 +353,12 @@ def deliver(t: Any, person: Any, number: Any) -> None:
 
 
 @kernel
+def is_own(t: Any, person: Any) -> Any:
+    """Return whether a person is one of this shard."""
+    return t.settings.low <= person < t.settings.high
+
+
+@kernel
 def begin_cascade(t: Any, post: Any, number: Any) -> None:
     """Begin the cascade of the original in a row."""
     counts = t.counts.cascades
@@ -410,9 +423,12 @@ def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
 
 @kernel
 def send(t: Any, post: Any) -> None:
-    """Send the post in a row to its author's followers."""
+    """Send the post in a row to its author's followers, as far as they are of this shard."""
     author, number, followers = t.posts[post, col.AUTHOR], post + t.counts.posts[col.BASE], t.ties.followers
-    for at in range(followers.starts[author], followers.ends[author]):
+    stop, high = followers.ends[author], t.settings.high
+    for at in range(first_from(followers.values, followers.starts[author], stop, t.settings.low), stop):
+        if followers.values[at] >= high:
+            break
         deliver(t, np.int64(followers.values[at]), number)
 
 
@@ -545,7 +561,7 @@ def engage(t: Any, person: Any, post: Any, tick: Any) -> None:
     t.cascades[row, col.TOUCHED] = tick
     if t.settings.across >= 0 and are_apart(t, person, root_author(t, post)):
         t.worth[row, col.ACROSS] += 1.0
-    if t.settings.exposure == ONCE:
+    if t.settings.exposure == ONCE or not is_own(t, person):
         return
     # 2. The person's ring, each cascade once.
     people, ring, width = t.people, t.engaged, t.engaged.shape[1]
@@ -609,7 +625,7 @@ def react(t: Any, person: Any, effect: Any, seen: Any, tick: Any) -> None:
             return
         t.posts[seen, col.REPLIES] += 1
         note(t, person, REPLY, t.posts[post, col.ID], t.posts[seen, col.ID], 0)
-        if t.posts[seen, col.AUTHOR] != person:
+        if t.posts[seen, col.AUTHOR] != person and is_own(t, t.posts[seen, col.AUTHOR]):
             deliver(t, t.posts[seen, col.AUTHOR], post + t.counts.posts[col.BASE])
     else:
         above = credited(t, person, seen)
@@ -647,6 +663,14 @@ def act(tables: Any, person: Any, effect: Any, number: Any, tick: Any) -> None:
             change_tie(t, person, effect, number - t.counts.posts[col.BASE])
         else:
             react(t, person, effect, number - t.counts.posts[col.BASE], tick)
+
+
+@kernel
+def act_all(tables: Any, acts: Any, tick: Any) -> None:
+    """Carry out acts of people of other shards, one after the other: the person, the effect, the number of the post."""
+    t = address_of(tables)
+    for at in range(len(acts)):
+        act(t, acts[at, 0], acts[at, 1], acts[at, 2], tick)
 
 
 @kernel

@@ -63,7 +63,7 @@ def begin_round(tables: Any, tick: Any, factor: Any) -> None:
     """
     t = address_of(tables)
     people, key = t.people, t.key
-    for person in range(len(people)):
+    for person in range(t.settings.low, t.settings.high):
         # 1. Who may come: a silence that ends as this round begins counts no more.
         if people[person, col.SILENT] == tick:
             people[person, col.SILENT] = 0
@@ -89,7 +89,7 @@ def take_due(tables: Any, tick: Any, due: Any, codes: Any) -> Any:
     t = address_of(tables)
     people, roles, feeds, count = t.people, t.roles, t.counts.feeds, 0
     is_last = tick % t.settings.ticks_per_round == t.settings.ticks_per_round - 1
-    for person in range(len(people)):
+    for person in range(t.settings.low, t.settings.high):
         row = people[person]
         if is_last:
             # The round's end replaces any trigger that is planned. A person who deliberates keeps a trigger of a later

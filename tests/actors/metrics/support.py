@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -13,6 +13,7 @@ from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.metrics.snapshot import Labels
+from actors.runtime.engine import EngineActor
 from actors.runtime.simulation import Simulation
 from prism.config import Config
 from prism.domain import Domain
@@ -34,13 +35,20 @@ class Watched:
         config: what is simulated.
         domain: of what; by default the social one.
         oracle: who answers; by default the embedded one.
+        engine: makes the engine.
     """
 
-    def __init__(self, config: Config = SMALL, domain: Domain | None = None, oracle: Oracle[Any] | None = None) -> None:
+    def __init__(
+        self,
+        config: Config = SMALL,
+        domain: Domain | None = None,
+        oracle: Oracle[Any] | None = None,
+        engine: Callable[..., EngineActor] = EngineActor,
+    ) -> None:
         self.metrics = Metrics(LABELS, limits_of(config))
         if domain is None:
             domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
-        self.simulation = Simulation(config, domain, oracle, observer=self.metrics)
+        self.simulation = Simulation(config, domain, oracle, observer=self.metrics, engine=engine)
         self.exposition = Exposition(CollectorRegistry(), Lifecycle())
         self.exposition.add_run(self.metrics)
 

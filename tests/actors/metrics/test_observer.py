@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import msgspec
 import pytest
@@ -11,11 +12,15 @@ from actors.cli.metrics_client import Scrape
 from actors.core.snapshot import state_pairs
 from actors.factory.domains import build_domain
 from actors.runs.summary import summarise
+from actors.runtime.shard import ShardsHere
+from actors.runtime.sharded_engine import ShardedEngine
 from prism.config import Config, GraphConfig, PopulationConfig, SimulationConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION
 from prism.llm import HostState, OracleStatistics
 from prism.llm.call_counters import CallCounters
 from prism.social.chart import SOCIAL_CHART
+from prism.social.domain import SocialDomain
+from prism.social.people.population import build_population
 from tests.actors.metrics.support import Watched, finished, series
 from tests.actors.oracles import ScriptedOracle
 from tests.actors.social_runs import SMALL, with_sharing
@@ -90,6 +95,12 @@ OF_MODELS = {"prism_llm_answers_total": "model"}
 """The metrics of a run in which people have different models."""
 OF_CHANGES = {"prism_tie_changes_total": "kind", "prism_attribute_changes_total": ""}
 """The metrics of a run whose chart changes people."""
+OF_SHARDS = {
+    "prism_shard_busy_seconds_total": "shard",
+    "prism_shard_bytes_total": "direction",
+    "prism_shard_wait_seconds_total": "",
+}
+"""The metrics of a run in shards."""
 OF_CAPS = {"prism_llm_budget": "cap", "prism_llm_budget_used": "cap"}
 """The metrics of a run with a spend cap."""
 DOCUMENT = ROOT / "docs" / "metrics.md"
@@ -155,7 +166,7 @@ def test_every_metric_is_documented_and_every_documented_metric_exists() -> None
     documented = dict(re.findall(r"^\| `(prism_(?!experiment_)\w+)(?:\{([\w,]+)\})?` \|", text, flags=re.MULTILINE))
     economy = build_domain(Config(simulation=SimulationConfig(domain="economy"))).domain
     measured = {measure.name: ",".join(measure.labels) for measure in economy.world.measures()}
-    assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | measured
+    assert documented == EXPECTED | OF_HOSTS | OF_MODELS | OF_CHANGES | OF_CAPS | OF_SHARDS | measured
 
 
 def test_every_series_is_there_from_the_start() -> None:
@@ -202,6 +213,23 @@ def test_the_distance_of_choices_is_that_of_the_summary() -> None:
     for against in (FIRST_OPTION, EMBEDDED):
         value = shown.value("prism_choice_divergence", trigger="decides", against=against)
         assert value == found.against[against].bits > 0.0
+
+
+def test_a_run_in_shards_shows_how_much_each_works_and_what_is_exchanged() -> None:
+    config = msgspec.structs.replace(SMALL, run=msgspec.structs.replace(SMALL.run, shards=2))
+    domain = SocialDomain(config, build_population(config.population, config.simulation.seed))
+    shards = ShardsHere(config, domain)
+    watched = Watched(config, domain, engine=partial(ShardedEngine, shards=shards, domain=domain))
+    begun = watched.scrape()
+    assert families(begun).keys() == EXPECTED.keys() | OF_SHARDS.keys()
+    assert begun.value("prism_shard_busy_seconds_total", shard="1") == 0.0
+    shown = finished(watched)
+    whole = finished(Watched(SMALL))
+    for name in ("prism_ticks_total", "prism_posts_total", "prism_decisions_total", "prism_agents"):
+        found = {key: value for key, value in shown.samples.items() if key[0] == name}
+        assert found == {key: value for key, value in whole.samples.items() if key[0] == name}
+    assert shown.value("prism_shard_bytes_total", direction="from_shards") > 10_000
+    assert shown.value("prism_shard_bytes_total", direction="to_shards") > 1_000
 
 
 def test_what_is_shared_is_counted_by_part_and_its_error_is_that_of_the_audits() -> None:

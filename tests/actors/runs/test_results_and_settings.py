@@ -65,6 +65,7 @@ TOGETHER: Final[dict[str, dict[str, object]]] = {"oracle.mode": {"run.tick_s": 0
 
 EXCEPTIONS: Final = {
     "run.calibration.": "says where settings come from",
+    "run.shards": "needs Ray: tests/durability/test_shards.py, and without it tests/actors/runtime/test_shards.py",
     "oracle.backend": "says who answers",
     "oracle.choice.": "says what the embedded oracle answers",
     "oracle.max_calls": "past it answers are fallbacks",

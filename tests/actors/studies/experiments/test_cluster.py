@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from actors.core.errors import PlaceError
+from actors.factory import ray_cluster
 from actors.studies.experiments import on_ray
 from actors.studies.experiments.batch import KILLS_MAX, LOSSES_MAX, Batch
 from actors.studies.experiments.cells import Done
@@ -70,7 +71,7 @@ def test_places_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("missing", "on", "said"),
     [
-        ("ray", "ray", r"--on ray runs cells with Ray, not installed here; .*prism-sim\[ray\]"),
+        ("ray", "ray", r"--on ray needs Ray, not installed here; .*prism-sim\[ray\]"),
         (
             "grpc",
             "ray://h:1",
@@ -79,7 +80,7 @@ def test_places_are_told_apart() -> None:
     ],
 )
 def test_a_missing_package_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, missing: str, on: str, said: str) -> None:
-    monkeypatch.setattr(on_ray, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(PlaceError, match=said):
         opened(Where(on=on)).__enter__()
 
@@ -114,8 +115,8 @@ def test_a_cluster_that_cannot_be_used_is_one_clear_line(
     monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", fake_ray(error))
-    monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
-    monkeypatch.setattr(on_ray, "is_there", lambda *_: True)
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())
+    monkeypatch.setattr(ray_cluster, "is_there", lambda *_: True)
     with pytest.raises(PlaceError, match=said):
         opened(Where(on="h:1")).__enter__()
 
@@ -123,7 +124,7 @@ def test_a_cluster_that_cannot_be_used_is_one_clear_line(
 @pytest.mark.network
 @pytest.mark.parametrize("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
 def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
-    monkeypatch.setattr(on_ray, "find_spec", lambda _: object())
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = on.format(server.getsockname()[1])
     with pytest.raises(PlaceError, match=f"--on {place}: nobody answers there; is the cluster up"):

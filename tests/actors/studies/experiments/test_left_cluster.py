@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.studies.experiments.on_ray import left_cluster_is_gone
+from actors.factory.ray_cluster import left_cluster_is_gone
 
 
 @pytest.fixture

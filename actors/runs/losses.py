@@ -1,0 +1,39 @@
+"""A run that goes on by itself when it loses a shard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anyio import to_thread
+
+from actors.core.errors import ShardLostError
+from actors.metrics.observation import Observation
+from actors.runs.execute import Host, Run, execute
+from actors.runs.resume import plan_resume, resume_run
+from actors.runs.summary import Summary
+
+LOSSES_MAX = 3
+"""The losses in a row without a new tick after which a run ends: something else is wrong than one node."""
+
+
+async def execute_through_losses(run: Run, host: Host, observed: Observation) -> Summary:
+    """Do what `execute` does; after the loss of a shard go on from the latest checkpoint, as `prism resume` does.
+
+    Raises:
+        ShardLostError: shards are lost again and again.
+        PrismError: as `execute`.
+    """
+    losses, ticks = 0, run.recorded.ticks
+    while True:
+        try:
+            return await execute(run, host, observed)
+        except ShardLostError:
+            run = await to_thread.run_sync(_reopened, run.directory.path)
+            losses = losses + 1 if run.recorded.ticks == ticks else 1
+            ticks = run.recorded.ticks
+            if losses >= LOSSES_MAX:
+                raise
+
+
+def _reopened(path: Path) -> Run:
+    return resume_run(plan_resume(path)).run

@@ -1,0 +1,106 @@
+"""The messages between the shards of a run and its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from actors.core.state import RunState
+from prism.columns import Column, Ints
+from prism.divergence import CountsState
+from prism.domain import Domain, HasShards, WorldShard
+from prism.errors import ConfigError
+
+WAVES = 2
+"""The waves of a tick."""
+
+Acts = tuple[Ints, ...]
+"""The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
+
+
+class Turned(NamedTuple):
+    """The turns of the agents of a shard in one tick.
+
+    Args:
+        answers: of each wave, as the agents encoded them; numbers: how many these are; acts: those of each wave.
+        triggers: those of the first wave; asked: the questions.
+    """
+
+    answers: tuple[bytes, ...]
+    numbers: tuple[int, ...]
+    acts: Acts
+    triggers: int
+    asked: int
+
+
+class Stepped(NamedTuple):
+    """A step of a shard.
+
+    Args:
+        rows: the updates by kind, as of `actors.runtime.counters.Counters`, of the tick that has been applied; counts:
+            those of the world.
+        busy_s: the seconds that it took.
+        turned: the turns of the next tick; None if they were not wanted.
+    """
+
+    rows: Mapping[tuple[str, str, str, str], int]
+    counts: Ints
+    busy_s: float
+    turned: Turned | None
+
+
+class Shared(NamedTuple):
+    """The knowledge of a shard between two ticks that the engine does not have.
+
+    Args:
+        own: its agents; states: as of `prism.domain.WorldShard.take_states`.
+        asked, decided: its open questions, as of `EngineState`; choices: what has been counted since the last time.
+    """
+
+    own: range
+    states: Any
+    asked: tuple[tuple[int, bytes], ...]
+    decided: tuple[bytes, ...]
+    choices: CountsState
+
+
+class Shards(Protocol):
+    """The shards of a run, in the order of their agents."""
+
+    def step(self, acts: Acts | None, tick: int | None) -> Awaitable[Sequence[Stepped]]:
+        """Let all shards take a step: see `Shard.step`. They may begin before the result is awaited."""
+
+    async def share(self) -> Sequence[Shared]:
+        """Return what the shards know between two ticks, but for the rows of their agents."""
+
+    async def rows(self, shard: int, people: range) -> Any:
+        """Return the rows of some of a shard's agents, as of `prism.domain.WorldShard.rows`."""
+
+    async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
+        """Let all shards continue from a checkpoint."""
+
+
+def size_of(acts: Acts) -> int:
+    """Return the bytes of acts."""
+    return sum(each.nbytes for each in acts)
+
+
+def divided(domain: Domain) -> HasShards:
+    """Return a domain as one whose agents can be divided.
+
+    Raises:
+        ConfigError: they cannot be.
+    """
+    if not isinstance(domain, HasShards):
+        problem = f"a {type(domain).__name__} cannot be divided"
+        raise ConfigError("configuration", problem, key="run.shards")
+    return domain
+
+
+def shard_of(domain: Domain) -> WorldShard:
+    """Return a domain's world as one of several.
+
+    Raises:
+        ConfigError: its agents cannot be divided.
+    """
+    return divided(domain).shard()

@@ -1,0 +1,175 @@
+"""A shard of the social world: the people of a range, with a replica of the posts alive.
+
+Within a wave, who comes first sees less: a feed has the posts of those before its reader, and not of those after. The
+people of a shard are a range of numbers, so in each wave its world carries out the acts of the people below the range,
+then the turns of its own people, then the acts of those above. Each replica of the posts is then the same, to the row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism.agents.waves import Updates
+from prism.columns import Ints
+from prism.config import Config
+from prism.errors import ConfigError
+from prism.social import tables as col
+from prism.social.kernels import post_kernel
+from prism.social.kernels.turn_kernel import EFFECT, TARGET
+from prism.social.state import RINGS
+from prism.social.tables import UNMOVED
+from prism.social.world import SocialWorld
+from prism.statechart.behaviour import Behaviour
+
+_SESSION: Final = 0.02
+"""The work for a person who stays offline, as a share of that for one who comes online."""
+_TABLES: Final = ("people", "feed", *RINGS)
+
+
+def check_shards(config: Config, behaviour: Behaviour[Any]) -> None:
+    """Refuse a chart and interventions with which people cannot be divided.
+
+    Raises:
+        ConfigError: what somebody does would depend on more of another shard than the acts of its people.
+    """
+    if config.run.shards == 1:
+        return
+    if behaviour.changes:
+        problem = "with run.shards, no row of a chart may set attributes, which people of other shards may read"
+        raise ConfigError("configuration", problem, key="statechart.file")
+    for place, each in enumerate(config.interventions):
+        if each.set is not None and each.set.get("feed.reshare_credit") == "newest":
+            problem = "with run.shards, feed.reshare_credit must stay seen or root"
+            raise ConfigError("configuration", problem, key=f"interventions[{place}].set")
+
+
+class PeopleRows(NamedTuple):
+    """The rows of some people of a shard, by table."""
+
+    people: range
+    tables: dict[str, NDArray[Any]]
+
+
+class StateCounts(NamedTuple):
+    """The additions of a shard to the counts of states, as of `prism.social.tables.Tables`."""
+
+    inside: Ints
+    stays: Ints
+
+
+class SocialShard:
+    """A world as one of several.
+
+    Args:
+        world: the world.
+    """
+
+    def __init__(self, world: SocialWorld) -> None:
+        self._world = world
+        self._own = range(len(world.people))
+
+    def ranges(self, count: int) -> list[range]:
+        """Return so many ranges of people, ascending, with about as much work in each.
+
+        Most work is for those who come online, and grows with what comes to them.
+        """
+        world = self._world
+        followees, size = world.network.state.t.ties.followees, len(world.people)
+        come = np.minimum(followees.ends - followees.starts, world.config.feed.memory)
+        work = world.traits.activity * (1.0 + come / 50.0) + _SESSION
+        sums = np.cumsum(work)
+        ends = np.searchsorted(sums, sums[-1] * np.arange(1, count) / count).tolist()
+        return [range(start, stop) for start, stop in zip([0, *ends], [*ends, size], strict=True)]
+
+    def keep(self, own: range | None) -> None:
+        """Take the turns of these people only, from now on; None is for the engine's world."""
+        self._own = own or range(0)
+        state = self._world.network.state
+        state.t = state.t._replace(settings=state.t.settings._replace(low=self._own.start, high=self._own.stop))
+        self._forget_others()
+        if own is not None:
+            self._world.network.is_written = False
+            self._begin_counts()
+
+    def _forget_others(self) -> None:
+        """Release the rows of other people, but for how many posts they have made, by which posts get their names."""
+        state, own = self._world.network.state, slice(self._own.start, self._own.stop)
+        t, fresh = state.t, dict[str, Any]()
+        for name in self._tables():
+            table = getattr(t, name)
+            fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
+            fresh[name][own] = table[own]
+        for column in (col.MADE, col.BEGUN_IN, col.BEGUN):
+            authors = np.flatnonzero(t.people[:, col.MADE])
+            fresh["people"][authors, column] = t.people[authors, column]
+        state.t = t._replace(**fresh)
+
+    def _tables(self) -> list[str]:
+        """Return the names of the tables with a row for each person."""
+        t = self._world.network.state.t
+        return [name for name in _TABLES if len(getattr(t, name)) == len(t.people)]
+
+    def _begin_counts(self) -> None:
+        t = self._world.network.state.t
+        for counted in (t.inside, t.stays, t.counts.feeds):
+            counted[:] = 0
+
+    def acts(self, updates: Updates | None) -> Ints:
+        """Return the person, the effect and the number of the post of each act, in the order of people."""
+        if updates is None:
+            return np.zeros((0, 3), dtype=np.int64)
+        kinds = self._world.kind_rows(updates.kinds, updates.of_kinds)[updates.codes]
+        people, agents = self._world.people, updates.agents
+        acts = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != UNMOVED) & (people[agents, col.SILENT] == 0)
+        who = agents[acts]
+        return np.column_stack((who, kinds[acts, EFFECT], people[who, col.CURRENT]))
+
+    def carry_out(self, tick: int, acts: Ints) -> None:
+        """Carry out acts of other people."""
+        if len(acts):
+            network = self._world.network
+            network.state.make_room(len(acts))
+            post_kernel.act_all(network.state.t, acts, tick)
+            network.take_in(tick, {})
+
+    def take_counts(self) -> Ints:
+        """Return the counts of feeds of the own people since the last call."""
+        feeds = self._world.network.state.t.counts.feeds
+        found = feeds.copy()
+        feeds[:] = 0
+        return found
+
+    def add_counts(self, counts: Ints) -> None:
+        """Add counts of feeds of another world."""
+        t = self._world.network.state.t
+        t.counts.feeds[:] += counts
+        steps = np.full(int(counts[col.BUILT]) + 1, t.settings.share)
+        steps[0] = t.counts.share[0]
+        t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
+
+    def rows(self, people: range) -> PeopleRows:
+        """Return the rows of some of the own people."""
+        t, some = self._world.network.state.t, slice(people.start, people.stop)
+        return PeopleRows(people, {name: getattr(t, name)[some] for name in self._tables()})
+
+    def put(self, rows: PeopleRows) -> None:
+        """Take over rows of people of another world."""
+        t, some = self._world.network.state.t, slice(rows.people.start, rows.people.stop)
+        for name, table in rows.tables.items():
+            getattr(t, name)[some] = table
+
+    def take_states(self) -> StateCounts:
+        """Return the counts of states since the last call."""
+        t = self._world.network.state.t
+        found = StateCounts(t.inside.copy(), t.stays.copy())
+        self._begin_counts()
+        return found
+
+    def add_states(self, counts: StateCounts) -> None:
+        """Add counts of states of another world."""
+        t = self._world.network.state.t
+        t.inside[:] += counts.inside
+        t.stays[:] += counts.stays

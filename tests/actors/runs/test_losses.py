@@ -1,0 +1,87 @@
+"""A run that loses a shard goes on from its latest checkpoint, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from actors.core.errors import ShardLostError
+from actors.factory.config_file import read_settings
+from actors.factory.domains import build_domain
+from actors.metrics.observation import UNOBSERVED
+from actors.record.lock import locked
+from actors.runs import execute
+from actors.runs.create import create_run
+from actors.runs.directory import RunDirectory
+from actors.runs.execute import Host
+from actors.runs.losses import LOSSES_MAX, execute_through_losses
+from actors.runs.summary import Summary
+from actors.runtime.engine import EngineActor
+from actors.runtime.shard import ShardsHere
+from actors.runtime.sharded_engine import ShardedEngine
+from actors.runtime.shards import Acts, Stepped
+from prism.config import Config
+from prism.domain import Domain
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+SETTINGS = ["population.size=60", "simulation.rounds=5", "run.checkpoint_every_ticks=24"]
+
+
+class LosingShards(ShardsHere):
+    """Shards of which one is lost at a tick.
+
+    Args:
+        at: the tick; None to lose none.
+    """
+
+    def __init__(self, config: Config, domain: Domain, at: int | None) -> None:
+        super().__init__(config, domain)
+        self._at = at
+
+    async def step(self, acts: Acts | None, tick: int | None) -> Sequence[Stepped]:
+        """Take a step, or fail."""
+        if tick == self._at is not None:
+            raise ShardLostError(1, "killed by a test")
+        return await super().step(acts, tick)
+
+
+def losing_at(ticks: Sequence[int]) -> Callable[..., object]:
+    """Return what stands in for Ray: each attempt of the run loses a shard at the next of these ticks."""
+    left = iter(ticks)
+
+    @contextmanager
+    def engine_of(config: Config, domain: Domain, *, is_own: bool) -> Iterator[Callable[..., EngineActor]]:
+        assert not is_own
+        yield partial(ShardedEngine, shards=LosingShards(config, domain, next(left, None)), domain=domain)
+
+    return engine_of
+
+
+def run_losing(path: Path, ticks: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> Summary:
+    monkeypatch.setattr(execute, "engine_of", losing_at(ticks))
+    config = read_settings([*SETTINGS, "run.shards=2"])
+    directory = RunDirectory.create(path, "run")
+    with locked(directory.path):
+        run = create_run(directory, config, build_domain(config))
+        return anyio.run(execute_through_losses, run, Host(), UNOBSERVED)
+
+
+def test_it_ends_with_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run_losing(tmp_path / "whole", (), monkeypatch)
+    lost = run_losing(tmp_path / "lost", (30, 29, 80), monkeypatch)
+    assert (lost.digest, lost.activations, lost.status) == (whole.digest, whole.activations, "done")
+    assert lost.resumes == 3
+    assert lost.ticks_replayed > 0
+    for name in ("journal.prism", "rounds.csv"):
+        assert (tmp_path / "lost" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_losses_without_a_new_tick_end_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ShardLostError, match="shard 1 is lost"):
+        run_losing(tmp_path / "run", [30] * LOSSES_MAX + [99], monkeypatch)

@@ -1,0 +1,186 @@
+"""People in shards make the run that people in one process make: its digest, its counts and its checkpoints."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from actors.core.state import RunState
+from actors.factory.config_file import read_config
+from actors.factory.domains import build_domain
+from actors.runtime.shard import ShardsHere
+from actors.runtime.sharded_engine import ShardedEngine
+from actors.runtime.simulation import Simulation
+from prism.columns import Column, Columns
+from prism.config import Config
+from prism.errors import ConfigError
+from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.domain import SocialDomain
+from prism.social.people.population import Population, build_population
+from prism.social.shard import check_shards
+from prism.statechart import Behaviour
+from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.paths import ROOT
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+SHARDS = (1, 2, 3, 8)
+SMALL = ("simulation.rounds=3", "population.size=60", "feed.pool=10", "run.activation=compiled")
+Checkpoint = tuple[RunState, list[Column]]
+
+
+def settings_of(seed: int) -> dict[str, Any]:
+    """Return settings of a small world that can be divided."""
+    settings = random_settings(seed)
+    if settings["feed"]["reshare_credit"] == "newest":
+        settings["feed"]["reshare_credit"] = "root"
+    return {**settings, "run": {"activation": "compiled"}, "llm": {"memory": 0}}
+
+
+def behaviour_of(seed: int) -> Behaviour[Any]:
+    """Return a chart whose rows set no attributes."""
+    while (found := random_chart(seed)).changes:
+        seed += 1000
+    return found
+
+
+class World:
+    """A world, of which any number of runs are made.
+
+    Args:
+        config: of the runs; behaviour: the people's chart.
+    """
+
+    def __init__(self, config: Config, behaviour: Behaviour[Any], people: Population) -> None:
+        self.config = config
+        self._behaviour = behaviour
+        self._people = people
+
+    async def simulation(self, shards: int, checkpoint: Checkpoint | None = None) -> Simulation:
+        """Return a run in so many shards, or, with 0, in one process; from a checkpoint, if there is one."""
+        run = msgspec.structs.replace(self.config.run, shards=max(1, shards))
+        config = msgspec.structs.replace(self.config, run=run)
+        domain = SocialDomain(config, self._people, self._behaviour)
+        engine = partial(ShardedEngine, shards=ShardsHere(config, domain), domain=domain)
+        simulation = Simulation(config, domain, engine=engine) if shards else Simulation(config, domain)
+        if checkpoint is not None:
+            simulation.restore(checkpoint[0], Columns(checkpoint[1]))
+            await simulation.engine.scatter(*checkpoint)
+        return simulation
+
+
+def random_world(seed: int) -> World:
+    """Return a small world that can be divided."""
+    config = msgspec.convert(settings_of(seed), Config)
+    return World(config, behaviour_of(seed), build_population(config.population, config.simulation.seed))
+
+
+async def outcome(simulation: Simulation) -> tuple[object, ...]:
+    """Run to the end; return the digest, the totals, and all that a checkpoint has."""
+    await simulation.run()
+    state, columns = await simulation.checkpoint()
+    rows = sorted(state.counters.rows)
+    state = msgspec.structs.replace(state, counters=msgspec.structs.replace(state.counters, rows=tuple(rows)))
+    totals = simulation.domain.world.totals()
+    return simulation.engine.digest.hexdigest(), totals, columns, state
+
+
+def run_in(world: World, shards: int) -> tuple[object, ...]:
+    async def run() -> tuple[object, ...]:
+        return await outcome(await world.simulation(shards))
+
+    return anyio.run(run)
+
+
+def test_any_number_of_shards_makes_the_run_of_one_process(size: Size) -> None:
+    for seed in range(size(40, everyday=3)):
+        world = random_world(seed)
+        whole = run_in(world, 0)
+        for shards in SHARDS:
+            assert run_in(world, shards) == whole, (seed, shards)
+
+
+def test_ties_that_people_change_change_in_all_shards() -> None:
+    config = read_config(ROOT / "configs" / "partisans.yaml", [*SMALL])
+    domain = build_domain(config).domain
+    assert isinstance(domain, SocialDomain)
+    world = World(config, domain.behaviour, domain.population)
+    whole = run_in(world, 0)
+    totals = whole[1]
+    assert isinstance(totals, dict)
+    assert totals["follows"] > 10
+    assert run_in(world, 3) == whole
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
+def test_a_run_goes_on_from_a_checkpoint_in_another_number_of_shards(before: int, after: int) -> None:
+    world = random_world(3)
+
+    async def run() -> tuple[object, object, object]:
+        first, taken = await world.simulation(before), list[Checkpoint]()
+
+        async def between() -> None:
+            if first.engine.tick == 20:
+                taken.append(await first.checkpoint())
+
+        await first.run(between=between)
+        resumed = await world.simulation(after, taken[0])
+        await resumed.run()
+        whole = await world.simulation(0)
+        await whole.run()
+        return tuple(each.engine.digest.hexdigest() for each in (first, resumed, whole))  # type: ignore[return-value]
+
+    one, two, three = anyio.run(run)
+    assert one == two == three
+
+
+def test_a_run_that_is_told_to_stop_ends_with_the_tick_that_its_shards_have_begun() -> None:
+    world = random_world(3)
+
+    async def run() -> tuple[int, str, str]:
+        stopped = await world.simulation(2)
+        counted = list[int]()
+
+        def on_tick(tick: int) -> None:
+            counted.append(tick)
+            if tick == 7:
+                stopped.stop()
+
+        await stopped.run(on_tick, every=50)
+        state = await stopped.checkpoint()
+        resumed = await world.simulation(3, state)
+        await resumed.run()
+        whole = await world.simulation(0)
+        await whole.run()
+        return stopped.tick, resumed.engine.digest.hexdigest(), whole.engine.digest.hexdigest()
+
+    ticks, resumed, whole = anyio.run(run)
+    assert ticks == 8
+    assert resumed == whole
+
+
+def test_a_chart_that_sets_attributes_cannot_be_divided() -> None:
+    seed = next(seed for seed in range(50) if random_chart(seed).changes)
+    config = msgspec.convert({"run": {"shards": 2}}, Config)
+    with pytest.raises(ConfigError, match=r"statechart.file: with run.shards, no row of a chart may set attributes"):
+        check_shards(config, random_chart(seed))
+
+
+def test_an_intervention_that_makes_people_indivisible_is_refused() -> None:
+    change = {"round": 2, "set": {"feed.reshare_credit": "newest"}}
+    config = msgspec.convert({"run": {"shards": 2}, "interventions": [change]}, Config)
+    with pytest.raises(ConfigError, match=r"interventions\[0\].set: with run.shards, feed.reshare_credit must stay"):
+        check_shards(config, SOCIAL_BEHAVIOUR)
+
+
+def test_ranges_have_everybody_once_and_about_as_much_work() -> None:
+    world = random_world(5)
+    shard = SocialDomain(world.config, world._people, world._behaviour).shard()
+    for count in SHARDS:
+        ranges = shard.ranges(count)
+        assert [person for each in ranges for person in each] == [*range(world._people.size)]
