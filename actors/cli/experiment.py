@@ -143,7 +143,7 @@ def refuse_without_packages() -> None:
     """Refuse to begin without the packages that experiments need.
 
     Raises:
-        ClickException: one is not installed.
+        ClickException: a package is not installed.
     """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
@@ -154,7 +154,7 @@ class Executed(NamedTuple):
     """An experiment that has been run.
 
     Args:
-        plan: with the seeds that were run.
+        plan: the plan, with the seeds that were run.
         problems: `{cell: problem}` of the cells without a result.
     """
 
@@ -165,10 +165,10 @@ class Executed(NamedTuple):
 
 
 def refuse_lost(done: Executed, place: Path) -> None:
-    """Say which cells have no result.
+    """Print each cell without a result, with the reason.
 
     Raises:
-        RunDirectoryError: there are some.
+        RunDirectoryError: a cell has no result.
     """
     for line in _problem_lines(done.problems, place):
         echo(f"prism: {line}", err=True)

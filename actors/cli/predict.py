@@ -37,9 +37,9 @@ def predict() -> None:
       prism experiment feed.yaml
       prism predict score feed.yaml guess.sealed.json
 
-    A sealed file has the hash of the predictions and of the plan: what was changed in one of them later is found and
-    named. If the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores
-    it, too. docs/experiments.md says what a prediction is.
+    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named. If
+    the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores it, too.
+    docs/experiments.md says what a prediction is.
     """
 
 
@@ -53,7 +53,7 @@ def predict() -> None:
     metavar="SEALED",
     help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
 )
-@click.option("--seen", is_flag=True, help="Seal them although the experiment has runs, and mark that these were seen.")
+@click.option("--seen", is_flag=True, help="Seal although the experiment has runs, and mark the predictions as late.")
 @TRUST
 def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
     """Seal the predictions in FILE for the plan of EXPERIMENT."""
@@ -73,7 +73,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     register(place, sealed)
     echo(f"{target}: {sealed}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
-    echo("whoever has the seal from you now can check later that nothing was changed")
+    echo("give the seal to others now, and they can check later that nothing was changed")
     echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
 
 
@@ -85,7 +85,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     "--data",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Score them with measured figures: CSV with the columns condition, measure and value. Its hash is kept.",
+    help="Score with measured figures: CSV with the columns condition, measure and value. The hash of FILE is kept.",
 )
 @click.option(
     "--json",
@@ -117,7 +117,11 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
 
 
 def _of_runs(plan: Plan, registered: Registered, place: Path) -> PredictionScores:
-    """Return the scores by the results in the directory of the experiment."""
+    """Return the scores by the results in the directory of the experiment.
+
+    Raises:
+        RunDirectoryError: the directory has no final results of this plan.
+    """
     record = read_experiment_record(place)
     if not (record.is_final and has_results_of(record, plan)):
         raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")

@@ -75,7 +75,7 @@ class DomainCode(NamedTuple):
     """The object that a configuration names as its domain, and the code that it comes from.
 
     Args:
-        reference, files, directory: as of `LocatedCode`.
+        reference, files, directory: as for `LocatedCode`.
         value: the object, of any kind.
     """
 

@@ -67,11 +67,11 @@ class Row(NamedTuple):
     """A row of a picture of intervals.
 
     Args:
-        words: above it.
-        mean: None for none.
-        low, high: the interval; None without one.
-        is_filled: whether its mark is; an open one stands out from the others.
-        bar: another number, as a bar from 0; None for none.
+        words: the text above the row.
+        mean: the number that is drawn as a dot; None if there is no dot.
+        low, high: the ends of its interval; None if it has no interval.
+        is_filled: whether the dot is filled; an open one stands out from the others.
+        bar: another number, drawn as a bar from 0; None if there is no bar.
     """
 
     words: str

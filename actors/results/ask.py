@@ -124,7 +124,7 @@ class Survey:
         RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
             oracle; or `out` holds other files than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
-        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
+        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
     """
 
     def __init__(  # noqa: PLR0913  # one for each option of the command
@@ -310,7 +310,7 @@ class Survey:
         """Write the answers that come in the block, however it ends; a new directory without answers is removed.
 
         Args:
-            form: as of `prism export`.
+            form: as for `prism export`.
 
         Raises:
             RunDirectoryError: the directory cannot be written, or pyarrow is not installed.
@@ -398,10 +398,10 @@ def ask_people(path: Path, questions: Path, on_begin: OnBegin = lambda _: None, 
     """Put a questionnaire to people of a run, and return it with its answers. It has an event loop of its own.
 
     Args:
-        options: as of `Survey`.
+        options: as for `Survey`.
 
     Raises:
-        PrismError: as of `Survey`, its `gather` and its `ask`.
+        PrismError: as for `Survey`, its `gather` and its `ask`.
     """
     survey = Survey(path, questions, **options)
     anyio.run(survey.gather, on_begin)

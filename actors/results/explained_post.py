@@ -36,7 +36,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
 
     Raises:
         RunDirectoryError: there is no such run or post.
-        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)

@@ -13,14 +13,14 @@ from actors.record.manifest import RECORD_BYTES_MAX
 from actors.studies.causes.record import Causes
 
 CAUSES = "causes"
-"""The directory with the files, in that of the run."""
+"""The directory of these files, in the run's directory."""
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """The causes that a run keeps.
 
     Args:
-        found: of each outcome, by the names of the files.
+        found: the causes of each outcome, in the order of the files' names.
         problems: the files that cannot be read, each with the reason.
     """
 
@@ -31,8 +31,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 def keep(path: Path, found: Causes) -> Path:
     """Write the causes of an outcome beside a run's other files, in place of earlier ones; return the file.
 
-    Causes alone leave the shares of groups that an earlier search has found in the same ticks, and the reverse. The
-    file names the run by its directory's name alone, because it goes with the run to other machines.
+    A search without groups keeps the shares of groups that an earlier search has found in the same ticks; a search for
+    groups alone keeps the earlier causes. The file names the run by its directory's name alone, because it goes with
+    the run to other machines.
 
     Raises:
         RunDirectoryError: it cannot be written.
@@ -61,12 +62,12 @@ def kept_causes(path: Path) -> Kept:
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{CAUSES}/{file.name}: is not what prism cause writes: {error}")
+            problems.append(f"{CAUSES}/{file.name}: is no file of prism cause: {error}")
     return Kept(found=tuple(found), problems=tuple(problems))
 
 
 def _with_earlier(found: Causes, file: Path) -> Causes:
-    """Return what a search has found, with what it has not looked for and an earlier one has."""
+    """Return causes, completed by the parts that this search has not looked for and an earlier one has found."""
     try:
         earlier = _read(file)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
