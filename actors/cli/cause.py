@@ -20,12 +20,12 @@ from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.extras import not_installed
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.asked import tape_beside
 from actors.studies.causes.candidates import KINDS
-from actors.studies.causes.kept import encoded, keep
+from actors.studies.causes.kept import keep
 from actors.studies.causes.record import Causes
 from actors.studies.causes.search import causes
 from actors.studies.experiments.driver import PROCESSES
@@ -156,7 +156,7 @@ def cause(  # noqa: PLR0913  # one for each option
         for note in found.notes:
             say(note)
         if json_path is not None:
-            write_file(json_path, encoded(found))
+            write_json(json_path, found)
     _keep(path, found)
 
 

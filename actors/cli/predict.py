@@ -14,13 +14,13 @@ from actors.cli.experiment_tables import predictions_table
 from actors.cli.explain import print_json
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import echo, unwrapped_console
 from actors.studies.experiments.plan import Plan, make_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.scores import SCORES_SAID, scores_of_data, scores_of_runs
 from actors.studies.experiments.seal_record import Registered, cells_begun, register
-from actors.studies.experiments.sealed_file import encoded, notes_on_plan, read_sealed, sealed_now
+from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed, sealed_now
 from prism.experiment import PredictionScores, read_predictions
 from prism.quoting import printable
 
@@ -69,7 +69,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     if target.exists():
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
     sealed = sealed_now(plan, predictions, begun)
-    write_file(target, encoded(sealed))
+    write_json(target, sealed)
     register(place, sealed)
     echo(f"{target}: {sealed}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
@@ -113,7 +113,7 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     for note in found.notes:
         console.print(Text(printable(f"! {note}"), style="yellow"))
     if json_path is not None:
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_json(json_path, found)
 
 
 def _of_runs(plan: Plan, registered: Registered, place: Path) -> PredictionScores:

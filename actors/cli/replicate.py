@@ -1,4 +1,4 @@
-"""`prism replicate`: does a published study again, and compares its figures with the runs."""
+"""`prism replicate`: replicates a published study, and compares its figures with the runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from prism.quoting import printable
 @TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
 def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None, *, quiet: bool) -> None:
-    """Do a published study again, and compare its figures with the runs.
+    """Replicate a published study, and compare its figures with the runs.
 
     \b
       prism replicate                        the replications that come with PRISM, each with its last result

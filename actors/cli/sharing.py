@@ -18,7 +18,7 @@ from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
@@ -62,7 +62,7 @@ DIGITS = 3
 )
 @with_log_options
 def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | None) -> None:
-    """Tell what the outcome of a run would be if everybody had been asked.
+    """Estimate the outcomes of a run that shared judgements if everybody had been asked.
 
     \b
       prism sharing runs/shared
@@ -83,7 +83,7 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
     for note in found.notes:
         say(note)
     if json_path is not None:
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_json(json_path, found)
 
 
 def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
 
+import msgspec
+
 from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
@@ -138,6 +140,11 @@ def write_file(path: Path, content: bytes) -> None:
             path.write_bytes(content)
     except OSError as error:
         raise run_directory_error(error, f"{path}: cannot be written") from None
+
+
+def write_json(path: Path, record: object) -> None:
+    """Write a record to a JSON file that a person can read, as `write_file` does."""
+    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
 
 def remove_abandoned(path: Path) -> None:

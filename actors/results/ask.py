@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.extras import not_installed
-from actors.core.files import read_regular, remove_abandoned, write_file
+from actors.core.files import read_regular, remove_abandoned, write_json
 from actors.factory.config_file import read_text
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
@@ -348,7 +348,7 @@ class Survey:
 
     def _write_record(self, asked: Asked) -> None:
         if self.out is not None:
-            write_file(self.out / RECORD, msgspec.json.format(msgspec.json.encode(asked), indent=2) + b"\n")
+            write_json(self.out / RECORD, asked)
 
 
 def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:

@@ -2,10 +2,10 @@
 
 A lower score is better. The scores are proper: on average the distribution from which the number is drawn has the
 lowest score, so nobody gains by stating another one than the believed one (Gneiting & Raftery 2007). The log score is
-the surprise, -log2 of the density, in bits (Good 1952). The continuous ranked probability score is the
-integral of the squared difference between the distribution function and a step at the number, in the unit of the number
-(Matheson & Winkler 1976). Between quantiles the density is constant. Beyond the outermost ones it falls off
-exponentially, from the height beside them.
+the surprise, -log2 of the density, in bits (Good 1952). The continuous ranked probability score is the integral of the
+squared difference between the distribution function and a step at the number, in the unit of the number (Matheson &
+Winkler 1976). Between quantiles the density is constant. Beyond the outermost ones it falls off exponentially, from the
+height beside them.
 """
 
 from __future__ import annotations

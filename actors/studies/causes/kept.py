@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.core.errors import run_directory_error
-from actors.core.files import read_regular, write_file
+from actors.core.files import read_regular, write_json
 from actors.record.manifest import RECORD_BYTES_MAX
 from actors.studies.causes.record import Causes
 
@@ -44,13 +44,8 @@ def keep(path: Path, found: Causes) -> Path:
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{file}: cannot be written") from None
-    write_file(file, encoded(msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name)))
+    write_json(file, msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name))
     return file
-
-
-def encoded(found: Causes) -> bytes:
-    """Return causes as the text of a JSON file."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def kept_causes(path: Path) -> Kept:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import read_regular, write_file
+from actors.core.files import read_regular, write_json
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.sealed_file import BYTES_MAX, Sealed, now
 
@@ -120,7 +120,7 @@ def _written(out: Path, registered: Registered) -> Registered:
     path = _place(out, registered.sealed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, msgspec.json.format(msgspec.json.encode(registered), indent=2) + b"\n")
+        write_json(path, registered)
     except OSError as error:
         raise run_directory_error(error, f"{path.parent}: cannot be used") from None
     return registered

@@ -88,11 +88,6 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def encoded(sealed: Sealed) -> bytes:
-    """Return the content of a sealed file."""
-    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
-
-
 def read_sealed(path: Path) -> Sealed:
     """Return a sealed file whose hash is right.
 

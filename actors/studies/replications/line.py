@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.factory.domain_code import raised
 from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
@@ -137,7 +137,7 @@ def write_line(out: Path, line: Line) -> None:
     Raises:
         RunDirectoryError: it cannot be written.
     """
-    write_file(out / LINE, msgspec.json.format(msgspec.json.encode(line), indent=2) + b"\n")
+    write_json(out / LINE, line)
 
 
 def read_line(path: Path) -> Line | None:
