@@ -295,7 +295,7 @@ def added_lines(added: AgentCauses) -> Iterator[str]:
     presence = [each for each in (*found.causes, *found.smaller) if each.kind == PEOPLE]
     told = [added_words(each) for each in presence]
     if not presence and any(each.kind == PEOPLE for each in found.tried):
-        told = [f"its presence from tick {found.since:,} on: no effect, the outcome is the same without it"]
+        told = [f"its presence from tick {found.since:,} on: no effect on the outcome"]
     told += [added_words(each) for each in found.causes if each.kind == DECISIONS]
     for place, words in enumerate(told or ["no effect: any other decision gives the same outcome"]):
         yield from _labelled("" if place else "added", words)

@@ -14,8 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
 
-import msgspec
-
 from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
@@ -144,6 +142,8 @@ def write_file(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, record: object) -> None:
     """Write a record to a JSON file that a person can read, as `write_file` does."""
+    import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
+
     write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
 
 

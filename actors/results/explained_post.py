@@ -103,7 +103,7 @@ class _Watched:
                 self._texts[post] = network.text(found)
 
     def cascade(self, post: int) -> ExplainedCascade:
-        """Return the tree."""
+        """Return the cascade of a post: its posts as a tree, each with its likes and its cause."""
         names = {event.agent: self._run.name_of(event.agent) for event in self._events}
         likes: dict[int, list[ExplainedLike]] = {}
         depths: dict[int | None, int] = {None: -1}

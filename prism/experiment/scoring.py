@@ -60,7 +60,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     @property
     def law(self) -> Law:
-        """The distribution."""
+        """The normal distribution, or the one through the quantiles."""
         return Piecewise(*self._knots) if self.mean is None or self.sd is None else Normal(self.mean, self.sd)
 
     @property

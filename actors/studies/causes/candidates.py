@@ -138,7 +138,7 @@ def _otherwise(run: OpenRun, name: QuestionName, candidate: Candidate, kept: Dec
 
 
 def words_of(run: OpenRun, candidate: Candidate) -> str:
-    """Return a candidate in words."""
+    """Return a candidate in words, with the names of its agents."""
     if candidate.kind == INTERVENTIONS:
         each = run.config.interventions[candidate.place or 0]
         return f"{each.kind} {what_it_did(each)}"

@@ -202,6 +202,9 @@ class Futures:
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
+
+        Raises:
+            ValueError: `at` is not before the end of the run.
         """
         course = at.course.copy()
         record = _Departed(self.run.length, self.known, change, course)
@@ -288,7 +291,7 @@ class _Departed(Record):
         self._asked, self._decided = change.asked, change.decided
 
     def is_recorded(self, tick: int) -> bool:
-        """Return True: no tick waits for `run.tick_s`, and none is told of."""
+        """Return True: no tick waits for `run.tick_s`, and no tick is logged."""
         return tick < self._ticks
 
     def recorded_ticks(self) -> int:
@@ -296,7 +299,7 @@ class _Departed(Record):
         return self._ticks
 
     def late_agents(self, tick: int) -> frozenset[int]:  # noqa: ARG002  # every answer is waited for
-        """Return nobody."""
+        """Return no agents: a future waits for every answer."""
         return frozenset()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:

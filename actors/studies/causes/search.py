@@ -122,7 +122,11 @@ class _Search:
         self._done = self._wanted = self._kept = self._computed = self._asked = self._taped = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
-        """Return the causes."""
+        """Undo candidates, look at the largest effects under other draws, and return the causes.
+
+        Args:
+            by, agent, budget, top, draws: as for `causes`.
+        """
         run, seed = self._run, self._run.config.simulation.seed
         everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
         everything = everything if agent is None else [only_of(each, agent) for each in everything]
