@@ -174,9 +174,7 @@ def refuse_lost(done: Executed, place: Path) -> None:
         echo(f"prism: {line}", err=True)
     if done.problems:
         lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
-        raise RunDirectoryError(
-            f"{place}: {lost}; fix the problems named above, and run it again: finished cells are kept"
-        )
+        raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
 
 
 def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:
