@@ -68,9 +68,9 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
       prism sharing runs/shared
       prism sharing runs/shared --of likes,cascades.size.max --jobs 2
 
-    RUN is the directory of a run with shared judgements (oracle.sharing.by); none of its files changes. It runs
-    futures of the run in which each person who shared a judgement gets an individual one instead, drawn from those that
-    the run's audits make plausible. No model is asked.
+    RUN is the directory of a run with shared judgements (oracle.sharing.by); none of its files changes. The
+    command runs futures of the run. In each of them, each person who shared a judgement gets an individual one instead,
+    drawn from those that the run's audits make plausible. No model is asked.
     """
     ask_to_run_code(path)
     measures = tuple(each.strip() for each in of.split(",") if each.strip())
