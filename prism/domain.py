@@ -375,9 +375,9 @@ class HasPosts(Protocol):
     """A domain whose agents publish posts."""
 
     def withhold(self, post: int) -> None:
-        """Let the author of a post, by its id, not publish it; all else about the author stays as it is.
+        """Keep a post, named by its id, from being published; all else about its author stays the same.
 
-        It is for another future of a run: no checkpoint has it.
+        This is for futures of a run: no checkpoint stores it.
         """
 
 

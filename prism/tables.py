@@ -39,7 +39,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         about: its meaning.
         unit: of its numbers; empty without one.
-        key: the column of another table that it joins with, as `table.column`; empty for none.
+        key: the column of another table that it joins with, as `table.column`; empty if there is none.
     """
 
     name: str

@@ -58,7 +58,7 @@ SECTIONS = {
             "actors.cli.predict:predict", "Seal predictions of an experiment before it is run, and score them after it."
         ),
         "replicate": Named(
-            "actors.cli.replicate:replicate", "Do a published study again, and compare its figures with the runs."
+            "actors.cli.replicate:replicate", "Replicate a published study, and compare its figures with the runs."
         ),
         "fork": Named("actors.cli.fork:fork", "Run another future of a run: the same past, then other settings."),
         "cause": Named("actors.cli.cause:cause", "Tell which people, ties and decisions made an outcome of a run."),
@@ -72,7 +72,8 @@ SECTIONS = {
         ),
         "ask": Named("actors.cli.ask:ask", "Put a questionnaire to people of a run, as they were at a moment of it."),
         "sharing": Named(
-            "actors.cli.sharing:sharing", "Tell what the outcome of a run would be if everybody had been asked."
+            "actors.cli.sharing:sharing",
+            "Estimate the outcomes of a run that shared judgements if everybody had been asked.",
         ),
         "distil": Named(
             "actors.cli.distil:distil_command", "Fit an oracle without a model to what a model said in a run."

@@ -20,12 +20,12 @@ from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.extras import not_installed
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.asked import tape_beside
 from actors.studies.causes.candidates import KINDS
-from actors.studies.causes.kept import encoded, keep
+from actors.studies.causes.kept import keep
 from actors.studies.causes.record import Causes
 from actors.studies.causes.search import causes
 from actors.studies.experiments.driver import PROCESSES
@@ -100,7 +100,7 @@ def _kinds(_: click.Context, __: click.Parameter, value: str) -> Sequence[str]:
     default=0,
     show_default=True,
     metavar="N",
-    help="Let the run's model answer at most N questions that never were, which may cost money.",
+    help="Let the run's model answer the first N questions that the run never asked; this may cost money.",
 )
 @TRUST
 @click.option(
@@ -136,13 +136,13 @@ def cause(  # noqa: PLR0913  # one for each option
     RUN is the run's directory; the result is kept in RUN/causes, and no other file changes. Each thing is undone in
     another future of the run: a person is silent, a tie or a post is absent, a decision is another one, an intervention
     does not take place. All draws stay the same, so the difference is the effect of this thing. Recorded answers of a
-    model are kept. Questions that never were are answered by the embedded oracle, and the first ones with --ask by the
-    model.
+    model are kept. The embedded oracle answers questions that the run never asked; with --ask N the model answers the
+    first N of them.
     """
     if find_spec("scipy") is None:
         raise click.ClickException(not_installed("prism cause has intervals by scipy", "experiments"))
     if ask and (on != PROCESSES or (jobs or 1) > 1):
-        raise click.UsageError("--ask goes without --on and --jobs: one process counts the questions")
+        raise click.UsageError("--ask goes without --on and --jobs: one process has to count the questions")
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "on": on, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
@@ -156,12 +156,12 @@ def cause(  # noqa: PLR0913  # one for each option
         for note in found.notes:
             say(note)
         if json_path is not None:
-            write_file(json_path, encoded(found))
+            write_json(json_path, found)
     _keep(path, found)
 
 
 def _keep(path: Path, found: Causes) -> None:
-    """Keep the causes in the run's directory, and say where; what was found counts even if it cannot be kept."""
+    """Write the causes to the run's directory and print the path; if they cannot be written, print the reason."""
     if shown(path) != path:
         say(f"not kept: {shown(path)} is a packed run")
         return

@@ -118,5 +118,5 @@ def shown_ratio(ratio: Ratio) -> str:
 
 
 def shown(distance: Distance | None) -> str:
-    """Return a distance with its interval; a dash for none."""
+    """Return a distance with its interval; a dash if there is none."""
     return "-" if distance is None else f"{distance.bits:.3f} [{distance.low:.3f}, {distance.high:.3f}]"

@@ -143,7 +143,7 @@ def refuse_without_packages() -> None:
     """Refuse to begin without the packages that experiments need.
 
     Raises:
-        ClickException: one is not installed.
+        ClickException: a package is not installed.
     """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
@@ -154,7 +154,7 @@ class Executed(NamedTuple):
     """An experiment that has been run.
 
     Args:
-        plan: with the seeds that were run.
+        plan: the plan, with the seeds that were run.
         problems: `{cell: problem}` of the cells without a result.
     """
 
@@ -165,16 +165,16 @@ class Executed(NamedTuple):
 
 
 def refuse_lost(done: Executed, place: Path) -> None:
-    """Say which cells have no result.
+    """Print each cell without a result, with the reason.
 
     Raises:
-        RunDirectoryError: there are some.
+        RunDirectoryError: a cell has no result.
     """
     for line in _problem_lines(done.problems, place):
         echo(f"prism: {line}", err=True)
     if done.problems:
         lost = f"{len(done.problems):,} of {len(done.plan.cells):,} cells have no result"
-        raise RunDirectoryError(f"{place}: {lost}; mend what is named above, and run it again: what is done is kept")
+        raise RunDirectoryError(f"{place}: {lost}; fix what is named above and run it again: finished cells are kept")
 
 
 def _problem_lines(problems: Mapping[str, str], out: Path) -> Iterator[str]:

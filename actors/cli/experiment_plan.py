@@ -81,7 +81,7 @@ def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) 
 
 
 def time_of(made: Plan, out: Path) -> float:
-    """Return the seconds that the cells take that are left, as many at once as this machine has room for."""
+    """Return the expected seconds for the cells that are left, with as many at once as this machine has room for."""
     return _runs_s(_forecasts(made), cells_to_do(made, out), room(made.cells, None))
 
 

@@ -52,7 +52,7 @@ SHOWN_AFTER_S = 2.0
 @click.option(
     "--of",
     metavar="MEASURE",
-    help="With --cause: this outcome, as of prism cause.  [default: the largest cascade that the agent is in]",
+    help="With --cause: this outcome, as for prism cause.  [default: the largest cascade that the agent is in]",
 )
 @click.option("--first", type=click.IntRange(min=0), metavar="T", help="Show the path from this tick on.")
 @click.option("--last", type=click.IntRange(min=0), metavar="T", help="Show the path up to this tick.")
@@ -134,14 +134,14 @@ def _explained(
 
 
 def _refuse_what_if(change: str | None, question: tuple[str | None, int | None], *, has_options: bool) -> None:
-    """Refuse options that do not go with another answer.
+    """Refuse --ticks and --ask without --what-if, and --what-if without a question.
 
     Args:
         question: the agent and the tick of the question.
-        has_options: whether there are options of another answer.
+        has_options: whether --ticks or --ask is given.
 
     Raises:
-        UsageError: saying what goes together.
+        UsageError: the options cannot be combined; the message names those that can.
     """
     if change is None and has_options:
         raise click.UsageError("--ticks and --ask go with --what-if")
@@ -163,13 +163,13 @@ def _refuse_tie(agent: str | None, whom: str | None, ticks: tuple[int | None, ..
 
 
 def _refuse_cause(agent: str | None, of: str | None, *, is_cause: bool, others: Sequence[object]) -> None:
-    """Refuse options that do not go with the causes that are an agent.
+    """Refuse --of without --cause, and --cause without an agent or with options for another answer.
 
     Args:
-        others: of a turn, a tie or a path.
+        others: the values of the options for a turn, a tie or a path; each is None if it is not given.
 
     Raises:
-        UsageError: saying what goes together.
+        UsageError: the options cannot be combined; the message names those that can.
     """
     if of is not None and not is_cause:
         raise click.UsageError("--of goes with --cause")

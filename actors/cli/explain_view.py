@@ -295,9 +295,9 @@ def added_lines(added: AgentCauses) -> Iterator[str]:
     presence = [each for each in (*found.causes, *found.smaller) if each.kind == PEOPLE]
     told = [added_words(each) for each in presence]
     if not presence and any(each.kind == PEOPLE for each in found.tried):
-        told = [f"its presence from tick {found.since:,} on: nothing, this is the same without it"]
+        told = [f"its presence from tick {found.since:,} on: no effect on the outcome"]
     told += [added_words(each) for each in found.causes if each.kind == DECISIONS]
-    for place, words in enumerate(told or ["nothing: with any other decision this is the same"]):
+    for place, words in enumerate(told or ["no effect: any other decision gives the same outcome"]):
         yield from _labelled("" if place else "added", words)
     if smaller := sum(each.kind == DECISIONS for each in found.smaller):
         yield from _labelled("", f"{counted(smaller, 'smaller effect')} of decisions, which --json has")

@@ -1,4 +1,4 @@
-"""The progress of commands that run futures of a run: a line or a bar, with what is left."""
+"""The progress of commands that run futures of a run: a line or a bar, with the time left."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ T = TypeVar("T")
 
 
 async def with_progress(search: Callable[..., Awaitable[T]]) -> T:
-    """Return what a search finds, and show how far it is.
+    """Return the result of a search, and show its progress on standard error.
 
     Args:
-        search: takes `on_progress`.
+        search: takes `on_progress`, which it calls with the futures that are done and those that are wanted so far.
     """
     progress = _Progress()
     console = SafeConsole(stderr=True)
@@ -57,13 +57,13 @@ class _Progress:
         self._begun = time.monotonic()
 
     def note(self, done: int, wanted: int) -> None:
-        """Note how many futures are done, and how many there are to be so far."""
+        """Record the futures that are done, and those that are wanted so far."""
         if not self._done:
             self._begun = time.monotonic()
         self._done, self._wanted = done, wanted
 
     def words(self) -> str:
-        """Return it in words."""
+        """Return the progress in words, with the time left."""
         if self._done < 2:
             return "doing the run again"
         each_s = (time.monotonic() - self._begun) / (self._done - 1)
@@ -71,7 +71,7 @@ class _Progress:
         return f"{self._done:,} of {self._wanted:,} other futures, {1.0 / max(each_s, 1e-9):,.1f} a second, {left} left"
 
     def drawn(self) -> Grid:
-        """Return it as a bar."""
+        """Return the progress as a bar beside its words."""
         grid = Grid.grid(padding=(0, 1))
         grid.add_row(ProgressBar(self._done, max(1, self._wanted), width=20), Text(self.words()))
         return grid

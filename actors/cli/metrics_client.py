@@ -199,7 +199,7 @@ class Scrape(msgspec.Struct, frozen=True):
         return cls(moment_s, samples)
 
     def value(self, name: str, **labels: str) -> float:
-        """Return the sum of the samples of that name with at least these labels; 0 for none."""
+        """Return the sum of the samples of that name with at least these labels; 0 if there is none."""
         wanted = labels.items()
         return sum(value for (key, has), value in self.samples.items() if key == name and wanted <= has)
 

@@ -42,7 +42,7 @@ QUESTIONS: Mapping[str, str] = {
 @click.option("--see", metavar="SEEN", help="What people see first in a feed, or the quarter from which nations start.")
 @click.option("--change", metavar="SETTING=VALUE,...", help="The setting that is compared, and its other values.")
 @click.option("--measure", metavar="MEASURE,...", help="The numbers of a run that are compared.")
-@click.option("--seeds", metavar="N", help="How many matched pairs there are.")
+@click.option("--seeds", metavar="N", help="How many seeds there are, each a matched pair.")
 @click.option("--overwrite", is_flag=True, help="Replace the files of an earlier study in DIR.")
 def new(directory: Path, *, overwrite: bool, **given: str | None) -> None:
     """Ask six questions, and write a study: DIR/DIR.yaml, with the reasons as comments.
@@ -53,7 +53,7 @@ def new(directory: Path, *, overwrite: bool, **given: str | None) -> None:
           --change feed.algorithm=chronological --measure likes --seeds 10
 
     An option answers a question, and only what is missing is asked. A wrong answer is asked again, with the reason.
-    At the end stand the commands that come next, and how long they take. DIR is my-study if it is not given.
+    It ends with the next commands and how long they take. DIR is my-study by default.
     """
     refuse_without_packages()
     study = NewStudy(directory)
@@ -92,7 +92,7 @@ def _ask(study: NewStudy, name: str, title: str) -> None:
 
 
 def _refusal(study: NewStudy, name: str, text: str) -> str:
-    """Give an answer to the study, and return why it is wrong; empty if it is not."""
+    """Give an answer to the study. Return the reason if it is refused, and an empty text if it is taken."""
     try:
         study.answer(name, text)
     except ConfigError as error:
@@ -105,10 +105,10 @@ def _refusal(study: NewStudy, name: str, text: str) -> str:
 
 
 def _write(study: NewStudy, *, overwrite: bool) -> None:
-    """Write the files of the study, or none if one exists that was not to be replaced.
+    """Write the files of the study. Without `overwrite` none is written if one of them exists.
 
     Raises:
-        RunDirectoryError: one exists, or cannot be written.
+        RunDirectoryError: a file exists and may not be replaced, or a file cannot be written.
     """
     files = study.files()
     existing = next((path for path in files if path.exists()), None)
@@ -125,7 +125,7 @@ def _write(study: NewStudy, *, overwrite: bool) -> None:
 
 def _tell_next(study: NewStudy) -> None:
     """Print the commands that come next, and how long they take."""
-    say("working out how long that takes; on a new machine code is compiled first, for half a minute")
+    say("estimating the time of the runs; a new machine compiles code first, which takes half a minute")
     made = make_plan(study.path)
     path, out = shlex.quote(str(study.path)), OUT / study.path.stem
     run_s = time_of(made, out)

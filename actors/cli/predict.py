@@ -14,13 +14,13 @@ from actors.cli.experiment_tables import predictions_table
 from actors.cli.explain import print_json
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import echo, unwrapped_console
 from actors.studies.experiments.plan import Plan, make_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.scores import SCORES_SAID, scores_of_data, scores_of_runs
 from actors.studies.experiments.seal_record import Registered, cells_begun, register
-from actors.studies.experiments.sealed_file import encoded, notes_on_plan, read_sealed, sealed_now
+from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed, sealed_now
 from prism.experiment import PredictionScores, read_predictions
 from prism.quoting import printable
 
@@ -37,9 +37,9 @@ def predict() -> None:
       prism experiment feed.yaml
       prism predict score feed.yaml guess.sealed.json
 
-    A sealed file has the hash of the predictions and of the plan: what was changed in one of them later is found and
-    named. If the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores
-    it, too. docs/experiments.md says what a prediction is.
+    A sealed file has the hashes of the predictions and of the plan, so a later change of either is found and named. If
+    the experiment's file names the sealed file (`predictions: guess.sealed.json`), `prism experiment` scores it, too.
+    docs/experiments.md says what a prediction is.
     """
 
 
@@ -53,7 +53,7 @@ def predict() -> None:
     metavar="SEALED",
     help=f"The sealed file; must be new.  [default: FILE with {SUFFIX} in place of its extension]",
 )
-@click.option("--seen", is_flag=True, help="Seal them although the experiment has runs, and mark that these were seen.")
+@click.option("--seen", is_flag=True, help="Seal although the experiment has runs, and mark the predictions as late.")
 @TRUST
 def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: bool) -> None:
     """Seal the predictions in FILE for the plan of EXPERIMENT."""
@@ -69,11 +69,11 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     if target.exists():
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
     sealed = sealed_now(plan, predictions, begun)
-    write_file(target, encoded(sealed))
+    write_json(target, sealed)
     register(place, sealed)
     echo(f"{target}: {sealed}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
-    echo("whoever has the seal from you now can check later that nothing was changed")
+    echo("give the seal to others now, and they can check later that nothing was changed")
     echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
 
 
@@ -85,7 +85,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     "--data",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Score them with measured figures: CSV with the columns condition, measure and value. Its hash is kept.",
+    help="Score with measured figures: CSV with the columns condition, measure and value. The hash of FILE is kept.",
 )
 @click.option(
     "--json",
@@ -113,11 +113,15 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     for note in found.notes:
         console.print(Text(printable(f"! {note}"), style="yellow"))
     if json_path is not None:
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_json(json_path, found)
 
 
 def _of_runs(plan: Plan, registered: Registered, place: Path) -> PredictionScores:
-    """Return the scores by the results in the directory of the experiment."""
+    """Return the scores by the results in the directory of the experiment.
+
+    Raises:
+        RunDirectoryError: the directory has no final results of this plan.
+    """
     record = read_experiment_record(place)
     if not (record.is_final and has_results_of(record, plan)):
         raise RunDirectoryError(f"{place}: has no results of this plan yet: run `prism experiment {plan.path}`")

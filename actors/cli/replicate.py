@@ -1,4 +1,4 @@
-"""`prism replicate`: does a published study again, and compares its figures with the runs."""
+"""`prism replicate`: replicates a published study, and compares its figures with the runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from prism.quoting import printable
 @TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
 def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path | None, *, quiet: bool) -> None:
-    """Do a published study again, and compare its figures with the runs.
+    """Replicate a published study, and compare its figures with the runs.
 
     \b
       prism replicate                        the replications that come with PRISM, each with its last result
@@ -68,12 +68,13 @@ def _found(name: str) -> Path:
     """Return the file of a replication: the one at this path, or else one that comes with PRISM.
 
     Raises:
-        click.UsageError: there is neither.
+        click.UsageError: there is no such file and no such replication.
     """
     known = replications()
     if Path(name).is_file() or name not in known:
         if not Path(name).is_file() and Path(name).suffix not in (".yaml", ".yml"):
-            raise click.UsageError(f"no file and no replication is called {name!r}; there are: {', '.join(known)}")
+            problem = f"no file and no replication is called {name!r}"
+            raise click.UsageError(f"{problem}; the replications are: {', '.join(known)}")
         return Path(name)
     return known[name]
 
@@ -110,7 +111,7 @@ def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
         kind = "fitted" if each.fitted else "predicted"
         table.add_row(*map(Text, map(printable, said)), Text(outcome_of_figure(each), style=style), kind)
     yield table
-    yield Text("here: the mean of the runs, and in brackets where a compatible figure lies", style="dim")
+    yield Text("here: the mean of the runs, and in brackets the range of compatible figures", style="dim")
     took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)}, digest {line.digest[:16]}"
     yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
 

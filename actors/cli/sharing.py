@@ -1,4 +1,4 @@
-"""`prism sharing`: the outcomes of a run that shared judgements, beside those of asking everybody."""
+"""`prism sharing`: the outcomes of a run that shared judgements, beside those of asking each person."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
@@ -62,15 +62,15 @@ DIGITS = 3
 )
 @with_log_options
 def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | None) -> None:
-    """Tell what the outcome of a run would be if everybody had been asked.
+    """Estimate the outcomes of a run that shared judgements if everybody had been asked.
 
     \b
       prism sharing runs/shared
       prism sharing runs/shared --of likes,cascades.size.max --jobs 2
 
-    RUN is the directory of a run with shared judgements (oracle.sharing.by); none of its files changes. Those who
-    shared are told what they may have been told by themselves, drawn from what the run's audits leave possible, in one
-    future of the run after the other. No model is asked.
+    RUN is the directory of a run with shared judgements (oracle.sharing.by); none of its files changes. The
+    command runs futures of the run. In each of them, each person who shared a judgement gets an individual one instead,
+    drawn from those that the run's audits make plausible. No model is asked.
     """
     ask_to_run_code(path)
     measures = tuple(each.strip() for each in of.split(",") if each.strip())
@@ -83,25 +83,25 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
     for note in found.notes:
         say(note)
     if json_path is not None:
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_json(json_path, found)
 
 
 def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
-    """Return the outcomes as tables: as they are, and as they might be if everybody had been asked."""
+    """Return the outcomes as tables: those of the run, and estimates of them if everybody had been asked."""
     head = f"after {found.ticks:,} ticks: as shared, and if everybody had been asked, by {found.audits:,} audits"
     tables = [_table("outcome", found.outcomes)]
     if found.states:
         tables.append(_table("in state, mean of rounds", found.states))
     parts = [f"{found.redrawn:,.0f} judgements drawn anew", f"{found.asked:,.0f} questions kept their answers"]
     if found.computed:
-        parts.append(f"{found.computed:,.0f} of a kind that the run does not know have one of the embedded oracle")
+        parts.append(f"{found.computed:,.0f} of a kind that the run does not know got answers of the embedded oracle")
     return Group(
         Text(head, style="bold"), *tables, Text(f"  {found.futures:,} futures; in each {', '.join(parts)}", style="dim")
     )
 
 
 def _table(title: str, rows: Sequence[AskedEach]) -> Table:
-    """Return numbers with their intervals. Those that sharing has surely changed are bright."""
+    """Return numbers with their intervals. A number outside of its interval is yellow: sharing has changed it."""
     table = Table(box=None, padding=(0, 1))
     table.add_column(title, overflow="fold")
     for name in ("as shared", "asked [95%]"):

@@ -20,7 +20,7 @@ TOO_FEW = "too few audits"
 
 
 def sharing_table(sharing: SharingSummary, directory: str) -> RenderableType:
-    """Return how many questions shared a judgement, the audited error of it, and how to see what it changes."""
+    """Return the counts of shared judgements, their audited error, and the command that estimates their effect."""
     table = Table(
         title="shared judgements", title_justify="left", title_style="bold", box=None, show_header=False, padding=(0, 1)
     )

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
-import msgspec
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from actors.cli.exit_codes import EXIT_THRESHOLD
 from actors.cli.options import PackedOrDirectory
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.factory.domains import show_of
 from actors.results.observed import observed_configs, observed_economy, observed_feed, start_quarter
@@ -57,7 +56,7 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     facts = _facts(configs, _read(files, configs[paths[0]]))
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
-        write_file(json_path, msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        write_json(json_path, found)
     SafeConsole().print(_table(facts, paths))
     if not files:
         SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))

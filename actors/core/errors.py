@@ -180,8 +180,8 @@ class DeliberatesError(ActorError):
         self.tick = tick
         self.asked = asked
         super().__init__(
-            f"agent {agent} asked a question in tick {tick:,}, and that of tick {asked:,} has no decision yet: a world "
-            "sends no trigger to an agent that deliberates (World.deliberates); with "
+            f"agent {agent} asked a question in tick {tick:,}, and its question of tick {asked:,} has no decision yet: "
+            "a world sends no trigger to an agent that deliberates (World.deliberates); with "
             "population.deliberation_minutes=0 decisions take effect in the tick of their questions"
         )
 

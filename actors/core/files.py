@@ -140,6 +140,13 @@ def write_file(path: Path, content: bytes) -> None:
         raise run_directory_error(error, f"{path}: cannot be written") from None
 
 
+def write_json(path: Path, record: object) -> None:
+    """Write a record to a JSON file that a person can read, as `write_file` does."""
+    import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
+
+    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+
+
 def remove_abandoned(path: Path) -> None:
     """Remove the drafts of a file or a directory, `.NAME.*.tmp` beside it, whose processes were killed.
 

@@ -75,7 +75,7 @@ class DomainCode(NamedTuple):
     """The object that a configuration names as its domain, and the code that it comes from.
 
     Args:
-        reference, files, directory: as of `LocatedCode`.
+        reference, files, directory: as for `LocatedCode`.
         value: the object, of any kind.
     """
 
@@ -291,7 +291,7 @@ def _imported(module: str) -> Any:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             raise domain_error(f"no module {error.name!r}") from None
         raise domain_error(f"{module} cannot be imported: {raised(error)}") from error
-    except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+    except (Exception, SystemExit) as error:  # a user's code may raise anything
         raise domain_error(f"{module} cannot be imported: {raised(error)}") from error
 
 

@@ -169,7 +169,7 @@ def look_at_domain(config: Config) -> BuiltDomain:
     A user's own domain is code, so it is built only if its user has allowed that.
 
     Raises:
-        ConfigError, InputError, UntrustedCodeError: as of `build_domain`.
+        ConfigError, InputError, UntrustedCodeError: as for `build_domain`.
     """
     if config.simulation.domain == "social":
         return _social_with(config, ignore_step, look_at_chart)
@@ -194,7 +194,7 @@ def entrust(config: Config, beside: Path | None = None) -> None:
     """Let the code that a configuration names be run here, now and later: its user has named the configuration.
 
     Args:
-        beside: as of `own_code`.
+        beside: as for `own_code`.
     """
     allow(own_code(config, beside))
 

@@ -118,11 +118,11 @@ def _parsed(
     what: str = "",
     on_step: Callable[[str], None] = ignore_step,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return what is made of an input file, and the hash of the file; None without a file.
+    """Return the parsed content of an input file, and `{file: SHA-256}`; None and an empty dict without a file.
 
     Args:
         config: the settings that the result depends on.
-        what: is made of it, if other runs of the process may use it, too; empty if not.
+        what: the name of the content, under which other runs of this process share it; empty if they may not.
     """
     if name is None:
         return None, {}

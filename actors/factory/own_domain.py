@@ -72,7 +72,7 @@ def show_of_own(own: OwnDomain, config: Config) -> Show:
     settings = settings_from(own.settings, config.domain)
     try:
         return kind(config, settings)
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         raise domain_error(f"{module}.SHOW raised {raised(error, own.code.files)}") from error
 
 
@@ -89,7 +89,7 @@ def build_own_domain(own: OwnDomain, config: Config, inputs: InputFiles) -> Doma
         problem = _misfit(domain, asks_embedded=config.oracle.backend == "choice")
     except (PrismError, MemoryError):
         raise
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         raise domain_error(f"{reference} raised {raised(error, files)}") from error
     if problem is not None:
         raise domain_error(f"{reference} returned {_named(domain)}, which is no domain: {problem}")
@@ -145,7 +145,7 @@ def _settings_type(code: DomainCode) -> type[Section]:
     """Return the annotation of the argument `settings`, which is the type of the domain's settings."""
     try:
         kind = get_type_hints(_annotated(code.value)).get("settings")
-    except Exception as error:  # annotations are somebody else's code
+    except Exception as error:  # annotations are a user's code
         raise domain_error(f"the annotations of {code.reference} cannot be read: {raised(error)}") from error
     if not is_section(kind):
         got = "none" if kind is None else getattr(kind, "__name__", str(kind))

@@ -39,7 +39,7 @@ class Chart(NamedTuple):
     Args:
         title: what it shows.
         drawn: the figure, or a picture that is ready.
-        reading: its content, in a sentence or two; it may hold a link.
+        reading: one or two sentences that say what it shows; they may hold a link.
         table: its numbers.
         is_wide: whether it needs the whole width of the page.
         key: the names of colours and marks, beside the picture.

@@ -236,7 +236,7 @@ def tree_charts(run: RunRecord, people: Audience | None, causes: Mapping[int, st
     """Return the largest cascades of a run, each drawn as a tree over time.
 
     Args:
-        causes: `{original: the id on the page of what made its cascade}`.
+        causes: `{original: the HTML id of the part with the causes of its cascade}`.
     """
     members: dict[int, list[MadePost]] = {}
     for post in run.course.posts:
@@ -288,8 +288,8 @@ class Marks(NamedTuple):
     """The marks of some posts of a tree.
 
     Args:
-        sign: of the mark in a text; marker: in a picture; size: in square points.
-        posts: their ids.
+        sign: the mark in texts; marker: its name in matplotlib; size: its area in square points.
+        posts: the ids of the posts that have the mark.
     """
 
     sign: str
@@ -303,8 +303,8 @@ def tree_picture(posts: Sequence[MadePost], tick_seconds: float, marks: Sequence
     """Return a tree over time: each post is joined to the one that it answers or reshares.
 
     Args:
-        posts: of the tree, in the order in which they were made.
-        marks: those of a post that has several lie upon each other, the last one on top.
+        posts: the posts of the tree, in the order in which they were made.
+        marks: if a post has several, later ones are drawn over earlier ones.
     """
     at = {post.post: index for index, post in enumerate(posts)}
     edges = [(at[post.parent], at[post.post]) for post in posts if post.parent in at]

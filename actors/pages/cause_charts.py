@@ -27,17 +27,17 @@ LEVELS: Final = (
     ("●", "o", SKY, 22, 0.0, "less than a tenth"),
     ("▼", "v", PURPLE, 26, -1.0, "it would be larger without"),
 )
-"""The marks of posts by the share of the cascade that their cause has added: sign, marker, colour, size, the least
-share, and its words."""
+"""The marks of posts by the share of the cascade that their cause has added: sign, marker, colour, size in square
+points, least share, words."""
 
 
 class Shown(NamedTuple):
     """A run whose causes are shown.
 
     Args:
-        posts: all of the run, in the order in which they were made; none are needed without a cascade.
-        ticks: of the run now; tick_seconds: the length of each.
-        name: the beginning of the ids on the page, which no other run has.
+        posts: all posts of the run, in the order in which they were made; may be empty if no outcome is a cascade.
+        ticks: the ticks that the run has now; tick_seconds: the simulated length of each.
+        name: the beginning of HTML ids, different for each run of a page.
     """
 
     posts: Sequence[MadePost]
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
 
 def cause_parts(kept: Kept, run: Shown) -> list[Node]:
-    """Return for each outcome whose causes a run keeps what was found, in words and in pictures."""
+    """Return an element for each outcome whose causes a run keeps: words and pictures."""
     parts: list[Node] = [
         tag(
             "div",
@@ -62,12 +62,12 @@ def cause_parts(kept: Kept, run: Shown) -> list[Node]:
 
 
 def anchor(of: str, name: str = "cause") -> str:
-    """Return the id of the part that shows the causes of an outcome."""
+    """Return the HTML id of the part that shows the causes of an outcome."""
     return f"{name}-of-{quote(of, safe='')}"
 
 
 def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
-    """Yield what was found of one outcome in words and in pictures."""
+    """Yield the summary, the charts and the notes of one outcome."""
     yield tag("p", _summary(found))
     if found.ticks != run.ticks:
         yield missing(f"It was worked out after {plural(found.ticks, 'tick')}; the run has {count(run.ticks)} now.")
@@ -195,7 +195,7 @@ def _tree_of(posts: Sequence[MadePost], of: str) -> list[MadePost]:
 
 
 def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Chart:
-    """Return a cascade whose posts are marked by the effect of who made them, and of the decisions and ties behind."""
+    """Return a cascade. The mark of a post shows the largest effect of the post, its author, decision or tie."""
     causes = _causes_of(posts, _all(found))
     levels: list[set[int]] = [set() for _ in LEVELS]
     for post, cause in causes.items():
@@ -208,7 +208,7 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
     cut = f" The first {NODES_MAX} posts are drawn." if len(posts) > NODES_MAX else ""
     reading = (
         f"Of {plural(len(posts), 'post')}, {count(len(causes))} ({share(len(causes), len(posts))}) have a known cause: "
-        "the cascade is another without them, their author, the decision for them, or the tie along which they came. "
+        "the cascade changes without the post, its author, the decision for it, or the tie along which it came.  "
         f"The causes of the other {count(rest)} were not tried, or have no effect.{cut}"
     )
     rows = [
@@ -228,10 +228,11 @@ def _tree(found: Causes, posts: Sequence[MadePost], tick_seconds: float) -> Char
 
 
 def _causes_of(posts: Sequence[MadePost], causes: Sequence[Cause]) -> dict[int, Cause]:
-    """Return `{post: the cause with the largest effect among those that made it}`, of posts that have one.
+    """Return `{post: the one of its causes that has the largest effect}`; posts without a known cause are absent.
 
-    A person has made all its posts, a tie those about a post of the person who is followed, and a decision the next
-    post of who decided. Of a person and its post with the same effect it is the post.
+    A person is a cause of all posts that it made, a tie of the follower's posts about posts of the followed person, and
+    a decision of the next post of the agent that decided. If a person and its post have the same effect, the post is
+    the cause.
     """
     authors = {post.post: post.author for post in posts}
     found: dict[int, Cause] = {}

@@ -67,11 +67,11 @@ class Row(NamedTuple):
     """A row of a picture of intervals.
 
     Args:
-        words: above it.
-        mean: None for none.
-        low, high: the interval; None without one.
-        is_filled: whether its mark is; an open one stands out from the others.
-        bar: another number, as a bar from 0; None for none.
+        words: the text above the row.
+        mean: the number that is drawn as a dot; None if there is no dot.
+        low, high: the ends of its interval; None if it has no interval.
+        is_filled: whether the dot is filled; an open one stands out from the others.
+        bar: another number, drawn as a bar from 0; None if there is no bar.
     """
 
     words: str
@@ -94,7 +94,7 @@ def contrast_words(first: str, second: str) -> str:
 
 
 def pages_number(value: float | None) -> str:
-    """Return a measured number with three significant digits and a proper minus; a dash for none."""
+    """Return a measured number with three significant digits and a proper minus; a dash if there is none."""
     if value is None or not math.isfinite(value):
         return NO_VALUE
     sign = MINUS if value < 0 else ""
@@ -102,7 +102,7 @@ def pages_number(value: float | None) -> str:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """Return an interval; a dash for none."""
+    """Return an interval; a dash if there is none."""
     return NO_VALUE if low is None or high is None else f"{pages_number(low)} to {pages_number(high)}"
 
 

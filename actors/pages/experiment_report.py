@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
 from actors.pages.experiment_charts import (
@@ -33,6 +31,7 @@ from actors.studies.experiments.courses import Courses, read_courses
 from actors.studies.experiments.record import CellState, ExperimentRecord, PlannedCondition
 from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
 from prism.experiment import Comparison, SeveralCompared
+from prism.quoting import as_text
 
 SEEDS_SHOWN = 12
 WORDS_MAX = 40
@@ -363,7 +362,7 @@ def _settings(condition: PlannedCondition) -> str:
 
 def _json(value: object) -> str:
     """Return a setting as a text, cut if it is long."""
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = as_text(value)
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 

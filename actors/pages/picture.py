@@ -87,7 +87,7 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the block as pages are drawn; one thread at a time, because matplotlib's settings are those of all."""
+    """Draw in the style of pages within the block; one thread at a time, because matplotlib's settings are global."""
     with _DRAWING, rc_context(_STYLE):
         yield
 

@@ -283,7 +283,7 @@ def _cascades(groups: Sequence[RunGroup], real: Real) -> Section | None:
 
 
 def _causes(groups: Sequence[RunGroup]) -> Section | None:
-    """Return what made outcomes of the runs, as far as `prism cause` was asked; None if it was not."""
+    """Return the section of causes that `prism cause` has found; None if no run keeps any."""
     parts: list[Node] = []
     for place, group in enumerate(groups[:DETAILED_MAX]):
         run, kept = group.first, kept_causes(group.first.path)
@@ -295,7 +295,7 @@ def _causes(groups: Sequence[RunGroup]) -> Section | None:
 
 
 def _anchors(run: RunRecord, name: str) -> dict[int, str]:
-    """Return `{original: the id on the page of what made its cascade}`."""
+    """Return `{original: the HTML id of the part with the causes of its cascade}`."""
     posts = [each.of.removeprefix(CASCADE) for each in kept_causes(run.path).found if each.of.startswith(CASCADE)]
     return {int(post): anchor(f"{CASCADE}{post}", name) for post in posts if post.isdecimal()}
 

@@ -29,7 +29,7 @@ COLUMNS_MAX: Final = 4
 DIGEST_LETTERS: Final = 8
 """The letters of a digest in a table of many runs, which has no room for all."""
 OWN_ROWS: Final = 20
-"""The rows that are shown of a table of a domain's own."""
+"""The most rows that are shown of a table that a domain declares."""
 ENGINE_TOTALS: Final = ("activations", "transitions", "questions")
 _LEFT: Final = {Kind.NAME, Kind.TEXT, Kind.JSON}
 _SHARES: Final = frozenset(name for name in SIZE_TOTALS if name.startswith("cascades_"))
@@ -262,7 +262,7 @@ def provenance(run: RunRecord) -> Table:
 
 
 def own_tables(groups: Sequence[RunGroup]) -> Iterator[Element]:
-    """Yield the first rows of each table that the domain of the first run has of its own."""
+    """Yield the first rows of each table that the domain of the first run declares."""
     run = groups[0].first
     names = [table.name for table in run.show.tables]
     if not names:

@@ -30,7 +30,7 @@ def share(part: float, whole: float = 1.0) -> str:
 
 
 def figure(value: float | None, digits: int = 3) -> str:
-    """Return a measured number with so many significant digits; a dash for none."""
+    """Return a measured number with so many significant digits; a dash if there is none."""
     if value is None or math.isnan(value):
         return NO_VALUE
     if value == 0 or abs(value) >= 10 ** (digits - 1):

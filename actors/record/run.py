@@ -143,7 +143,7 @@ class Recorded:
 
     @cached_property
     def show(self) -> Show:
-        """All that its domain tells of its runs."""
+        """The names, tables and pictures that the domain declares for its runs."""
         return show_of(self.config)
 
     @cached_property

@@ -113,7 +113,7 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
-    """Return the number and the name of an agent of a run, which is named by either.
+    """Return the number and the name of an agent of a run, given one of the two.
 
     Raises:
         RunDirectoryError: there is no such agent, or several have the name.

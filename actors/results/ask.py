@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.extras import not_installed
-from actors.core.files import read_regular, remove_abandoned, write_file
+from actors.core.files import read_regular, remove_abandoned, write_json
 from actors.factory.config_file import read_text
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
@@ -124,7 +124,7 @@ class Survey:
         RunDirectoryError: there is no such run, round, tick or person; it has no people; a setting is not one of the
             oracle; or `out` holds other files than the answers to the same questions.
         ConfigError: the questionnaire or a setting is wrong, or a question needs a model.
-        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
+        JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
     """
 
     def __init__(  # noqa: PLR0913  # one for each option of the command
@@ -310,7 +310,7 @@ class Survey:
         """Write the answers that come in the block, however it ends; a new directory without answers is removed.
 
         Args:
-            form: as of `prism export`.
+            form: as for `prism export`.
 
         Raises:
             RunDirectoryError: the directory cannot be written, or pyarrow is not installed.
@@ -348,7 +348,7 @@ class Survey:
 
     def _write_record(self, asked: Asked) -> None:
         if self.out is not None:
-            write_file(self.out / RECORD, msgspec.json.format(msgspec.json.encode(asked), indent=2) + b"\n")
+            write_json(self.out / RECORD, asked)
 
 
 def _asked(path: Path, overrides: Sequence[str], out: Path | None) -> Config:
@@ -398,10 +398,10 @@ def ask_people(path: Path, questions: Path, on_begin: OnBegin = lambda _: None, 
     """Put a questionnaire to people of a run, and return it with its answers. It has an event loop of its own.
 
     Args:
-        options: as of `Survey`.
+        options: as for `Survey`.
 
     Raises:
-        PrismError: as of `Survey`, its `gather` and its `ask`.
+        PrismError: as for `Survey`, its `gather` and its `ask`.
     """
     survey = Survey(path, questions, **options)
     anyio.run(survey.gather, on_begin)

@@ -69,7 +69,7 @@ class ValueCourse(NamedTuple):
 
     Args:
         name: the attribute.
-        rounds: as of `NumberCourse`.
+        rounds: as for `NumberCourse`.
         shares: the share of people with each value: of all values at any of these rounds, 0 to 1.
     """
 

@@ -106,7 +106,7 @@ async def explain_turn(path: Path, agent: int | str, tick: int, on_begin: OnBegi
     """Return an agent's turns in one tick, and those in which the questions that it asked there were decided.
 
     Raises:
-        RunDirectoryError: the agent has no turn in the tick. The others are as of `explain_agent`.
+        RunDirectoryError: the agent has no turn in the tick. The others are as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
@@ -130,7 +130,7 @@ async def explain_everybody(
     """Return the turns of all agents in the ticks from `first` to `last`, in the order in which they were triggered.
 
     Raises:
-        RunDirectoryError: there is no such run or tick. The others are as of `explain_agent`.
+        RunDirectoryError: there is no such run or tick. The others are as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     refuse_ticks(run, first, last)

@@ -36,7 +36,7 @@ async def explain_post(path: Path, post: int, on_begin: OnBegin = lambda _: None
 
     Raises:
         RunDirectoryError: there is no such run or post.
-        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     events = await to_thread.run_sync(_cascade_of, run, post)
@@ -103,7 +103,7 @@ class _Watched:
                 self._texts[post] = network.text(found)
 
     def cascade(self, post: int) -> ExplainedCascade:
-        """Return the tree."""
+        """Return the cascade of a post: its posts as a tree, each with its likes and its cause."""
         names = {event.agent: self._run.name_of(event.agent) for event in self._events}
         likes: dict[int, list[ExplainedLike]] = {}
         depths: dict[int | None, int] = {None: -1}

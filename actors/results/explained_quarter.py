@@ -31,7 +31,7 @@ async def explain_quarter(path: Path, quarter: int, on_begin: OnBegin = lambda _
 
     Raises:
         RunDirectoryError: the run is no economy, or has no such quarter.
-        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     if not isinstance(run.domain.world, EconomyWorld):

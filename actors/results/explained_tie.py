@@ -31,7 +31,7 @@ async def explain_tie(
 
     Raises:
         RunDirectoryError: there is no such run or agent, or the run has no people.
-        DivergedError, JournalError, ConfigError, InputError: as of `explain_agent`.
+        DivergedError, JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     (number, name), (other, other_name) = chosen_agent(run, agent), chosen_agent(run, whom)

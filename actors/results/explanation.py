@@ -19,7 +19,7 @@ class PathTurn(msgspec.Struct, frozen=True, kw_only=True):
         source: what moved it, a `prism.agents.Source`; `question` if it asked the oracle instead.
         reason: why a decision is a fallback, or why it had no effect; empty otherwise.
         options: the states that the oracle was asked to choose from; empty for any other turn.
-        effect: the effect that the turn had on the world, as JSON values; None for none.
+        effect: the effect that the turn had on the world, as JSON values; None if there is none.
         events: what took place because of it: `{"kind": "like", "post": 12, "parent": null}` each; of a tie
             `{"kind": "unfollow", "whom": 40, "post": 12}`, and of an attribute
             `{"kind": "set", "name": "opinion", "value": 0.5}`. Each also has its `words`.
@@ -119,7 +119,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
         messages: of a chat and of letters, in order; each content is byte for byte what the server got.
         state, instructions: of `systemone`; empty otherwise.
         options: `{option: its meaning}` of letters and of `systemone`, in their order.
-        schema: the JSON schema of the answer; None for none.
+        schema: the JSON schema of the answer; None if there is none.
         reply: what came back; None if no tape has it.
     """
 
@@ -231,7 +231,7 @@ class ExplainedChange(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         name: the attribute.
-        to: the expression of its new value; `when`: its condition, empty for none.
+        to: the expression of its new value; `when`: its condition, empty if there is none.
         values: `{field: value}` of the fields that both read; empty where they need a post in view, and none was.
         holds: whether the value is computed: the condition holds, and all fields that are read exist.
         found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.
@@ -431,7 +431,7 @@ class ExplainedProposal(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         agent, name: the nation's number and name.
         outcome: `applied`; `accepted`, `rejected` or `proposed` if it came no further; `none` without a proposal.
-        action: the proposal in words; empty for none.
+        action: the proposal in words; empty if there is none.
         is_valid: what the validator said; None if it was not asked.
         rate_before, rate_after: the interest rate that the engine got and the one that it set, in percent; None if the
             proposal was not applied.

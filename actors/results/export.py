@@ -134,7 +134,11 @@ def _without_tables(paths: Sequence[Path], wanted: Iterable[Table]) -> str:
 
 
 def refuse_inside(paths: Sequence[Path], out: Path) -> None:
-    """Refuse to write among the files of a run."""
+    """Refuse to write among the files of a run.
+
+    Raises:
+        RunDirectoryError: `out` is inside one of the runs.
+    """
     inside = next((path for path in paths if path.resolve() in out.resolve().parents), None)
     if inside is not None:
         raise RunDirectoryError(f"{out}: is inside the run {inside}")

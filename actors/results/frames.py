@@ -46,7 +46,7 @@ class _Memory:
     """The rows of tables in memory, as columns.
 
     Args:
-        most: the rows of a table that are kept, the first ones; None for all.
+        most: the number of rows that are kept of each table, the first ones; None for all rows.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -115,13 +115,13 @@ def table_frame(path: Path, name: str, into: str) -> Any:
 
 
 def read_tables(run: Recorded, names: Sequence[str], most: int | None = None) -> tuple[Columns, dict[str, int]]:
-    """Return tables of a run as columns, and how many rows each has. A table without rows may be missing.
+    """Return tables of a run as columns, and `{table: its number of rows}`. A table without rows may be missing.
 
     Args:
-        most: the rows of a table that are returned, the first ones; None for all.
+        most: the number of rows that are returned of each table, the first ones; None for all rows.
 
     Raises:
-        RunDirectoryError, JournalError, ConfigError: as of `table_frame`.
+        RunDirectoryError, JournalError, ConfigError: as for `table_frame`.
     """
     memory = _Memory(most)
     with TemporaryDirectory(prefix="prism-table-") as draft:

@@ -127,7 +127,7 @@ class RunNumbers:
         summary: the content of `summary.json`.
         rounds: reads the rounds.
         path: the run's directory; None for a run in memory, which has no journal.
-        feed: what cascades and people are worked out of, in place of a directory.
+        feed: the source of measures of cascades and people; None to read them from the directory.
     """
 
     def __init__(
@@ -301,7 +301,7 @@ class RunNumbers:
 
 
 def personas_of(domain: Domain) -> Sequence[Any]:
-    """Return the personas of a domain's people as they are at the start; none in another domain."""
+    """Return the personas of a domain's people as they are at the start; empty in a domain without people."""
     return getattr(getattr(domain, "population", None), "personas", ())
 
 

@@ -100,7 +100,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
         Args:
             questions: the file.
-            options: `at`, `tick`, `agents`, `repeat`, `out` and `overrides`, as of `actors.results.ask.Survey`.
+            options: `at`, `tick`, `agents`, `repeat`, `out` and `overrides`, as for `actors.results.ask.Survey`.
 
         Raises:
             RunDirectoryError: the run is in memory, or there is no such round, tick or person.

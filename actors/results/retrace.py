@@ -57,7 +57,7 @@ class OpenRun(Recorded):
     Args:
         path: its directory.
         build: builds its domain; `look_at_domain` if nothing of it is run.
-        until: the most ticks; None for all of them: a run may be going on.
+        until: the most ticks that count, because a run may be going on; None for all.
 
     Raises:
         RunDirectoryError: it is no run, or has no whole tick.
@@ -369,7 +369,7 @@ async def do_again(  # noqa: PLR0913  # each thing that it needs once
 
 
 def _for_others(config: Config, *, capped: bool) -> Config:
-    """Return a configuration for another oracle than that of the run."""
+    """Return a configuration for an oracle other than the run's: without shared judgements; with caps if `capped`."""
     caps: dict[str, Any] = {} if capped else dict.fromkeys(("max_calls", "max_tokens", "max_usd", "max_fallback_share"))
     return msgspec.structs.replace(config, oracle=msgspec.structs.replace(config.oracle.unshared, **caps))
 

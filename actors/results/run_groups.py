@@ -33,7 +33,7 @@ class RunGroup(NamedTuple):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A setting that is not the same everywhere, with its values as text."""
+    """A setting that differs between runs, with its value in each run as text."""
 
     key: str
     values: list[str]
@@ -45,10 +45,11 @@ def settings_in_words(config: dict[str, Any]) -> dict[str, str]:
 
 
 def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Difference]:
-    """Return the settings that are not the same everywhere.
+    """Return the settings that differ between runs.
 
     Args:
-        missing: the value where a setting is not set.
+        settings: `{dotted key: value as text}` of each run.
+        missing: the text for a setting that a run does not have.
     """
     rows = {key: [each.get(key, missing) for each in settings] for key in dict.fromkeys(chain(*settings))}
     return [Difference(key=key, values=values) for key, values in rows.items() if len(set(values)) > 1]

@@ -75,7 +75,7 @@ async def what_if(  # noqa: PLR0913  # one for each option of the command
         RunDirectoryError: there is no such run, agent, tick or question, or the answer is none of its options.
         DivergedError: a tick before the answer's effect has another result than the journal.
         OracleUnavailableError: the model is to be asked, and cannot be used.
-        JournalError, ConfigError, InputError: as of `explain_agent`.
+        JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     run = await to_thread.run_sync(OpenRun, path)
     number, name = chosen_agent(run, agent)
@@ -292,8 +292,8 @@ class Substitute(Oracle[Any]):
         computed: the embedded oracle of the domain.
         taped: an oracle that answers from the tape alone; None without a tape.
         asked: the oracle that asks the model; None if it is not to be asked.
-        replaces: the options that are taken whatever the computed answer is.
-        may_ask: returns whether tape and model may answer a question.
+        replaces: `{question: option}` of answers that are fixed, whatever the computed answer is.
+        may_ask: a predicate: whether tape and model may answer a question.
     """
 
     def __init__(
@@ -318,11 +318,11 @@ class Substitute(Oracle[Any]):
 
     @property
     def asked_now(self) -> int:
-        """The questions that the model was asked; one that was asked again counts once."""
+        """The number of questions that the model was asked; a retry does not count."""
         return len(self._asked_now)
 
     async def before_retry(self, agent: Any, trigger: str, context: Any, reason: str) -> None:
-        """Let the model forget what came of a question."""
+        """Let the model forget the outcome of a question that is asked again."""
         if self._asked is not None:
             await self._asked.before_retry(agent, trigger, context, reason)
 

@@ -27,7 +27,7 @@ class ModelServerProcess:
     """A model server in a process of its own, for `with`. It keeps its port over restarts, and ends with its parent.
 
     Args:
-        settings: as of `ModelServer`, without a `reply` hook, which cannot cross to another process.
+        settings: as for `ModelServer`, without a `reply` hook, which cannot cross to another process.
         host: the address to listen on.
         port: the port; 0 picks a free one.
 

@@ -20,10 +20,10 @@ from actors.testing.wire import Request, Response, as_json, dump
 
 Body = dict[str, Any]
 Intercept = Callable[[Request], Response | None]
-"""Returns the answer to a request of any kind that the server does not serve, or None if it does."""
+"""A function that returns the answer to a request of any kind, or None if the server is to serve the request."""
 
 Refuse = Callable[[Body], Response | None]
-"""Returns the refusal of a chat with this body, or None if it is taken."""
+"""A function that returns the refusal of a chat with this body, or None if the chat is taken."""
 
 Understand = Callable[[Body], Body]
 """Returns the request as the server understands it."""

@@ -98,7 +98,7 @@ def compare(left: Followed, right: Followed, places: Sequence[str]) -> Compariso
 
 
 def _words(message: Message | None) -> str:
-    """Return a message of a journal in a line; empty for none."""
+    """Return a message of a journal in a line; empty if there is none."""
     if isinstance(message, Intervened):
         return f"intervention {message.number}: {message.kind}"
     return "" if message is None else f"agent {message.agent}{_done(message)}"

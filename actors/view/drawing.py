@@ -9,7 +9,7 @@ from actors.core.extras import not_installed
 
 
 def problem_of_drawing(what: str) -> Any:
-    """Return an element that names a package which is needed and missing; None if there is none.
+    """Return an element that names the first package that is needed and missing; None if all are there.
 
     Args:
         what: the pictures, in words.

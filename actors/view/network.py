@@ -51,8 +51,10 @@ class Drawn(NamedTuple):
     """The picture's numbers.
 
     Args:
-        people: the number of each person drawn, ascending; `places`: theirs, between -1 and 1; `followers`: theirs.
-        ties: pairs of rows of `people`.
+        people: the number of each person drawn, ascending: (people,).
+        places: the place of each on the picture, between -1 and 1: (people, 2).
+        followers: the number of followers of each: (people,).
+        ties: both ends of each line, as rows of `people`: (lines, 2).
     """
 
     people: NDArray[np.int32]
@@ -134,9 +136,13 @@ class NetworkDrawing:
 def drawn_ties(
     graph: FollowGraph,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], int]:
-    """Return the people that are drawn, both ends of the lines among them by row, their ties, and the ties of all.
+    """Return the people that are drawn and the lines between them.
 
     Two people who follow each other have two ties, and one line.
+
+    Returns:
+        The numbers of the people; for each line the rows of its two ends among these people, and its number of ties, 1
+        or 2; and the number of ties of all people. Shapes: (people,), (lines,), (lines,), (lines,).
     """
     size = graph.size
     rows = [graph.following(person) for person in range(size)]

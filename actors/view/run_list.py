@@ -57,7 +57,7 @@ class RunList(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         differences: the settings in which they are not all the same, with a value for each run.
-        is_run: whether the directory is itself that of a run, which the page opens then.
+        is_run: whether the directory is itself the directory of a run; if so, the page opens this run.
         left_out: runs, and settings, that are not listed because there are too many.
     """
 

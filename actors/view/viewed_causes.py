@@ -30,8 +30,8 @@ class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         parts: elements of the report.
-        places: `{outcome: the id of its part}`.
-        added: what agents have added, the largest first for each outcome.
+        places: `{outcome: the HTML id of its part}`.
+        added: the effects of agents, the largest first for each outcome.
     """
 
     parts: list[Any]
@@ -40,7 +40,7 @@ class ShownCauses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ViewedCauses:
-    """The causes that a run keeps. They are drawn when somebody looks, and again when a file has changed.
+    """The causes that a run keeps, drawn on the first request, and again when a file or the run has changed.
 
     Args:
         path: the run's directory.
@@ -60,10 +60,10 @@ class ViewedCauses:
             return 0.0
 
     def shown(self, config: Config, ticks: int) -> ShownCauses:
-        """Return what is shown of them.
+        """Return the causes as the page shows them.
 
         Args:
-            ticks: of the run now.
+            ticks: the ticks that the run has now.
 
         Raises:
             JournalError: the journal cannot be read.

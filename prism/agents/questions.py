@@ -102,7 +102,7 @@ class QuestionColumns(NamedTuple):
     Args:
         kinds: `{number: kind}`, and codes: the number of each question's among them.
         agents, ticks: who asked, and when; relevance: of what each was about.
-        options, probabilities: as of `Chosen`.
+        options, probabilities: as for `Chosen`.
     """
 
     kinds: Mapping[int, QuestionKind]

@@ -52,5 +52,5 @@ def _named(value: Any) -> Any:
 
 
 def _fitted(config: Config) -> dict[str, Any]:
-    """Return `{setting: value}` of those that a fit may depend on."""
+    """Return `{setting: value}` of the settings that a fit may depend on."""
     return {key: value for key, value in flat(msgspec.to_builtins(config)) if not key.startswith(NOT_COMPARED)}

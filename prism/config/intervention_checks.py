@@ -54,7 +54,7 @@ def _people_conflicts(interventions: Sequence[InterventionConfig], population: P
 
 
 def _crowded_conflicts(interventions: Sequence[InterventionConfig], ticks_per_round: int) -> Iterator[Conflict]:
-    """Yield the first post of an author in a tick that would have the draws of another one."""
+    """Yield the first post of an author in a tick for which no draws of its own are left."""
     published = Counter[tuple[int, int | str]]()
     for index, each in enumerate(interventions):
         if each.publish is not None:

@@ -26,7 +26,7 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 
 def read_as(text: str, source: str, kind: type[T], checked: Callable[[T], R]) -> tuple[R, Mapping[str, Entry]]:
-    """Return what is made of the record that a YAML text describes, and the keys in the text with their lines.
+    """Return the value of the record that a YAML text describes, and the keys of the text with their lines.
 
     Args:
         source: what errors call the text, usually its file name.
@@ -81,7 +81,7 @@ def _first_key(entries: Mapping[str, Any], key: str) -> str | None:
 
 
 def _told(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, str]:
-    """Return what is wrong with a value in words, and the key of it."""
+    """Return the problem with a value in words, and the key of the value."""
     problem, key = _key_of(error, plain, kind)
     expected = _type_at(kind, _steps(plain, key))
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", problem):

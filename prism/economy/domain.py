@@ -35,7 +35,8 @@ class EconomyDomain:
         understood: how the file of figures was understood, in lines.
 
     Raises:
-        ConfigError: nations would deliberate, as agents of a user's own domain do unless the configuration says no.
+        ConfigError: population.deliberation_minutes is not 0. A user's own domain that returns an economy has the usual
+            default, which is above 0.
     """
 
     context_type: Any = Situation

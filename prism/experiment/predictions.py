@@ -1,7 +1,8 @@
-"""Predictions of an experiment: what its author expects of each outcome, and the scores once the outcomes are known.
+"""Predictions of the outcomes of an experiment, and their scores once the outcomes are known.
 
 An outcome is the mean of a measure over the seeds of a condition, or the mean difference of two conditions. Beside each
-score stands that of a naive forecast, which knows one condition and says that the others are like it.
+score stands the score of a naive forecast, which is given the outcomes of one condition and predicts the same for the
+others.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Prediction(Forecast, frozen=True, kw_only=True, omit_defaults=True, forbid
     """A prediction of one outcome.
 
     Args:
-        condition: the condition whose mean is predicted; or
-        contrast: two conditions, of whose means the difference is, the first one minus the second.
+        condition: the condition whose mean is predicted; None for a contrast.
+        contrast: two conditions instead: the mean of the first one minus the mean of the second is predicted.
     """
 
     measure: str
@@ -47,8 +48,8 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A file of predictions.
 
     Args:
-        by: who predicts.
-        reference: the condition that the naive forecast knows; the first one of the experiment if it is empty.
+        by: the author's name.
+        reference: the condition whose outcomes the naive forecast is given; if empty, the first one of the experiment.
     """
 
     by: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -102,7 +103,7 @@ class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         outcome: what was predicted, in words.
         observed: the outcome; None if it is not known, and then there are no scores.
-        reference: the scores of the naive forecast; None where it is about the condition that it knows.
+        reference: the scores of the naive forecast; None for an outcome of the condition that it is given.
     """
 
     outcome: str
@@ -116,9 +117,9 @@ class PredictionScores(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         seal: the hash of the sealed file.
-        by, at: who sealed it, and when, as the file says.
+        by, at: the author, and the time of the sealing, as the file says.
         text: the result in sentences.
-        notes: what weakens it, in words.
+        notes: reasons to trust the result less, a sentence each.
     """
 
     seal: str

@@ -30,11 +30,11 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         contrast: two conditions instead: the difference is the first one minus the second.
         value: the published number.
         range: two ends between which it lies: where it was rounded, or read off a picture.
-        direction: its sign, where no number was published or none is claimed: that of the mean, or of the difference.
-        computed: `module:function`, which computes it from the data: a number, or a number and its standard error.
+        direction: the sign of the mean or of the difference, where the study claims a sign and no number.
+        computed: `module:function`, which computes from the data the number, or the number and its standard error.
         se: its standard error.
         interval: its 95% interval, instead of a standard error.
-        worlds: the runs that it is a mean over, or a statistic of, where no noise was published.
+        worlds: the number of runs that it summarises, where no noise was published.
         fitted: whether the experiment was fitted to it; otherwise it is a prediction.
     """
 
@@ -53,7 +53,7 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A replication, as its file has it.
+    """The content of a replication's file.
 
     Args:
         claim: what the study found, in a sentence.
@@ -63,7 +63,7 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         data: a file that is not part of PRISM; `data_from`: where it is found.
         over_worlds: `{measure: module:function}` of numbers that are worked out from all runs of a condition.
         figures: `{the figure in words: what was published}`.
-        remarks: what is to be said about the results, such as why a figure was missed; a sentence each.
+        remarks: remarks on the results, such as the reason for a miss; a sentence each.
     """
 
     claim: Text
@@ -90,7 +90,7 @@ def read_replication(text: str, source: str) -> Replication:
 
 
 def check_answers(replication: Replication, experiment: Experiment) -> None:
-    """Refuse a figure to which no number of the experiment answers.
+    """Refuse a figure for which the experiment has no number.
 
     Raises:
         SettingError: the first such figure.

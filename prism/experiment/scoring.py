@@ -1,10 +1,11 @@
 """Forecasts of a number as distributions, and their scores once the number is known.
 
-A score is the lower the better, and lowest on average for the distribution that the number is drawn from, so nobody
-gains by saying another one than is believed (Gneiting & Raftery 2007). The log score is the surprise, -log2 of the
-density, in bits (Good 1952). The continuous ranked probability score is the integral of the squared difference between
-the distribution function and a step at the number, in the unit of the number (Matheson & Winkler 1976). Between
-quantiles the density is constant. Beyond the outermost ones it falls off exponentially, from the height beside them.
+A lower score is better. The scores are proper: on average the distribution from which the number is drawn has the
+lowest score, so nobody gains by stating another one than the believed one (Gneiting & Raftery 2007). The log score is
+the surprise, -log2 of the density, in bits (Good 1952). The continuous ranked probability score is the integral of the
+squared difference between the distribution function and a step at the number, in the unit of the number (Matheson &
+Winkler 1976). Between quantiles the density is constant. Beyond the outermost ones it falls off exponentially, from the
+height beside them.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ Array = NDArray[np.float64]
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A distribution of one number, as a person writes it: a normal one, or quantiles.
+    """A distribution of one number, as it is written in a file: a normal distribution, or quantiles.
 
     Args:
-        mean, sd: of a normal distribution; with an sd of 0 it is a single number.
-        quantiles: `{level: value}` in place of them, as in `q05`; two or more, both rising.
+        mean, sd: the mean and the standard deviation of a normal distribution; with an sd of 0 it is a single number.
+        quantiles: instead, `{level: value}` with levels such as `q05`; two or more, with values that rise with levels.
     """
 
     mean: float | None = None
@@ -42,7 +43,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     @property
     def problem(self) -> str:
-        """The reason for which it is no distribution; empty if it is one."""
+        """The reason why the fields make no distribution; empty if they make one."""
         given = {name for name in ("mean", "sd") if getattr(self, name) is not None}
         if given != (set() if self.quantiles else {"mean", "sd"}):
             return "expected mean and sd, or quantiles"
@@ -59,7 +60,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     @property
     def law(self) -> Law:
-        """The distribution."""
+        """The normal distribution, or the one through the quantiles."""
         return Piecewise(*self._knots) if self.mean is None or self.sd is None else Normal(self.mean, self.sd)
 
     @property
@@ -126,7 +127,7 @@ class Piecewise(NamedTuple):
 
     @property
     def _tails(self) -> tuple[float, float]:
-        """The mean distances of values beyond the lowest and the highest quantile from it."""
+        """The mean distances of the values in the lower and in the upper tail from the outermost quantile."""
         densities = self._densities
         return float(self.levels[0] / densities[0]), float((1.0 - self.levels[-1]) / densities[-1])
 
@@ -190,7 +191,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         intervals: the central intervals, with the shares in `SHARES`.
         holds: whether each of them holds the number.
-        position: the probability that the forecast gave to smaller numbers.
+        position: the probability that the forecast gave to smaller numbers, from 0 to 1.
         log_score: in bits; None for a forecast that is a single number.
         crps: in the unit of the number.
     """
@@ -203,7 +204,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scored(forecast: Forecast, value: float) -> Score:
-    """Return the scores of a forecast of a number that is known now."""
+    """Return the scores of a forecast of a number."""
     law = forecast.law
     intervals = tuple((law.quantile((1.0 - share) / 2), law.quantile((1.0 + share) / 2)) for share in SHARES)
     return Score(

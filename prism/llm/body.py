@@ -54,7 +54,7 @@ class BoundedBody(httpx.AsyncByteStream):
 
     Args:
         source: the body as it was sent.
-        encoding: its Content-Encoding; empty for none.
+        encoding: its Content-Encoding; empty if there is none.
         most_bytes: the limit, unpacked.
 
     Raises:

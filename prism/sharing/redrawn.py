@@ -1,16 +1,16 @@
-"""Judgements drawn anew: what people who shared may have been told by themselves, as far as the audits leave it open.
+"""Redrawn judgements: individual judgements for people who shared one, drawn from those that the audits make plausible.
 
-Three things are open, and each draw has others:
+Three things are uncertain, and differ between draws:
 
-- how the model judges by what it is told: a logit over the fields of questions, as `distil` fits it, here to a sample
-  of the run's judgements with replacement. So people of an archetype differ, and all who look at one post differ alike;
-- how far an archetype is from that: residuals of its own audits, out of fold and in log-odds, and with the weight of
-  one of these the residuals of all audits of the same state, trigger and options. Weights are those of Rubin's Bayesian
-  bootstrap (1981), as a hierarchical Dirichlet process has them (Teh et al. 2006, in the finite form of Ishwaran &
-  Zarepour 2002);
-- who is told what: each person has one of these residuals.
+- how the model judges by the fields of a question: a logit, as `distil` fits it, here fitted to a sample of the run's
+  judgements with replacement. So people of an archetype differ, and all people who see one post differ alike;
+- how far an archetype is from the logit: residuals of its own audits, out of fold and in log-odds. All audits of the
+  same state, trigger and options add theirs, together with the weight of one audit. Weights are those of Rubin's
+  Bayesian bootstrap (1981), as a hierarchical Dirichlet process has them (Teh et al. 2006, in the finite form of
+  Ishwaran & Zarepour 2002);
+- how far a person is from the archetype: each person has one of these residuals.
 
-Audits alone have residuals, because they are a random sample. Source: multiple imputation, Rubin (1987).
+Only audits give residuals, because they are a random sample. Source: multiple imputation, Rubin (1987).
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ LEAST: Final = 0.01
 Floats = NDArray[np.float64]
 Shares = tuple[float, ...]
 Base = Callable[[Key, Sequence[Value]], Sequence[float]]
-"""A function from an archetype and the values of a question's fields to the probabilities that are expected."""
+"""A function from an archetype and the values of a question's fields to the expected probabilities of the options."""
 
 
 class Likely(NamedTuple):
-    """A judgement that somebody may have got.
+    """A plausible judgement of one person.
 
     Args:
-        is_counted: whether such judgements are counted from answers: then a person who is asked alone gets one answer.
+        probabilities: of the options, in their order.
+        is_counted: whether such judgements are counted from answers; a person who is asked alone then gets one answer.
     """
 
     probabilities: Shares
@@ -59,8 +60,8 @@ class Kind:
     """The judgements of the questions with the same state, trigger and options.
 
     Args:
-        judged: all of them, in order.
-        fields: those of questions.
+        judged: all of these judgements, in order.
+        fields: the fields of questions.
     """
 
     def __init__(self, judged: Sequence[Judged], fields: Fields) -> None:
@@ -71,21 +72,24 @@ class Kind:
         self._first = {each.key: each.probabilities for each in reversed(judged) if not each.is_audit}
         self._mean = np.mean([each.probabilities for each in judged], axis=0).tolist()
         self.residuals = self._residuals()
-        """The distance of each audit from what is expected without it, in log-odds."""
+        """The distance of each audit from its expectation without it, in log-odds: (audits, options)."""
         self.of_key = defaultdict[Key, list[int]](list)
         """`{archetype: the places of its audits}`."""
         for place, each in enumerate(self.audits):
             self.of_key[each.key].append(place)
 
     def base(self, judged: Sequence[Judged]) -> Base:
-        """Return what is expected by some of the judgements; if all are few, what was asked for all of an archetype."""
+        """Return the expectation by a logit on some of the judgements.
+
+        With fewer than `FEWEST` judgements in all, it is the shared judgement of each archetype.
+        """
         if len(self._judged) < FEWEST:
             return lambda key, _: self._first.get(key, self._mean)
         predict = fit_logit(judged, self._fields, self._options).predictor(self._fields.names)
         return lambda _, values: predict(values)
 
     def drawn(self, random: np.random.Generator) -> Base:
-        """Return what is expected by a sample of the judgements with replacement."""
+        """Return the expectation by a sample of the judgements with replacement."""
         return self.base([self._judged[at] for at in random.integers(len(self._judged), size=len(self._judged))])
 
     def _residuals(self) -> Floats:
@@ -98,12 +102,12 @@ class Kind:
 
 
 class Possible:
-    """The judgements of a run, as far as they say what people who shared may have been told.
+    """The judgements of a run, from which individual judgements are drawn for people who shared.
 
     Args:
-        judged: all of them.
-        fields: those of questions.
-        seed: the run's.
+        judged: all judgements of the run.
+        fields: the fields of questions.
+        seed: the seed of the run.
     """
 
     def __init__(self, judged: Sequence[Judged], fields: Fields, seed: int) -> None:
@@ -121,27 +125,27 @@ class Possible:
 
 
 class Drawn:
-    """One draw of the judgements of everybody.
+    """One draw of individual judgements for all people.
 
     Args:
-        possible: what they may be.
-        number: of the draw, from 0 on.
+        possible: the judgements of the run.
+        number: the number of the draw, from 0 on.
     """
 
     def __init__(self, possible: Possible, number: int) -> None:
         self._possible = possible
         self._number = number
         self._bases: dict[Key, Base] = {}
-        """`{state, trigger and options: what is expected}`."""
+        """`{state, trigger and options: expectation}`."""
         self._residuals: dict[Key, tuple[Floats, Floats]] = {}
-        """`{archetype: the residuals of its people, and the sums of their weights}`."""
+        """`{archetype: residuals in log-odds, (residuals, options); cumulative weights, (residuals,)}`."""
 
     def judgement(self, agent: int, kind: Key, of_fields: Key, values: Sequence[Value]) -> Likely | None:
-        """Return what a person would have been told: the same each time; None if the run has no such questions.
+        """Return the individual judgement of a person, the same at each call; None if the run has no such questions.
 
         Args:
             kind: the state, trigger and options of the question; of_fields: the group of each field.
-            values: of all fields.
+            values: the values of all fields.
         """
         known = self._possible.kinds.get(kind)
         if known is None:
@@ -159,7 +163,7 @@ class Drawn:
         return Likely(tuple((moved / moved.sum()).tolist()), known.is_counted)
 
     def _drawn(self, known: Kind, kind: Key, key: Key) -> tuple[Floats, Floats]:
-        """Draw the residuals of an archetype, and how many of its people have which; without any audit these are 0."""
+        """Draw the residuals of an archetype, and the cumulative shares of people with them; without audits, one 0."""
         if not known.audits:
             return np.zeros((1, 1)), np.ones(1)
         random, of_all = self._random(key), self._random((*kind, "residuals"))

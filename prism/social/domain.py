@@ -154,7 +154,7 @@ class SocialDomain:
         return np.repeat(rows.keys, rows.lengths), rows.values
 
     def withhold(self, post: int) -> None:
-        """Let the author of a post, by its id, not publish it; all else about the author stays as it is."""
+        """Keep a post, named by its id, from being published; all else about its author stays the same."""
         self.world.people[post >> NUMBER_BITS, WITHHELD] = 1 + post % (1 << NUMBER_BITS)
 
     def prepare(self, agent_ticks: int) -> None:

@@ -262,7 +262,12 @@ class Network:
             np.add.at(self.reshares_received, shared >> NUMBER_BITS, 1)
 
     def check_limits(self, tick: int) -> None:
-        """Refuse to go on if a kernel could not make a post."""
+        """Refuse to go on if a kernel could not make a post.
+
+        Raises:
+            PostLimitError: the run has as many posts as it can have.
+            ValueError: a person has as many posts as one can have.
+        """
         refused = int(self.state.t.counts.posts[col.REFUSED])
         if refused == 1:
             raise PostLimitError(NUMBERS_MAX, tick)

@@ -122,7 +122,7 @@ class SocialAgent(StatefulAgent[AgentState]):
 
     @pending_action.setter
     def pending_action(self, value: str | None) -> None:
-        if value is not None and not isinstance(value, str):  # an action of a chart may be somebody else's code
+        if value is not None and not isinstance(value, str):  # an action of a chart may be a user's code
             raise TypeError(f"pending_action must be a text or None, got {shown(value)}")
         self._pending_action = value
 

@@ -143,7 +143,7 @@ def scored_by(config: Config) -> frozenset[str]:
     """Return the fields that the rankings of a run read, and the choice among posts of a file.
 
     Raises:
-        ConfigError: as of `rankings` and `post_choice`.
+        ConfigError: as for `rankings` and `post_choice`.
     """
     read = (*rankings(config), post_choice(config.population))
     return frozenset(name for each in read for name in each.fields)

@@ -22,7 +22,7 @@ class ReadChange(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         name: the attribute.
-        to: the expression of its new value; `when`: its condition, empty for none.
+        to: the expression of its new value; `when`: its condition, empty if there is none.
         values: `{field: value}` of the fields that these read; empty where they need a post in view, and none is.
         holds: whether it is worked out: its condition holds, and the fields that it reads have values.
         found: the value of the expression, before it is kept in its range; None if it has no value or does not hold.

@@ -38,7 +38,7 @@ EXPOSED_END: Final = 20  # the same of the ring of posts shown, where cascades a
 EXPOSED_COUNT: Final = 21
 ENGAGED_END: Final = 22  # the same of the ring of cascades engaged with
 ENGAGED_COUNT: Final = 23
-WITHHELD: Final = 24  # 1 + the number of the post that the person does not publish in another future; 0 for none
+WITHHELD: Final = 24  # 1 + the number of the person's post that is not published in a future of a run; 0: no post
 PERSON_COLUMNS: Final = 25
 
 # The columns of `posts`

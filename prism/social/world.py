@@ -195,7 +195,7 @@ class SocialWorld(World):
         """Let people remember from now on, for a person who looks at the run: no model and no checkpoint gets it.
 
         Args:
-            places: as of `Memory`; people: the numbers of those who remember.
+            places: as for `Memory`; people: the numbers of those who remember.
             before: what they remember already.
         """
         remembers = np.zeros(len(self.people), dtype=np.bool_)

@@ -60,7 +60,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         field: the attribute, as a field.
         to: its new value. For an int it is rounded, and a number is kept within the field's range.
-        when: the condition without which it stays; None for none.
+        when: the condition without which it stays; None if there is none.
     """
 
     field: Field

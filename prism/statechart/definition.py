@@ -85,7 +85,7 @@ class SetDefinition(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         name: the attribute.
         to: an expression for its new value.
-        when: a condition without which it stays; empty for none.
+        when: a condition without which it stays; empty if there is none.
         line: the line of the file; 0 if there is none.
     """
 

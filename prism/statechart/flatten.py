@@ -340,7 +340,7 @@ def steps_of(action: Action) -> tuple[Action, ...]:
 
 
 def _together(actions: Sequence[Action]) -> Action | None:
-    """Return one action that does all of these in order; None for none."""
+    """Return one action that does all of these in order; None if there is none."""
     if len(actions) < 2:
         return actions[0] if actions else None
     return Steps(tuple(actions))

@@ -103,7 +103,7 @@ def lint(
             contradicts it is not reported.
         delays: `{state: the trigger that ends it}` of the states that end by themselves.
         changes: the attributes that rows set, as `Behaviour.changes` has them.
-        effort: the limit on the work for each question, as of `find`.
+        effort: the limit on the work for each question, as for `find`.
 
     Raises:
         ModuleNotFoundError: z3 is not installed, with which guards are searched.

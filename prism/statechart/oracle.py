@@ -366,7 +366,7 @@ def person_lines(name: str, interests: Sequence[str], personality: str, facts: M
 
     Args:
         name, interests, personality: quoted already, where they come from people.
-        facts: as of `build_oracle_prompt`.
+        facts: as for `build_oracle_prompt`.
     """
     known = "".join(f"Your {_inline(fact)}: {_fact(value)}\n" for fact, value in facts.items())
     return f"""You are {_inline(name)}, a social media user.

@@ -25,7 +25,7 @@ class Written(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The text and the reason that a model wrote with its choice.
 
     Args:
-        text: the text of the post; empty for none.
+        text: the text of the post; empty if there is none.
         reason: why it chose as it did; empty if it does not say.
     """
 

@@ -224,8 +224,8 @@ class Respondent(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         number: the agent's number; tick: the whole ticks before the moment.
         facts: what a model is told besides, by the name that it is told; attributes: all, by name.
-        memory: what the person remembers, as of `prism.social.memory.Memory.lines`.
-        answers: `{(question, repeat): the answer}` where they are worked out without a model; None for none.
+        memory: what the person remembers, as for `prism.social.memory.Memory.lines`.
+        answers: `{(question, repeat): the answer}` where they are worked out without a model; None if there is none.
     """
 
     number: int

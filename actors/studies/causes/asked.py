@@ -1,7 +1,8 @@
-"""The model of a run, asked about futures: so many questions that never were, with a tape of their own.
+"""The model of a run, which answers a limited number of new questions of futures, with a tape of their own.
 
-The run's own tape and its journal stay as they are. A question whose answer is on the tape counts, too, so a second
-search with the same number asks nothing and finds the same.
+A new question is one that the run never asked. The run's own tape and its journal do not change. Questions whose
+answers are on the new tape count towards the limit, so the same search asks nothing when it is repeated, and finds the
+same.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from prism.statechart import Oracle
 
 
 def tape_beside(run: Path) -> Path:
-    """Return the tape of questions that never were, beside a run."""
+    """Return the path of the tape for new questions, beside the run's directory."""
     return run.with_name(f"{run.name}.cause.sqlite")
 
 
 class Asking:
-    """The model of a run, and the number of questions that it may still answer.
+    """The model of a run, and the number of new questions that it may still answer.
 
     Args:
-        most: the most questions, with those whose answers are on the tape.
-        taped: answers from the tape alone; asked: answers from the tape or asks the server, and keeps what it says.
+        most: the most new questions, with those whose answers are on the tape.
+        taped: an oracle that answers from the tape alone; asked: one that answers from the tape, or else asks the
+            server and records its answer.
     """
 
     def __init__(self, most: int, taped: Oracle[Any], asked: Oracle[Any]) -> None:
@@ -43,12 +45,12 @@ class Asking:
         """Return the oracle of one future.
 
         Args:
-            computed: answers the questions that the model may not be asked; replaces: as of `Substitute`.
+            computed: the oracle for questions that the model may not answer; replaces: as for `Substitute`.
         """
         return Substitute(0, computed, self._taped, self._asked, replaces, self._counted())
 
     def _counted(self) -> Callable[[QuestionName], bool]:
-        """Return whether the model may answer a question of one future; one that is asked again counts once."""
+        """Return the predicate whether the model may answer a question of one future. A retry does not count."""
         known: dict[QuestionName, bool] = {}
 
         def may_ask(name: QuestionName) -> bool:
@@ -62,10 +64,10 @@ class Asking:
 
 @asynccontextmanager
 async def open_asking(run: OpenRun, most: int, tape: Path) -> AsyncIterator[Asking]:
-    """Provide the model of a run.
+    """Open the model of a run for new questions.
 
     Args:
-        most: the most questions that it answers; tape: where their answers are kept.
+        most: the most new questions that it answers; tape: the path of the tape that keeps the answers.
 
     Raises:
         RunDirectoryError: the run asks no model.

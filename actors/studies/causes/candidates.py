@@ -29,7 +29,7 @@ INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS = "interventions", "people", "deci
 KINDS: Final = (INTERVENTIONS, PEOPLE, DECISIONS, TIES, POSTS)
 """The kinds of candidates, in the order in which they are shown."""
 KIND_OF_POST: Final = {"publish": "original", "reply": "reply", "reshare": "reshare"}
-"""`{what the author did: what the post is}`."""
+"""`{kind of event: kind of post}`."""
 EQUAL: Final = 1.0
 """The weights that candidates have in any case, over those by the journal: one half of the chances, in sum.
 
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
     Args:
         tick: the tick from which the other future departs.
-        agent, whom, place, post, was, would_be: as of `actors.studies.causes.record.Cause`.
+        agent, whom, place, post, was, would_be: as for `actors.studies.causes.record.Cause`.
         trigger: of a decision's question.
     """
 
@@ -100,7 +100,7 @@ def candidates_of(run: OpenRun, course: Course, since: int, by: Collection[str])
 
 
 def only_of(candidates: Candidates, agent: int) -> Candidates:
-    """Return the candidates that are one agent, or what it did."""
+    """Return the candidates of one agent: its presence, decisions, ties and posts."""
     places = [place for place, each in enumerate(candidates.each) if each.agent == agent]
     return Candidates(candidates.kind, [candidates.each[place] for place in places], candidates.weights[places])
 
@@ -138,7 +138,7 @@ def _otherwise(run: OpenRun, name: QuestionName, candidate: Candidate, kept: Dec
 
 
 def words_of(run: OpenRun, candidate: Candidate) -> str:
-    """Return a candidate in words."""
+    """Return a candidate in words, with the names of its agents."""
     if candidate.kind == INTERVENTIONS:
         each = run.config.interventions[candidate.place or 0]
         return f"{each.kind} {what_it_did(each)}"
@@ -230,7 +230,7 @@ class _Journal:
         ]
 
     def people(self) -> Candidates:
-        """Return everybody, weighed by what followed from all that they did, and by their followers."""
+        """Return all people, weighed by the events that followed from theirs, and by their followers."""
         run, weights = self._run, np.zeros(self._run.domain.size)
         for event, caused in zip(self._events, self._below, strict=True):
             weights[event.agent] += caused
@@ -238,7 +238,7 @@ class _Journal:
         return Candidates(PEOPLE, each, _weighed(weights, 1.0 + _followers(run)))
 
     def decisions(self) -> Candidates:
-        """Return the decisions of questions, weighed by what followed from what the agent did next.
+        """Return the decisions of questions, weighed by the events that followed from the agent's next one.
 
         A decision for the first option, from which nothing follows, weighs as much as others do on average: another one
         might have had as much effect.
@@ -259,7 +259,7 @@ class _Journal:
         return Candidates(DECISIONS, found, _weighed(np.nan_to_num(known, nan=usual), np.ones(len(found))))
 
     def posts(self) -> Candidates:
-        """Return the posts that people have published, weighed by what followed from them, and by followers."""
+        """Return the posts that people have published, weighed by the events that followed, and by followers."""
         own = [
             (event, caused)
             for event, caused in zip(self._events, self._below, strict=True)
@@ -270,7 +270,7 @@ class _Journal:
         return Candidates(POSTS, each, _weighed(np.array([caused for _, caused in own], dtype=np.float64), least))
 
     def ties(self) -> Candidates:
-        """Return the ties at the start, weighed by what followed from what one did about the other's posts."""
+        """Return the ties at the start, weighed by what followed from the follower's acts on the other's posts."""
         domain: Any = self._run.domain
         tails, heads = domain.ties()
         authors = {event.post: event.agent for event in self._events if event.kind != LIKE}

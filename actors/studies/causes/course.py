@@ -1,4 +1,4 @@
-"""The course of a future as far as its measures need it, and the numbers that it comes to."""
+"""The course of a future as far as its measures need it, and the values of these measures at the end."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from prism.events import PostEvent
 CASCADE = "cascade:"
 LIKE = "like"
 STATES = "states."
-"""The beginning of the columns of a course that count the agents in a state."""
+"""The beginning of the names of columns that count the agents in a state."""
 OF_POSTS = (BY, *(f"{CASCADES}{shape}." for shape in SHAPES if shape != "size"))
-"""The beginnings of measures that are worked out of all posts and likes."""
+"""The beginnings of measures that are computed from all posts and likes."""
 
 
 class Root(NamedTuple):
@@ -45,8 +45,9 @@ class Course:
     """The course of a future so far.
 
     Args:
-        of: the measures; root: that of the cascade whose size is the only one, if it is one.
-        over_time: whether all numbers of its rounds are kept, and how many agents are in each state after each.
+        of: the measures.
+        root: the root of a cascade, if its size is the only measure; None for other measures.
+        over_time: whether to keep all columns of the rounds, and the number of agents in each state after each round.
     """
 
     def __init__(self, of: Sequence[str], root: Root | None = None, *, over_time: bool = False) -> None:
@@ -124,7 +125,7 @@ def course_of(run: OpenRun, of: Sequence[str], *, over_time: bool = False) -> Co
 
     Args:
         of: measures as experiments name them, or `cascade:POST` alone.
-        over_time: as of `Course`.
+        over_time: as for `Course`.
 
     Raises:
         RunDirectoryError: there is no such measure or post.

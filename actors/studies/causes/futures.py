@@ -49,7 +49,8 @@ class Change(NamedTuple):
         withheld: the id of a post that its author does not publish.
         asked: a question that is answered by `option`.
         decided: that answer as a whole; None if the embedded oracle is to work out the rest of it.
-        redrawn: makes, for the domain of a part, the judgements of people who shared; None if they keep their answers.
+        redrawn: makes individual judgements for people who shared, in the domain of a part; None if they keep their
+            answers.
     """
 
     added: InterventionConfig | None = None
@@ -66,7 +67,7 @@ class Snapshot(NamedTuple):
 
     Args:
         state, columns: the actors and the world; None before tick 0.
-        course: what its measures need of the ticks so far.
+        course: the course of the ticks so far.
     """
 
     tick: int
@@ -79,10 +80,10 @@ class Outcome(NamedTuple):
     """The outcome of a future.
 
     Args:
-        values: its measures; rounds: its numbers after each round, if its course follows them.
-        kept: its questions with a recorded answer; computed: those that the embedded oracle has answered instead;
-            redrawn: those with a judgement that was drawn anew.
-        asked: those that the model's server was asked; taped: those whose answer is on the tape of such questions.
+        values: the values of the measures; rounds: the columns of the rounds, empty if its course does not keep them.
+        kept: the number of questions with a recorded answer; computed: of those that the embedded oracle has answered;
+            redrawn: of those with a redrawn judgement.
+        asked: the number of questions that were put to the model's server; taped: of those answered from their tape.
     """
 
     values: tuple[float, ...]
@@ -95,7 +96,7 @@ class Outcome(NamedTuple):
 
     @property
     def value(self) -> float:
-        """Its first measure."""
+        """The value of its first measure."""
         return self.values[0]
 
 
@@ -104,12 +105,12 @@ class Futures:
 
     Args:
         path: its directory.
-        of: the measures; over_time: as of `Course`.
-        ticks: those of the run that count; None for all that are whole now.
+        of: the measures; over_time: as for `Course`.
+        ticks: the number of ticks of the run that count; None for all that are whole now.
 
     Raises:
         RunDirectoryError: it is no run, has no whole tick, or there is no such measure.
-        JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as of `OpenRun`.
+        JournalError, ConfigError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
     """
 
     def __init__(self, path: Path, *of: str, over_time: bool = False, ticks: int | None = None) -> None:
@@ -124,7 +125,7 @@ class Futures:
 
     @cached_property
     def possible(self) -> Possible:
-        """The judgements that the audits of the run leave possible. Reading them blocks.
+        """The plausible individual judgements, by the audits of the run. The first access reads files, and blocks.
 
         Raises:
             ConfigError: its questions have no fields.
@@ -141,18 +142,18 @@ class Futures:
 
     @asynccontextmanager
     async def asking(self, most: int, tape: Path) -> AsyncIterator[None]:
-        """Let the run's model answer so many questions that never were, in the block: see `open_asking`."""
+        """Let the run's model answer at most so many new questions within the block: see `open_asking`."""
         async with open_asking(self.run, most, tape) as self._asking:
             yield
         self._asking = None
 
     def prepare(self, number: int) -> None:
-        """Compile the kernels, or load them, if so many futures are over sooner with them. It blocks."""
+        """Compile or load the kernels if this saves time for so many futures. It blocks."""
         if isinstance(self.run.domain, Prepares):
             self.run.domain.prepare(self.run.domain.size * self.run.length * number)
 
     async def recorded(self) -> Outcome:
-        """Return the outcome of the run itself, each of whose ticks is compared with the journal.
+        """Return the outcome of the run itself, and compare each of its ticks with the journal.
 
         Raises:
             DivergedError: a tick has another result.
@@ -201,6 +202,9 @@ class Futures:
 
         Args:
             draws: the seed of all draws from tick `drawn_at` on; None for the run's own draws.
+
+        Raises:
+            ValueError: `at` is not before the end of the run.
         """
         course = at.course.copy()
         record = _Departed(self.run.length, self.known, change, course)
@@ -237,7 +241,7 @@ class Futures:
         """Return the parts of the run, or of a future with a change, from one tick to another.
 
         Args:
-            draws, drawn_at: as of `future`: a part ends where other draws begin.
+            draws, drawn_at: as for `future`: a part ends where other draws begin.
         """
         found: list[Part] = []
         for place, part in enumerate(self._parts):
@@ -253,7 +257,7 @@ class Futures:
     def _oracle(self, domain: Domain, change: Change) -> Oracle[Any]:
         """Return the oracle of questions without a recorded answer: the model, if it may be asked, or the embedded one.
 
-        It answers one question otherwise if the change is to have that, with the content that such an answer has.
+        If the change gives another option to a question without a recorded answer, this oracle takes that option.
         """
         replaces = {} if change.asked is None or change.decided is not None else {change.asked: change.option}
         if self._asking is not None:
@@ -282,12 +286,12 @@ class _Departed(Record):
         self.course = course
         self.kept = self.computed = self.redrawn = 0
         self.judgements_anew: Redrawn | None = None
-        """The judgements of people who shared, in place of what they drew; of the domain that is run."""
+        """The redrawn judgements of people who shared, for the domain of the present part; None if they keep theirs."""
         self._ticks, self._known = ticks, known
         self._asked, self._decided = change.asked, change.decided
 
     def is_recorded(self, tick: int) -> bool:
-        """Return True: no tick waits for `run.tick_s`, and none is told of."""
+        """Return True: no tick waits for `run.tick_s`, and no tick is logged."""
         return tick < self._ticks
 
     def recorded_ticks(self) -> int:
@@ -295,7 +299,7 @@ class _Departed(Record):
         return self._ticks
 
     def late_agents(self, tick: int) -> frozenset[int]:  # noqa: ARG002  # every answer is waited for
-        """Return nobody."""
+        """Return no agents: a future waits for every answer."""
         return frozenset()
 
     def recorded_answer(self, question: Question[Any]) -> Decided | None:
@@ -326,10 +330,10 @@ class _Departed(Record):
 
 
 def changed(config: Config, change: Change, *, asks: bool) -> Config:
-    """Return the configuration of a future with its change: without limits of time and money.
+    """Return the configuration of a future with its change: without limits on time and money.
 
     Args:
-        asks: whether a server may be asked; then the limit on its rate stays.
+        asks: whether a server may be asked: if so, the limit on its rate stays.
     """
     interventions = [*config.interventions]
     if change.undone in interventions:
@@ -352,7 +356,7 @@ def _restore(simulation: Simulation, at: Snapshot) -> None:
 
 
 def _change(simulation: Simulation, change: Change, record: _Departed) -> None:
-    """Make what a domain needs for a change, before it runs: a post that its author withholds, judgements anew."""
+    """Apply a change to a domain before it runs: redrawn judgements, and the post that is withheld."""
     if change.redrawn is not None:
         record.judgements_anew = change.redrawn(simulation.domain)
     if change.withheld is not None and isinstance(simulation.domain, HasPosts):

@@ -8,19 +8,19 @@ from urllib.parse import quote
 import msgspec
 
 from actors.core.errors import run_directory_error
-from actors.core.files import read_regular, write_file
+from actors.core.files import read_regular, write_json
 from actors.record.manifest import RECORD_BYTES_MAX
 from actors.studies.causes.record import Causes
 
 CAUSES = "causes"
-"""The directory with the files, in that of the run."""
+"""The directory of these files, in the run's directory."""
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """The causes that a run keeps.
 
     Args:
-        found: of each outcome, by the names of the files.
+        found: the causes of each outcome, in the order of the files' names.
         problems: the files that cannot be read, each with the reason.
     """
 
@@ -31,8 +31,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 def keep(path: Path, found: Causes) -> Path:
     """Write the causes of an outcome beside a run's other files, in place of earlier ones; return the file.
 
-    Causes alone leave the shares of groups that an earlier search has found in the same ticks, and the reverse. The
-    file names the run by its directory's name alone, because it goes with the run to other machines.
+    A search without groups keeps the shares of groups that an earlier search has found in the same ticks; a search for
+    groups alone keeps the earlier causes. The file names the run by its directory's name alone, because it goes with
+    the run to other machines.
 
     Raises:
         RunDirectoryError: it cannot be written.
@@ -43,13 +44,8 @@ def keep(path: Path, found: Causes) -> Path:
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise run_directory_error(error, f"{file}: cannot be written") from None
-    write_file(file, encoded(msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name)))
+    write_json(file, msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name))
     return file
-
-
-def encoded(found: Causes) -> bytes:
-    """Return causes as the text of a JSON file."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def kept_causes(path: Path) -> Kept:
@@ -61,12 +57,12 @@ def kept_causes(path: Path) -> Kept:
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{CAUSES}/{file.name}: is not what prism cause writes: {error}")
+            problems.append(f"{CAUSES}/{file.name}: is no file of prism cause: {error}")
     return Kept(found=tuple(found), problems=tuple(problems))
 
 
 def _with_earlier(found: Causes, file: Path) -> Causes:
-    """Return what a search has found, with what it has not looked for and an earlier one has."""
+    """Return causes, completed by the parts that this search has not looked for and an earlier one has found."""
     try:
         earlier = _read(file)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):

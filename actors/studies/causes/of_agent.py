@@ -1,4 +1,4 @@
-"""The causes that are one agent: its presence, and each of its decisions."""
+"""The effects of one agent on an outcome: of its presence, and of each of its decisions."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ async def causes_of_agent(
     Args:
         path: the run's directory.
         agent: the agent's number or name.
-        of: the outcome, as of `causes`. By default it is the largest cascade that the agent has a post in; for an agent
-            without one, the last measure by which runs of the domain are compared.
+        of: the outcome, as for `causes`; by default the largest cascade in which the agent has a post, or else the last
+            measure by which runs of the domain are compared.
 
     Raises:
-        RunDirectoryError: there is no such agent, or no outcome is known. The others are as of `causes`.
+        RunDirectoryError: there is no such agent, or no outcome is known. Other errors are those of `causes`.
     """
     run = await to_thread.run_sync(OpenRun, path, look_at_domain)
     number, name = chosen_agent(run, agent)

@@ -24,21 +24,21 @@ from actors.studies.experiments.machine import processors
 from actors.studies.experiments.node import Sort, place_run, sort_here
 
 SLICES = 4
-"""The slices for each processor, so that none waits long for another one at the end."""
+"""The slices for each processor: many and small, so that no processor waits long for another one at the end."""
 SLICE_MAX = 32
-"""The most futures of a slice: they are heard of together."""
+"""The most futures of a slice. Their outcomes arrive together, so larger slices would make the progress jump."""
 AHEAD = 2
-"""The slices that are given to Ray for each processor."""
+"""The slices for each processor that are given to Ray at a time."""
 LOSSES_MAX = 3
-"""The times that a slice is given to another process after its own was lost."""
+"""The times that a slice is given to another process after the one before was lost."""
 
 
 class _Run(NamedTuple):
     """A run whose futures are wanted.
 
     Args:
-        study: its name on the nodes; key: of its files in the object store.
-        of, ticks: as of `Futures`; trusts: whether its code may be run.
+        study: its name on the nodes; key: the id of its files in the object store.
+        of, ticks: as for `Futures`; trusts: whether its code may be run.
         sort: the versions of the first process.
     """
 
@@ -54,7 +54,7 @@ class OnRay(AbstractContextManager["OnRay"]):
     """A Ray cluster that runs futures of one run.
 
     Args:
-        path: the run's directory; of: the measure; ticks: those of the run that count.
+        path: the run's directory; of: the measure; ticks: the number of ticks of the run that count.
         on: the address of the cluster, as experiments have it.
         jobs: slices at once; None for as many as there is room for.
 
@@ -114,11 +114,11 @@ class OnRay(AbstractContextManager["OnRay"]):
 
 
 def _outcomes(files: Sequence[Any], run: _Run, wanted: Sequence[Undone]) -> list[Outcome]:
-    """Return the outcomes of futures, on the node on which Ray has put this.
+    """Return the outcomes of futures. Ray calls this on a node.
 
     Args:
-        files: the files of the run in the object store, by their names: within a list, so that only a process that has
-            not opened the run yet gets them.
+        files: a list with one reference to `{name: content}` of the run's files. Ray fetches no references within a
+            list, so only a process that has not opened the run yet fetches them.
 
     Raises:
         PlaceError: this node has other versions than the first process.

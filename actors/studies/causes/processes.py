@@ -33,8 +33,8 @@ class Processes(AbstractContextManager["Processes"]):
 
     Args:
         path: the run's directory.
-        of: the measures; over_time: as of `Course`.
-        ticks: those of the run that count.
+        of: the measures; over_time: as for `Course`.
+        ticks: the number of ticks of the run that count.
         number: of processes.
     """
 
@@ -94,7 +94,7 @@ class Processes(AbstractContextManager["Processes"]):
 
 @contextmanager
 def beside_the_first(*, trusts: bool) -> Iterator[None]:
-    """Let this process run futures for another one, which has said what there is to say when it did the run again.
+    """Let this process run futures for another one. It logs errors alone: the other one has logged the run's warnings.
 
     Args:
         trusts: whether the code that the run names may be run.
@@ -105,7 +105,7 @@ def beside_the_first(*, trusts: bool) -> Iterator[None]:
         yield
 
 
-def _serve(pipe: Connection, opened: Callable[[], Futures], trusts: bool) -> None:  # arguments go by their place
+def _serve(pipe: Connection, opened: Callable[[], Futures], trusts: bool) -> None:  # Process passes them by position
     """Run the futures that arrive, until nobody sends any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a whole group it is meant for the first process, which ends this
     with suppress(EOFError, OSError), beside_the_first(trusts=trusts):

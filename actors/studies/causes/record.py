@@ -21,7 +21,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
         whom: the person who is followed; None for anything but a tie.
         place: the intervention's place in the configuration's list, from 0 on; None for anything else.
         post: the id of a post; None for anything else.
-        was: the option of a decision that was taken; or what a post is: `original`, `reply` or `reshare`; or empty.
+        was: the option that a decision took, or the kind of a post: `original`, `reply` or `reshare`; else empty.
         would_be: the option that is taken instead; empty for anything but a decision.
         chance: the chance that it was tried: 1 if all of its kind were.
         value: the measure of the other future.
@@ -84,15 +84,15 @@ class Causes(msgspec.Struct, frozen=True, kw_only=True):
         since: the tick from which people fall silent and ties end.
         tried: what was tried of each kind.
         causes: those with the largest effects, also under other draws; smaller: the others that have an effect.
-        attribute: that makes the groups; empty if none were asked for.
+        attribute: the attribute that makes the groups; empty if no groups were asked for.
         groups: the shares of groups of people, which add up to the value less `without_groups`: its value with all of
             them silent, or None if no groups were asked for.
         futures: how many other futures were run, those under other draws included.
         kept: the questions of these futures that keep their recorded answers; computed: those that were never asked,
             and that the embedded oracle answers. Both are 0 for a run whose oracle computes its answers.
-        asked: those that were never asked before and were put to the run's model now; taped: those whose answer an
-            earlier search has put on their tape.
-        notes: what a reader has to know besides, a sentence each.
+        asked: those that the run never asked and that were put to its model now; taped: those that an earlier search
+            has put to it, so that their answers are on the tape.
+        notes: limits of the result, a sentence each.
     """
 
     run: str

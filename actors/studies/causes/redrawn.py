@@ -1,4 +1,4 @@
-"""The decisions of people who shared a judgement in a run, and who are told their own in another future."""
+"""The decisions, in another future, of people who shared a judgement in the run and get an individual one instead."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Redrawn:
     """The decisions of people in one future.
 
     Args:
-        run: the run.
-        possible: the judgements that its audits leave possible; number: of the draw of them.
-        domain: that of the future.
+        possible: the plausible individual judgements, by the audits of the run.
+        number: the number of the draw, from 0 on.
+        domain: the domain of the future.
 
     Raises:
         ConfigError: its questions have no fields.
@@ -33,11 +33,11 @@ class Redrawn:
         self._number, self._seed = number, config.simulation.seed
         is_asked = config.oracle.backend != "choice"
         self._oracle = domain.oracle(Requests(None, "", ()).model if is_asked else None)
-        """The oracle of the run: it has its people draw as they did, and is not asked."""
+        """The oracle of the run, which is not asked: it draws options from judgements as in the run."""
         self._domain = domain
 
     def decided(self, question: Question[Any]) -> Decided | None:
-        """Return what a person decides by what the person would have been told; None if nothing is known of that."""
+        """Return a person's decision by an individual judgement; None if the run has no such questions."""
         options = tuple(map(str, question.options))
         kind = question.state, question.trigger, *options
         asker, context = self._domain.asker(question), question.context

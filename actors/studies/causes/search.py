@@ -64,14 +64,14 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         path: the run's directory.
         of: the measure, as experiments name it, or `cascade:POST`, the posts in the cascade of a post.
         by: the kinds of things that are undone; none for all that the domain has, or for no such thing with `groups`.
-        groups: an attribute of people: the outcome is shared out among the groups that it makes; empty for none.
-        agent: undo only what this agent is and did; None for all agents.
+        groups: an attribute of people: the outcome is shared out among the groups that it makes; empty for no groups.
+        agent: undo only the presence, decisions, ties and posts of this agent; None for all agents.
         since: the tick from which people fall silent and ties end; by default 0, or that in which the post was made.
         budget: the most things that are undone under the run's own draws; and the most futures with silent groups.
         top: the causes that are returned; draws: the other draws under which each of these is looked at.
         jobs: futures at once, by default one, and on a cluster as many as there is room for; the result is the same.
         on: where futures are run: `processes` of this machine, or a Ray cluster, as experiments have it.
-        ask: the most questions that never were which the run's model answers: one process alone then runs futures.
+        ask: the most new questions that the run's model answers; above 0, one process alone runs futures.
         tape: where these answers are kept; by default beside the run.
         on_progress: called after each future.
 
@@ -80,7 +80,7 @@ async def causes(  # noqa: PLR0913  # one for each option of the command
         DivergedError: a tick has another result than the journal.
         PlaceError: there is no place such as `on`.
         OracleUnavailableError: the model is to be asked, and cannot be used.
-        JournalError, ConfigError, InputError: as of `explain_agent`.
+        JournalError, ConfigError, InputError: as for `explain_agent`.
     """
     futures = await to_thread.run_sync(Futures, path, of)
     async with AsyncExitStack() as stack:
@@ -122,7 +122,11 @@ class _Search:
         self._done = self._wanted = self._kept = self._computed = self._asked = self._taped = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
-        """Return the causes."""
+        """Undo candidates, look at the largest effects under other draws, and return the causes.
+
+        Args:
+            by, agent, budget, top, draws: as for `causes`.
+        """
         run, seed = self._run, self._run.config.simulation.seed
         everything = await to_thread.run_sync(candidates_of, run, self._futures.course, self._since, by)
         everything = everything if agent is None else [only_of(each, agent) for each in everything]
@@ -234,8 +238,8 @@ class _Search:
     async def _under_other_draws(self, shown: Sequence[Candidate], draws: int) -> list[Interval | None]:
         """Return the effect of each candidate under other draws, with its interval.
 
-        The draws are other ones from the tick on in which the future forks off the run; those of a cascade after the
-        tick in which its post was made, which is given, and so do those of a post.
+        Other draws begin in the tick in which the future forks off the run. For a cascade, or for a post as the
+        candidate, they begin after the tick of the post, so that the post itself is given.
         """
         if not draws or not self._futures.may_draw_anew:
             return [None] * len(shown)

@@ -1,8 +1,8 @@
-"""The outcomes of a run that shared judgements, as they might be if everybody had been asked.
+"""The outcomes of a run that shared judgements, and estimates of them if everybody had been asked.
 
-In each future those who shared are told what they may have been told by themselves, as far as the audits leave it open.
-All else that is drawn stays. So the future is to the run what another run is that asks each by itself, under the same
-seed, and its outcome is a draw of that run's outcome.
+In each future people who shared a judgement get an individual one instead, drawn from those that the audits make
+plausible. All other draws stay. So the outcome of a future is a draw of the outcome of another run with the same seed:
+one that asks each person individually.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from prism.sharing.audit import FEWEST
 OUTSIDE: Final = 0.025
 """The share of outcomes below the interval, and of those above it."""
 LEAST: Final = 39
-"""The fewest futures: the least and the greatest of so many hold another one with a probability of 95%."""
+"""The fewest futures: another one lies between the least and the greatest of so many with a probability of 95%."""
 FUTURES: Final = 2 * LEAST + 1
-"""The futures that are run by default: the interval is between the second of them and the last but one."""
+"""The futures that are run by default: the interval then ends at the second least and the second greatest outcome."""
 
 OnProgress = Callable[[int, int], None]
 """Called with the futures that are done, and how many there are."""
 
 
 class AskedEach(msgspec.Struct, frozen=True, kw_only=True):
-    """A number of a run that shared, and what it might be if everybody had been asked.
+    """A number of a run that shared, and its estimate if everybody had been asked.
 
     Args:
         name: a measure, or a column of the rounds.
@@ -53,17 +53,17 @@ class AskedEach(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SharedOutcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of a run that shared judgements, each with the interval of what full asking would give.
+    """The outcomes of a run that shared judgements, each with its interval if everybody had been asked.
 
     Args:
-        run: its directory; ticks: its whole ticks; audits: those that the intervals are from; futures: how many.
-        outcomes: measures at the end.
-        states: the agents in each state, in the mean of the ends of rounds.
+        run: its directory.
+        ticks, audits, futures: the number of whole ticks, of audits, and of futures that were run.
+        outcomes: the measures at the end.
+        states: the mean number of agents in each state at the ends of rounds.
         rounds: `{column: its value at the end of each round}`, and of each state as `states.STATE`.
-        asked: the questions of the mean future that were asked by themselves in the run, too, and keep their answers;
-            redrawn: those with a judgement that was drawn anew; computed: those of a kind that the run does not know,
-            which the embedded oracle answers.
-        notes: what a reader has to know besides, a sentence each.
+        asked: the mean number, over futures, of questions that keep the answers of the run; redrawn: of those with a
+            redrawn judgement; computed: of those that the embedded oracle answers, because the run has none like them.
+        notes: limits of the result, a sentence each.
     """
 
     run: str
@@ -90,15 +90,15 @@ async def shared_outcomes(
 
     Args:
         path: the run's directory; nothing in it changes.
-        of: measures as experiments name them; none for the counts of the world and its cascades.
-        futures: how many are run.
+        of: measures as experiments name them; if empty, the counts of the world and its cascades.
+        futures: the number of futures.
         jobs: the processes that run them; the result is the same for any number.
         on_progress: called after each future.
 
     Raises:
         RunDirectoryError: the run has shared nothing, or has too few audits; or there is no such run or measure.
         DivergedError: a tick has another result than the journal.
-        JournalError, ConfigError, InputError: as of `Futures`.
+        JournalError, ConfigError, InputError: as for `Futures`.
     """
     opened = await to_thread.run_sync(_opened, path, of)
     recorded = await opened.recorded()
@@ -132,7 +132,11 @@ async def shared_outcomes(
 
 
 def _opened(path: Path, of: Sequence[str]) -> Futures:
-    """Return the futures of a run that shared, with the measures that are looked at. Blocks."""
+    """Return the futures of a run that shared, with its measures. Blocks.
+
+    Raises:
+        RunDirectoryError: the run has shared no judgements, or has too few audits.
+    """
     futures = Futures(path, *of, over_time=True)
     if futures.run.config.oracle.sharing.by == "none":
         raise RunDirectoryError(f"{path}: has shared no judgements: expected a run with oracle.sharing.by=archetype")
@@ -149,7 +153,7 @@ def _opened(path: Path, of: Sequence[str]) -> Futures:
 
 
 def _notes(futures: Futures) -> list[str]:
-    """Return what a reader has to know besides."""
+    """Return limits of the result, a sentence each."""
     kinds, audits = futures.possible.kinds.items(), futures.possible.audits
     notes = [
         f"no audit of {kind[1]} in {kind[0]}: the error of sharing these questions is not known"
@@ -162,14 +166,14 @@ def _notes(futures: Futures) -> list[str]:
 
 
 def _of_rounds(name: str, recorded: RoundsTable, futures: Sequence[RoundsTable]) -> tuple[AskedEach, ...]:
-    """Return a column after each round."""
+    """Return a column with its interval after each round."""
     return tuple(
         _asked_each(name, value, [each[name][at] for each in futures]) for at, value in enumerate(recorded[name])
     )
 
 
 def _states(recorded: RoundsTable, futures: Sequence[RoundsTable]) -> list[AskedEach]:
-    """Return the agents in each state, in the mean of the ends of rounds."""
+    """Return the mean number of agents in each state at the ends of rounds."""
     return [
         _asked_each(name.removeprefix(STATES), _mean(values), [_mean(each[name]) for each in futures])
         for name, values in recorded.items()
@@ -178,7 +182,7 @@ def _states(recorded: RoundsTable, futures: Sequence[RoundsTable]) -> list[Asked
 
 
 def _asked_each(name: str, shared: float, values: Sequence[float]) -> AskedEach:
-    """Return a number with the interval of its futures: between ranks, so that it holds 95% of other futures."""
+    """Return a number with an interval that holds 95% of other futures: between ranks, as Weibull's quantiles."""
     low, high = np.quantile(values, [OUTSIDE, 1.0 - OUTSIDE], method="weibull").tolist()
     return AskedEach(name=name, shared=shared, mean=_mean(values), low=low, high=high)
 

@@ -28,7 +28,7 @@ class Undone(NamedTuple):
         draw: the number of other draws; None for those of the run.
         drawn_at: the tick from which these are used.
         silent: people who are silent besides.
-        redrawn: the number of a draw of what people who shared would have been told; None if they keep their answers.
+        redrawn: the number of a draw of individual judgements for people who shared; None if they keep their answers.
     """
 
     tick: int

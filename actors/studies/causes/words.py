@@ -23,7 +23,7 @@ def signed(value: float, digits: int = DIGITS) -> str:
 
 
 def interval(found: Interval | None) -> str:
-    """Return a mean with the ends of its interval, if it has one; a dash for none."""
+    """Return a mean with the ends of its interval, if it has one; a dash for None."""
     if found is None:
         return "-"
     ends = "" if found.low is None or found.high is None else f" [{_short(found.low)}, {_short(found.high)}]"
@@ -44,16 +44,16 @@ def tried_words(each: Tried) -> str:
 
 
 def answered_words(found: Causes) -> Iterator[str]:
-    """Yield who has answered the questions of the other futures, if a model has answered those of the run."""
+    """Yield the sources of answers in the other futures, if a model has answered the questions of the run."""
     if found.kept or found.computed or found.asked or found.taped:
         head = f"questions of the other futures: {found.kept:,} kept their recorded answers"
-        yield f"{head}, {found.computed:,} were never asked and have one of the embedded oracle"
+        yield f"{head}, {found.computed:,} were never asked and got answers of the embedded oracle"
     if found.asked or found.taped:
         yield f"{found.asked:,} more were asked now, and {found.taped:,} by an earlier search, of the run's model"
 
 
 def chance_words(cause: Cause) -> str:
-    """Return the effect of a cause under other draws, and what it says about luck; empty if it was not looked at."""
+    """Return the effect of a cause under other draws, and whether it may be luck; empty without other draws."""
     drawn = cause.other_draws
     if drawn is None:
         return ""

@@ -89,7 +89,7 @@ def work(task: Task) -> Done:
         return Done(f"{task.path}: needs more memory than its process may use")
     except OSError as error:  # the error of a directory that cannot be made again
         return Done(f"{task.path}: {error.strerror or error}")
-    except Exception as error:  # noqa: BLE001  # somebody else's code, of a domain or a chart, may raise anything
+    except Exception as error:  # noqa: BLE001  # a user's code, of a domain or a chart, may raise anything
         return Done(f"{task.path}: raised {raised(error)}")
 
 

@@ -82,10 +82,10 @@ def opened(where: Where) -> Iterator[Executor]:
 
 
 def refuse_unless_ray(on: str) -> None:
-    """Refuse a place that is no Ray cluster.
+    """Refuse a place that is not the address of a Ray cluster.
 
     Raises:
-        PlaceError: it is none.
+        PlaceError: the place is not such an address.
     """
     if not is_ray(on):
         raise PlaceError(f"--on {on}: expected processes, ray, ray://HOST:PORT or HOST:PORT")

@@ -34,7 +34,7 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
         sys.path.append(str(beside.resolve()))
     try:
         found = getattr(importlib.import_module(module), name)
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         raise SettingError("measures", f"{place} cannot be imported: {raised(error)}", keys=[key]) from error
     if not callable(found):
         raise SettingError("measures", f"{place} is no function", keys=[key])
@@ -87,7 +87,7 @@ def _value(path: Path, numbers: RunNumbers, place: str, own: OwnMeasure | None) 
         return numbers.value(place)
     try:
         value = own(path)
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         raise RunDirectoryError(f"{path}: {place} raised {raised(error)}") from error
     return numbers.number(place, value)
 

@@ -1,7 +1,7 @@
 """A new study, from six answers: who, how many, what they see, what changes, what is measured, and how many seeds.
 
-Each answer is checked at once, on top of those before it. What it means is written as a comment beside what follows
-from it in the file of the experiment.
+Each answer is checked at once, together with the answers before it. In the file of the experiment a comment explains
+each answer beside the lines that follow from it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ SEEDS_TRIED = 1000
 WIDTH = 120
 AS_IT_IS = "as it is"
 ANSWER = "answer"
-"""The place that errors on an answer name; it is not shown."""
+"""The source that errors about an answer name; it is not shown."""
 
 
 class Who(NamedTuple):
-    """A world to start from: the name of its example, what it is, and how many there are if nobody says."""
+    """A world to start from: the name of its example, a description, and the default number of agents."""
 
     example: str
     about: str
@@ -58,11 +58,11 @@ class Kind(NamedTuple):
     """The questions of a domain.
 
     Args:
-        many: the setting of how many there are; see: that of what they see.
-        seen: what they see, in words.
-        changes: `(setting, value, what it means)` that are offered.
-        measures: `{measure: what it is}` that are offered.
-        seeds: how many, if nobody says.
+        many: the setting for the number of agents; see: the setting for what they see.
+        seen: the meaning of `see`, in words.
+        changes: the changes that are offered, as `(setting, value, meaning)`.
+        measures: the measures that are offered, as `{measure: meaning}`.
+        seeds: the default number of seeds.
     """
 
     many: str
@@ -81,8 +81,8 @@ PEOPLE = Kind(
         ("feed.algorithm", "chronological", "the newest posts first"),
         ("feed.algorithm", "interest", "the posts first that fit the reader best"),
         ("feed.size", 20, "more posts in a session"),
-        ("feed.out_of_network", 0.5, "half of the posts from people whom one does not follow"),
-        ("population.graph.degree", 40, "more people whom each one follows"),
+        ("feed.out_of_network", 0.5, "half of the posts from people whom the reader does not follow"),
+        ("population.graph.degree", 40, "more people whom each person follows"),
     ),
     measures={
         "likes": "the likes that people give",
@@ -116,7 +116,7 @@ NATIONS = Kind(
 
 
 class Offer(NamedTuple):
-    """A question as it is put.
+    """A question as the terminal shows it.
 
     Args:
         lines: the answers to choose from, and what they mean.
@@ -149,7 +149,7 @@ class NewStudy:
         self._seeds = 0
 
     def offer(self, question: str) -> Offer:
-        """Return a question as it is put now."""
+        """Return a question as the terminal shows it after the answers so far."""
         offers: Mapping[str, Callable[[], Offer]] = {
             "who": self._offer_who,
             "many": lambda: Offer([], str(self._count())),
@@ -179,7 +179,7 @@ class NewStudy:
         takes[question](text.strip())
 
     def files(self) -> dict[Path, bytes]:
-        """Return `{path: content}` of the experiment, and of its base if that is none of the user's own."""
+        """Return `{path: content}` of the experiment, and of its base unless that is the user's own."""
         base = examples()[WHO[self._who].example].files(self.directory) if self._who in WHO else {}
         return {self.path: self.text().encode(), **base}
 
@@ -231,8 +231,8 @@ class NewStudy:
         tested = [f"  - {{measure: {name}, contrast: {each}}}" for name in self._measures for each in contrasts]
         yield (
             (
-                "What is tested. Who expects a direction for a reason may write it before the first run (`alternative: "
-                "less` or `greater`): then smaller differences are found, and none in the other direction."
+                "What is tested. If you expect a direction for a reason, write it before the first run (`alternative: "
+                "less` or `greater`): then smaller differences are found in this direction, and none in the other one."
             ),
             ["hypotheses:", *tested],
         )
@@ -313,7 +313,7 @@ class NewStudy:
             build_domain(config)
             hashes.append(settings_hash(config))
         if name == "simulation.seed" or len(set(hashes)) < len(hashes):
-            problem = f"{value} gives the same runs as {as_text(levels[0])}, which it is now, or the same twice"
+            problem = f"{value} gives the same runs as {as_text(levels[0])}, the present value, or the same twice"
             raise ConfigError(ANSWER, f"{problem}: expected another value")
         self._changed, self._levels = name, levels
 

@@ -237,7 +237,7 @@ def place_run(name: str, files: Mapping[str, bytes]) -> Path:
     """Write the files of a run that are not here yet, and return their directory on this node.
 
     Args:
-        name: of the study, so that two of them share no files.
+        name: the name of the study, so that two studies share no files.
     """
     return _place_all(files, _home(name) / _INPUTS)
 

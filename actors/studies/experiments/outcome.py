@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from actors.core.files import write_file
+from actors.core.files import write_file, write_json
 from actors.results.beside import Beside, made_of
 from actors.results.measures import has_rounds
 from actors.results.table_files import FORMULA_STARTS
@@ -48,6 +48,7 @@ from prism.experiment import (
     effects_on,
     groups_of,
 )
+from prism.quoting import as_text
 
 RESULTS, OUTCOME = "results.csv", "outcome.json"
 INTERVALS_MAX = 200
@@ -354,7 +355,7 @@ def write_outcome(out: Path, plan: Plan, values: Values, outcome: Outcome) -> No
     writer.writerows(_rows(plan, values, factors))
     write_file(out / RESULTS, text.getvalue().encode())
     write_parquet(out, plan, values)
-    write_file(out / OUTCOME, msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n")
+    write_json(out / OUTCOME, outcome)
 
 
 def _rows(plan: Plan, values: Values, factors: Sequence[str]) -> Iterator[list[Any]]:
@@ -451,4 +452,4 @@ def _typed_rows(
 def _level(level: Any, kind: str) -> Any:
     if level is None or kind != "string":
         return float(level) if kind == "double" and level is not None else level
-    return level if isinstance(level, str) else msgspec.json.encode(level).decode()
+    return as_text(level)

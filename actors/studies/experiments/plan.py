@@ -75,7 +75,7 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
     """Return the plan of the experiment in a file: each condition's configuration is read and checked.
 
     Args:
-        is_sealed: whether the sealed file that it names is there already, and is to be read.
+        is_sealed: whether to read the sealed file that the experiment names; False before it exists.
 
     Raises:
         ConfigError: the file, a configuration or the sealed file is wrong; the message names the file or the condition.

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.studies.experiments.plan import Plan
 from prism.experiment import Experiment, Hypothesis
 
@@ -70,7 +70,7 @@ def record_plan(out: Path, plan: Plan, cells_done: int) -> list[Hypothesis]:
                 "cells": [(cell.condition, cell.seed, cell.key) for cell in plan.cells],
             }
             path = directory / f"{len(kept) + 1:03d}-{plan.hash[:16]}.json"
-            write_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+            write_json(path, content)
     except OSError as error:
         raise run_directory_error(error, f"{directory}: cannot be used") from None
     return promised_so_far(out, plan)[0]

@@ -34,7 +34,11 @@ Values = Mapping[tuple[str, int], Mapping[str, float]]
 
 
 def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path) -> PredictionScores:
-    """Return the scores of predictions by the runs of the experiment in a directory."""
+    """Return the scores of predictions by the runs of the experiment in a directory.
+
+    Raises:
+        RunDirectoryError: another sealed file of the directory cannot be read.
+    """
     figures = figures_of_runs(registered.sealed.predictions, plan.experiment.seeds, values)
     late = notes_on_order(registered)
     order = "not known to be from before the runs" if late else "before the first run"
@@ -78,7 +82,7 @@ def _scores(registered: Registered, figures: Figures, order: str, notes: Sequenc
 
 
 def figures_of_runs(predictions: Predictions, seeds: Sequence[int], values: Values) -> Figures:
-    """Return the values of each outcome over the seeds; of a contrast, the differences of the seeds that both have."""
+    """Return the values of each outcome by seed; for a contrast, the differences for seeds that both sides have."""
     found: Figures = {}
     for each in predictions.predictions:
         for names in (each.names, (predictions.reference,)):
@@ -119,7 +123,7 @@ def figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Fig
 
 
 SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "bits", "CRPS")
-SCORES_SAID = "Bits and CRPS are the lower the better; in brackets stand those of the naive forecast"
+SCORES_SAID = "Lower bits and CRPS are better; those of the naive forecast are in brackets"
 NONE = "-"
 
 

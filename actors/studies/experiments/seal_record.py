@@ -1,4 +1,4 @@
-"""The record of sealed predictions in an experiment's directory: the runs that there were, and the data opened."""
+"""The record of sealed predictions in an experiment's directory: the runs begun before, and the data opened since."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import read_regular, write_file
+from actors.core.files import read_regular, write_json
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.sealed_file import BYTES_MAX, Sealed, now
 
@@ -24,10 +24,10 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """A sealed file as the directory of an experiment has it.
+    """A sealed file as it is registered in the directory of an experiment.
 
     Args:
-        cells_begun: the runs that there were when the directory got to know it.
+        cells_begun: the number of runs that had begun when it was registered.
         opened: the files that it was scored with, in the order in which they were opened.
     """
 
@@ -42,7 +42,7 @@ def cells_begun(out: Path) -> int:
 
 
 def register(out: Path, sealed: Sealed) -> Registered:
-    """Return a sealed file as the directory of the experiment knows it; it gets to know it now, unless it does.
+    """Register a sealed file in the directory of the experiment, unless it is registered, and return its record.
 
     Raises:
         RunDirectoryError: the directory cannot be read or written, or holds another file under this hash.
@@ -57,10 +57,10 @@ def register(out: Path, sealed: Sealed) -> Registered:
 
 
 def open_data(out: Path, registered: Registered, file: Path, digest: str) -> Registered:
-    """Return the record of a sealed file with the data that are opened for it; the first opening of each stays.
+    """Record that data are opened for a sealed file, and return its record; the first opening of each file stays.
 
     Raises:
-        RunDirectoryError: it cannot be written.
+        RunDirectoryError: the record cannot be written.
     """
     if any(each.sha256 == digest for each in registered.opened):
         return registered
@@ -69,7 +69,7 @@ def open_data(out: Path, registered: Registered, file: Path, digest: str) -> Reg
 
 
 def notes_on_data(out: Path, registered: Registered, digest: str) -> list[str]:
-    """Return notes, in words, where predictions may have been made or chosen after the data of a hash were opened."""
+    """Return a note for each reason why predictions may have been made or chosen after the data were opened."""
     first, notes = registered.opened[0], list[str]()
     if first.sha256 != digest:
         before = f"{first.file} ({first.sha256[:16]}) at {first.at}"
@@ -89,10 +89,10 @@ def notes_on_others(out: Path, registered: Registered) -> list[str]:
 
 
 def _others(out: Path, registered: Registered) -> list[Registered]:
-    """Return the other sealed files that the directory knows.
+    """Return the other sealed files that are registered in the directory.
 
     Raises:
-        RunDirectoryError: one cannot be read.
+        RunDirectoryError: a record cannot be read.
     """
     paths = (path for path in sorted((out / SEALS).glob("*.json")) if path != _place(out, registered.sealed))
     return [_read(path) for path in paths]
@@ -112,7 +112,7 @@ def notes_on_order(registered: Registered) -> list[str]:
         return [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
     if registered.cells_begun:
         seen = f"{registered.cells_begun:,} runs of it had begun"
-        return [f"the experiment's directory did not know the sealed file until {seen}: only the file says when it was"]
+        return [f"the experiment's directory got the sealed file after {seen}: only the file says when it was sealed"]
     return []
 
 
@@ -120,7 +120,7 @@ def _written(out: Path, registered: Registered) -> Registered:
     path = _place(out, registered.sealed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, msgspec.json.format(msgspec.json.encode(registered), indent=2) + b"\n")
+        write_json(path, registered)
     except OSError as error:
         raise run_directory_error(error, f"{path.parent}: cannot be used") from None
     return registered

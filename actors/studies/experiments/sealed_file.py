@@ -45,10 +45,10 @@ class Sealed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A sealed file.
 
     Args:
-        seal: the hash of all that follows.
+        seal: the hash of all other fields.
         at: when it was sealed, by the clock of the machine.
         prism: the version of PRISM that sealed it.
-        cells_begun: the runs of the experiment that could have been looked at.
+        cells_begun: the number of runs of the experiment that had begun, so that their results could be seen.
         plan: the hash of the plan.
         parts: `{part of the plan: hash}`: the question, the seeds, each measure, each condition with its inputs.
     """
@@ -69,7 +69,7 @@ def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sea
     """Return predictions of the outcomes of a plan, sealed.
 
     Args:
-        cells_begun: the runs of the experiment that could have been looked at.
+        cells_begun: the number of runs of the experiment that have begun.
     """
     sealed = Sealed(
         seal="",
@@ -84,20 +84,15 @@ def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sea
 
 
 def now() -> str:
-    """Return the time as a sealed file has it."""
+    """Return the time in UTC, in the form of a sealed file."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def encoded(sealed: Sealed) -> bytes:
-    """Return the content of a sealed file."""
-    return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
 
 
 def read_sealed(path: Path) -> Sealed:
     """Return a sealed file whose hash is right.
 
     Raises:
-        ConfigError: it cannot be read, is none, or was changed after the sealing.
+        ConfigError: it cannot be read, is no sealed file, or was changed after the sealing.
     """
     try:
         sealed = msgspec.json.decode(read_regular(path, BYTES_MAX), type=Sealed)
@@ -106,16 +101,16 @@ def read_sealed(path: Path) -> Sealed:
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
     except msgspec.MsgspecError as error:
-        raise ConfigError(str(path), f"is no file of `prism predict seal`: {error}") from None
+        raise ConfigError(str(path), f"is not a file of `prism predict seal`: {error}") from None
     if _seal_of(sealed) != sealed.seal:
         raise ConfigError(
-            str(path), f"was changed after it was sealed: its content has not the hash {sealed.seal[:16]}"
+            str(path), f"was changed after it was sealed: its content does not have the hash {sealed.seal[:16]}"
         )
     return sealed
 
 
 def notes_on_plan(path: Path, sealed: Sealed, plan: Planned) -> list[str]:
-    """Return notes on changes of the plan after the sealing that no predicted outcome depends on.
+    """Return a note for each change of the plan after the sealing on which no predicted outcome depends.
 
     Raises:
         ConfigError: the plan was changed in another way; the message names the part.
@@ -129,7 +124,7 @@ def notes_on_plan(path: Path, sealed: Sealed, plan: Planned) -> list[str]:
         problem = f"was sealed for another plan: {_told(wrong[0], sealed.parts, parts)} after the sealing{more}"
         raise ConfigError(str(path), problem)
     return [f"the {name} were changed after the sealing" for name in changed] or [
-        "the plan is the same, but the code of PRISM is another than at the sealing"
+        "the plan is the same, but PRISM has other code than at the sealing"
     ]
 
 

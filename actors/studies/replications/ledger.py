@@ -1,4 +1,4 @@
-"""The ledger of replications: the last line of each, and a page in Markdown with all of them."""
+"""The ledger of replications: the last line of each, and a page in Markdown with all lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NONE = "-"
 
 
 class Entry(NamedTuple):
-    """A replication and its last line: of this directory, or else the one that comes with PRISM."""
+    """A replication and its last line: the one in this directory, or else the one that comes with PRISM."""
 
     name: str
     path: Path
@@ -26,10 +26,10 @@ class Entry(NamedTuple):
 
 
 def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
-    """Return all replications that come with PRISM.
+    """Return the entries of all replications that come with PRISM, and of one that was run.
 
     Args:
-        run: the file of a replication that was run, and the directory of its experiment. It is among them, too.
+        run: the file of the replication that was run, and the directory of its experiment; None if no other one was.
 
     Raises:
         RunDirectoryError: a line cannot be read.
@@ -44,7 +44,7 @@ def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
 
 
 def page_of(all_entries: Iterable[Entry]) -> str:
-    """Return the page.
+    """Return the ledger as a page in Markdown.
 
     Raises:
         ConfigError: the file of a replication is wrong.
@@ -75,7 +75,7 @@ def hits(line: Line, *, fitted: bool) -> str:
 
 
 def said_here(each: Compared) -> str:
-    """Return what the runs say of a figure: their mean, and the ends between which a compatible figure lies."""
+    """Return the mean of the runs for a figure, and the ends between which a compatible figure lies, in words."""
     between = "" if each.low == each.high else f" ({figure(each.low)} to {figure(each.high)})"
     return f"{figure(each.here)}{between}"
 

@@ -1,4 +1,4 @@
-"""The ledger's line of a replication: its figures beside the published ones, and what it took."""
+"""The ledger's line of a replication: its figures beside the published ones, and its runs, calls and time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_file
+from actors.core.files import write_json
 from actors.factory.domain_code import raised
 from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
@@ -28,12 +28,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A line of the ledger.
 
     Args:
-        name: of the replication.
-        figures: beside the published ones.
-        runs: of the experiment; `calls`: to a model; `seconds`: of all runs together.
-        digest: of the digests of all runs: equal digests mean equal runs.
+        name: the name of the replication.
+        figures: the figures beside the published ones.
+        runs, calls: the number of runs, and of calls to a model.
+        seconds: the sum of the times of all runs.
+        digest: the hash of the digests of all runs: equal digests mean equal runs.
         asked: the hash of the plan, which tells whether the file has changed since.
-        prism: the versions of PRISM.
+        prism: the versions of PRISM that made the runs.
     """
 
     name: str
@@ -56,7 +57,7 @@ def line_of(plan: ReplicationPlan, out: Path, part: Plan, values: Values, outcom
 
     Args:
         out: the directory of the experiment.
-        part: the plan with the seeds that were run.
+        part: the plan of the experiment with the seeds that were run.
 
     Raises:
         ConfigError: a number cannot be computed from the data.
@@ -116,7 +117,7 @@ def _over_worlds(plan: ReplicationPlan, out: Path, part: Plan) -> Tables:
         runs = [cell_path(out, cell) for cell in part.cells if cell.condition == condition]
         try:
             found[measure, condition] = pseudo_values(runs, partial(_number, plan, place))
-        except Exception as error:  # somebody else's code may raise anything
+        except Exception as error:  # a user's code may raise anything
             raise RunDirectoryError(f"{out}: {place} ({condition}) raised {raised(error)}") from error
     return found
 
@@ -136,7 +137,7 @@ def write_line(out: Path, line: Line) -> None:
     Raises:
         RunDirectoryError: it cannot be written.
     """
-    write_file(out / LINE, msgspec.json.format(msgspec.json.encode(line), indent=2) + b"\n")
+    write_json(out / LINE, line)
 
 
 def read_line(path: Path) -> Line | None:

@@ -22,14 +22,14 @@ RUNS_LEAST = 3
 
 
 class ReplicationPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan.
+    """The plan of a replication.
 
     Args:
         path: the file of the replication.
         experiment: the plan of its experiment.
-        functions: `{module:function: the function}` of all that the file names.
-        data: the file of the data; None if it needs none.
-        hash: of all that was asked: figures, experiment, functions and data, whatever version of PRISM runs it.
+        functions: `{module:function: the function}` of all functions that the file names.
+        data: the file of the data; None if the replication needs no data.
+        hash: the hash of figures, experiment, functions and data; PRISM's version is no part of it.
     """
 
     path: Path
@@ -50,7 +50,7 @@ def load_replication(path: Path) -> Replication:
 
 
 def make_replication_plan(path: Path) -> ReplicationPlan:
-    """Return the plan of the replication in a file: the experiment, the functions and the data are looked for.
+    """Return the plan of the replication in a file, and load its experiment and functions.
 
     Raises:
         ConfigError: the file or its experiment is wrong, or the data are missing.
@@ -126,7 +126,7 @@ def computed_from_data(plan: ReplicationPlan, place: str) -> tuple[float, float 
         numbers = tuple(map(float, found)) if isinstance(found, Sequence) else (float(found),)
         value, *rest = numbers
         (error,) = rest or (None,)
-    except Exception as error:  # somebody else's code may raise anything
+    except Exception as error:  # a user's code may raise anything
         problem = f"{place}: expected a number, or a number and its standard error, got an error: {error}"
         raise ConfigError(str(plan.path), problem) from error
     return value, error

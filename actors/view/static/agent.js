@@ -70,7 +70,7 @@ export function agentPanel(session) {
     );
   }
 
-  /** Return what the agent has added to outcomes, as far as causes are kept. */
+  /** Return the agent's kept effects on outcomes; null if there are none. */
   function addedBy({ agent, causes, name }) {
     const added = (causes?.added ?? []).filter((each) => each.agent === agent);
     const command = el("p", { class: "quiet" }, "More of it: ", el("code", {}, `prism explain ${name} --agent ${agent} --cause`));

@@ -76,7 +76,7 @@ export function cascadePanel(session, ends) {
     );
   }
 
-  /** Lead to what made the cascade, or say how to find out. */
+  /** Show a button to the causes of the cascade, or the command that finds them. */
   function whatMade() {
     const of = `cascade:${session.cascade}`, place = session.causes?.places[of];
     if (!place) return put(made, "What made it? ", el("code", {}, `prism cause ${session.name} --of ${of}`));

@@ -1,9 +1,9 @@
-// What made outcomes of the run, as far as `prism cause` was asked: the pictures of the report.
+// The causes that `prism cause` has kept of the run's outcomes, with the pictures of the report.
 
 import { ofRun, read } from "./api.js";
 import { build, el, note, panel, put } from "./dom.js";
 
-/** Scroll to a part of the panel, and put the reader there. */
+/** Scroll to a part of the panel, and move the focus there. */
 export function showPart(id) {
   const part = document.getElementById(id);
   if (!part) return;

@@ -114,13 +114,13 @@ export function facts(pairs) {
   return el("dl", { class: "facts" }, pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
 
-/** Return an element of a report: [name, attributes, children]. Texts stay texts; looks are set one by one. */
+/** Return an element of a report: [name, attributes, children]. Texts are never read as markup. */
 export function build(node, inPicture = false) {
   if (typeof node === "string") return node;
   const [name, attributes, children] = node;
   const isPicture = inPicture || name === "svg";
   const { style, ...others } = attributes;
   const made = (isPicture ? svg : el)(name, others, children.map((child) => build(child, isPicture)));
-  if (style) made.style.cssText = style; // an attribute with styles is what the page's policy forbids
+  if (style) made.style.cssText = style; // the page's content security policy forbids the attribute
   return made;
 }

@@ -29,7 +29,7 @@ class Session {
     this.opened = ""; // why the page shows this tick, until another is chosen
     this.why = null; // the agent and the tick that are explained
     this.outcomes = null;
-    this.causes = null; // what made its outcomes, where that is known
+    this.causes = null; // the kept causes of its outcomes; null if there are none
     this.states = null;
     this.cascadeEdges = [];
     this.listeners = {};

@@ -394,7 +394,7 @@ def grow_cascade(t: Any, post: Any) -> None:
 
 @kernel
 def new_post(t: Any, author: Any, tick: Any, kind: Any) -> Any:
-    """Add a row for a new post, and return it; -1 if there can be none, or if it is withheld.
+    """Add a row for a new post, and return the row; -1 if there is no room for one, or if the post is withheld.
 
     Its id is the author's number and the author's count of posts before it.
     """

@@ -39,7 +39,7 @@ class TurnTables(NamedTuple):
     """Tables of the turns of a chart, by the numbers of their outcomes.
 
     Args:
-        asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as of `write_answers`.
+        asks: 1 for a question; tails: the bytes of each, from `starts[n]` on; heads: as for `write_answers`.
         kinds: the rows of `prism.social.kernels.turn_kernel.apply`.
         settled: the outcome of each question and option plus SETTLED; 0 if it is not known.
         with_view: whether a trigger carries the post in view, by its number.
@@ -60,7 +60,7 @@ class ChoiceTables(NamedTuple):
     """The embedded choice.
 
     Args:
-        key: `prism.kernel_rng.keys_of` its seed; weights: as of `prism.social.kernels.choice_kernel`.
+        key: `prism.kernel_rng.keys_of` its seed; weights: as for `prism.social.kernels.choice_kernel`.
         constants, forms, sizes: the options of kinds of questions; of_codes: the kind of each number; -1: not known.
         activity, own: of each person, as columns of what is seen.
     """

@@ -55,7 +55,7 @@ def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
     """Return the columns h00 to h23 of each row of a CSV file, which is an account.
 
     Raises:
-        InputError: as of `parse_hours`, or nobody is active in any hour.
+        InputError: as for `parse_hours`, or nobody is active in any hour.
     """
     check_hours_format(source)
     reader = csv.reader(io.StringIO(decode_text(data, source), newline=""), strict=True)

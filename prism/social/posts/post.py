@@ -177,9 +177,9 @@ def origin_of(author: int, tick: int, number: int, *, from_outside: bool = False
     that differ in their settings, although its id may be another one.
 
     Args:
-        number: the originals of the author in this tick before it, from 0 on. Those of interventions count apart, so
-            that one more changes nothing for the author's own. Beyond the seventh origins repeat; beyond the eighth, of
-            interventions.
+        number: the number of the author's originals before it in this tick, from 0 on. Posts of interventions are
+            counted apart, so that one more changes no draw about the author's own posts. Origins repeat after seven
+            originals of the author, and after eight posts of interventions.
     """
     place = OUTSIDE_BIT + number % OUTSIDE_BIT if from_outside else 1 + number % (OUTSIDE_BIT - 1)
     return tick << 33 | place << 29 | author

@@ -141,7 +141,7 @@ def test_presence_comes_first_even_if_decisions_had_larger_effects_or_it_had_non
     ]
     nothing = replace(ADDED.found, causes=(), smaller=())
     lines = list(added_lines(replace(ADDED, found=nothing)))
-    assert lines[2] == "  added     its presence from tick 1 on: nothing, this is the same without it"
+    assert lines[2] == "  added     its presence from tick 1 on: no effect on the outcome"
 
 
 @pytest.mark.long

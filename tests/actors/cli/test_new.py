@@ -148,7 +148,7 @@ def test_nothing_is_overwritten_unless_it_is_said(prism: Prism) -> None:
         ("see", "hottest", "expected one of: chronological, hot, interest, random, bridging, or an expression"),
         ("change", "feed.sise=3", "there is no setting feed.sise: did you mean feed.size?"),
         ("change", "feed.size", "expected SETTING=VALUE, as in feed.algorithm=chronological, got 'feed.size'"),
-        ("change", "feed.size=5", "5 gives the same runs as 5, which it is now, or the same twice"),
+        ("change", "feed.size=5", "5 gives the same runs as 5, the present value, or the same twice"),
         ("change", "feed.size=0", "expected"),
         ("change", "simulation.seed=7", "expected another value"),
         ("measure", "lkes", "no measure 'lkes': did you mean likes?"),

@@ -74,7 +74,7 @@ def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: 
         ('"sd": 20.0', '"sd": 30.0', "was changed after it was sealed"),
         ('"at": "2', '"at": "1', "was changed after it was sealed"),
         ('"by": "A. Author"', '"by": "B. Author"', "was changed after it was sealed"),
-        ('"cells_begun": 0', '"cells_begun": "none"', "is no file of `prism predict seal`"),
+        ('"cells_begun": 0', '"cells_begun": "none"', "is not a file of `prism predict seal`"),
     ],
 )
 @pytest.mark.usefixtures("sealed")

@@ -114,7 +114,7 @@ async def test_a_world_that_does_not_let_an_agent_deliberate_ends_with_an_error_
     domain.world = Restless(1)
     with pytest.raises(ExceptionGroup) as raised:
         await CrossingRun(config(ticks=8, lookahead=3), domain).run()
-    said = "agent 0 asked a question in tick 3, and that of tick 2 has no decision yet"
+    said = "agent 0 asked a question in tick 3, and its question of tick 2 has no decision yet"
     assert str(first_error(raised.value, DeliberatesError)).startswith(said)
 
 

@@ -172,7 +172,7 @@ def test_a_measure_that_only_a_run_can_tell_to_be_missing_is_one_clear_line(
     write_experiment(tmp_path, EXPERIMENT.replace(old, new))
     again = prism("experiment", "e.yaml", "--quiet")
     assert again.code == 2
-    assert "6 of 6 cells have no result; mend what is named above, and run it again: what is done is kept" in again.err
+    assert "6 of 6 cells have no result; fix what is named above and run it again: finished cells are kept" in again.err
 
 
 @pytest.mark.slow

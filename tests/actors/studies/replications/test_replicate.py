@@ -123,7 +123,7 @@ def test_without_a_name_the_replications_are_listed_with_their_last_lines(prism:
 def test_an_unknown_name_is_answered_with_those_that_there_are(prism: Prism) -> None:
     refused = prism("replicate", "bounded")
     assert refused.code == 2
-    assert "no file and no replication is called 'bounded'; there are: bounded-confidence" in refused.err
+    assert "no file and no replication is called 'bounded'; the replications are: bounded-confidence" in refused.err
 
 
 def test_a_damaged_line_is_named(prism: Prism) -> None:
