@@ -235,7 +235,7 @@ def test_seeds_are_a_group_and_other_settings_are_listed(run: Path, others: Path
     assert [[run.name for run in group.runs] for group in groups] == [["run", "seed"], ["feed"]]
     assert [each.key for each in differences] == ["feed.algorithm"]
     rows = parsed(report(runs)).rows
-    assert rows["feed.algorithm"] == ['"interest"', '"hot"']
+    assert rows["feed.algorithm"] == ["interest", "hot"]
     posts = sorted(json.loads((path / "summary.json").read_text())["posts"] for path in (run, others / "seed"))
     assert rows["posts"][0] == f"{sum(posts) / 2:,.6g} ({posts[0]:,} to {posts[1]:,})"
 
