@@ -14,6 +14,7 @@ from actors.results import explanation
 from actors.studies.causes.candidates import DECISIONS, PEOPLE
 from actors.studies.causes.of_agent import AgentCauses
 from actors.studies.causes.words import added_words, tried_words
+from actors.studies.causes.words import number as amount
 from prism.economy.embedded import EMBEDDED
 from prism.quoting import compact, number, printable
 from prism.wording import counted
@@ -291,7 +292,7 @@ def added_lines(added: AgentCauses) -> Iterator[str]:
     found = added.found
     yield called(added.agent, added.name)
     why = f": {added.why}" if added.why else ""
-    yield from _wrapped("  ", f"{found.of} is {number(found.value)} after {counted(found.ticks, 'tick')}{why}")
+    yield from _wrapped("  ", f"{found.of} is {amount(found.value)} after {counted(found.ticks, 'tick')}{why}")
     presence = [each for each in (*found.causes, *found.smaller) if each.kind == PEOPLE]
     told = [added_words(each) for each in presence]
     if not presence and any(each.kind == PEOPLE for each in found.tried):

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from actors.cli.metrics_client import MetricsClient
-from actors.cli.options import PackedOrDirectory
+from actors.cli.options import PackedOrDirectory, shown
 from actors.cli.watched_run import CALLS, WatchedRun, phase_of, ticks, ticks_per_s
 from actors.core.errors import RunDirectoryError
 from actors.display.console import echo
@@ -63,7 +63,7 @@ def view(root: Path, host: str, port: int, *, opens: bool) -> None:
             webbrowser.open(address)
 
     try:
-        site = Site(root, LiveRuns().look, EXPLAIN)
+        site = Site(root, LiveRuns().look, EXPLAIN, shown)
         serve(site, host, port, os.environ.get(TOKEN, ""), ready)
     except KeyboardInterrupt:
         return

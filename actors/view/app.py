@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -85,9 +86,11 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         title, pictures: as `prism.show.Show` has them.
         causes: changes when the causes of an outcome are kept; 0 if there are none.
         live: the metrics of a run under way; None without any.
+        path: of the run, for a shell in the directory where the page is served.
     """
 
     line: RunLine
+    path: str
     in_words: list[str]
     read_ticks: int
     read_share: float
@@ -114,13 +117,21 @@ class Site:
         root: a directory of runs, of one run, or of an experiment.
         look: reads the metrics of a run under way.
         explain: the beginning of the command that works out a turn; without it no turn is worked out.
+        given: returns a run's path as the user gave it; by default the path itself.
     """
 
-    def __init__(self, root: Path, look: Look = lambda _: None, explain: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        look: Look = lambda _: None,
+        explain: Sequence[str] = (),
+        given: Callable[[Path], Path] = lambda path: path,
+    ) -> None:
         self.explainer = Explainer(explain)
         self._experiment = ViewedExperiment(root) if is_experiment(root) else None
         self._lister = RunLister(root if self._experiment is None else root / CELLS)
         self._look = look
+        self._given = given
         self._lock = Lock()
         self._open: dict[str, ViewedRun] = {}
 
@@ -184,6 +195,7 @@ class Site:
             problem = _damage_words(journal, is_running=line.is_running)
         return RunPage(
             line=line,
+            path=shown(shlex.quote(str(self._given(run.path)))),
             in_words=_in_words(run.path),
             read_ticks=0 if journal is None else journal.ticks,
             read_share=read_share,

@@ -58,9 +58,8 @@ def chance_words(cause: Cause) -> str:
     if drawn is None:
         return ""
     told = f"under {drawn.count:,} other draws {interval(drawn)}"
-    if drawn.low is None or drawn.high is None or drawn.low > 0 or drawn.high < 0:
-        return told
-    return f"{told}, which may be luck alone"
+    low, high = (drawn.mean, drawn.mean) if drawn.low is None or drawn.high is None else (drawn.low, drawn.high)
+    return f"{told}, which may be luck alone" if low <= 0 <= high else told
 
 
 def added_words(cause: Cause) -> str:

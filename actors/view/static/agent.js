@@ -73,7 +73,7 @@ export function agentPanel(session) {
   /** Return the agent's kept effects on outcomes; null if there are none. */
   function addedBy({ agent, causes, name }) {
     const added = (causes?.added ?? []).filter((each) => each.agent === agent);
-    const command = el("p", { class: "quiet" }, "More of it: ", el("code", {}, `prism explain ${name} --agent ${agent} --cause`));
+    const command = el("p", { class: "quiet" }, "More of it: ", el("code", {}, `prism explain ${page.path} --agent ${agent} --cause`));
     return added.length ? section(`What it has added (${added.length})`, [el("ul", {}, added.map((each) => el("li", {}, `${each.of}: ${each.words}`))), command]) : null;
   }
 
@@ -136,7 +136,7 @@ const shortened = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text
 
 /** Return a note where only the latest of something are listed. */
 function latest(session, shown, inAll) {
-  return shown.length < inAll ? note(`The latest ${count(shown.length)} are listed. All of them: prism explain ${session.name} --agent ${session.agent}`) : null;
+  return shown.length < inAll ? note(`The latest ${count(shown.length)} are listed. All of them: prism explain ${session.page.path} --agent ${session.agent}`) : null;
 }
 
 /** Return the table of what the agent did, the latest first. */

@@ -79,7 +79,7 @@ export function cascadePanel(session, ends) {
   /** Show a button to the causes of the cascade, or the command that finds them. */
   function whatMade() {
     const of = `cascade:${session.cascade}`, place = session.causes?.places[of];
-    if (!place) return put(made, "What made it? ", el("code", {}, `prism cause ${session.name} --of ${of}`));
+    if (!place) return put(made, "What made it? ", el("code", {}, `prism cause ${session.page.path} --of ${of}`));
     return put(made, el("button", { type: "button", class: "link", onclick: () => showPart(place) }, "What made it"));
   }
 

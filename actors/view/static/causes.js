@@ -8,6 +8,7 @@ export function showPart(id) {
   const part = document.getElementById(id);
   if (!part) return;
   part.tabIndex = -1;
+  part.style.scrollMarginTop = `${(document.querySelector(".clock")?.offsetHeight ?? 0) + 10}px`; // the clock covers the top
   part.scrollIntoView({ block: "start" });
   part.focus({ preventScroll: true });
 }

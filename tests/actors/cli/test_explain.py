@@ -32,7 +32,7 @@ from actors.runtime.simulation import Progress
 from actors.studies.causes.of_agent import AgentCauses
 from actors.studies.causes.record import Cause as CauseFound
 from actors.studies.causes.record import Causes, Tried
-from prism.experiment.intervals import Interval
+from prism.experiment.intervals import Interval, described
 from tests.actors.results.explained_runs import ECONOMY, make_run
 from tests.command import Prism
 from tests.hostile_texts import TEXTS, harms_a_terminal
@@ -129,6 +129,16 @@ def test_what_an_agent_has_added_is_said_with_its_chance() -> None:
         "            1 smaller effect of decisions, which --json has",
         "  tried     decisions: all 3 tried, 1 with an effect; in sum +2",
     ]
+
+
+def test_draws_that_all_give_0_may_be_luck_alone_and_large_numbers_have_one_format() -> None:
+    presence = replace(ADDED.found.causes[0], value=2251.0, other_draws=described([0.0] * 10))
+    found = replace(ADDED.found, of="likes", value=2234.0, causes=(presence,), smaller=())
+    said = " ".join(" ".join(added_lines(replace(ADDED, found=found))).split())
+    assert "likes is 2,234 after" in said
+    assert "2,251 without it; under 10 other draws 0, which may be luck alone" in said
+    sure = replace(presence, other_draws=described([2.0] * 10))
+    assert "luck" not in " ".join(added_lines(replace(ADDED, found=replace(found, causes=(sure,)))))
 
 
 def test_presence_comes_first_even_if_decisions_had_larger_effects_or_it_had_none() -> None:

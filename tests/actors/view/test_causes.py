@@ -28,7 +28,9 @@ def test_causes_are_shown_with_their_places_and_by_agent_and_new_ones_too(embedd
     run = copied(embedded, tmp_path, "own")
     keep(run, LIKES)
     asked = Asked(run, "own")
-    before = asked.json("runs/own")["causes"]
+    page = asked.json("runs/own")
+    assert page["path"] == str(run)
+    before = page["causes"]
     shown = asked.json("runs/own/causes")
     assert shown["places"] == {"likes": "cause-of-likes"}
     assert [part[1]["id"] for part in shown["parts"]] == ["cause-of-likes"]
