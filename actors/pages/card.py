@@ -136,11 +136,17 @@ def _side(table: Table, column: int) -> str | None:
 
 
 def _key(key: Sequence[tuple[str, str, str]]) -> Element | None:
-    """Return the names of colours and marks: `(mark, colour, name)` of each."""
+    """Return the names of colours and marks: `(mark, colour, name)` of each. Without a mark it is a coloured square."""
     if not key:
         return None
     names = [
-        tag("li", tag("span", class_="swatch", style=f"background: {color}"), f"{mark} {name}".strip())
+        tag(
+            "li",
+            tag("span", mark, class_="shape", style=f"color: {color}", aria_hidden="true")
+            if mark
+            else tag("span", class_="swatch", style=f"background: {color}"),
+            name,
+        )
         for mark, color, name in key
     ]
     return tag("ul", *names, class_="key")

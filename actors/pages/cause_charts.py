@@ -167,7 +167,8 @@ def _groups(found: Causes) -> Chart:
     how = "all orders in which groups begin to speak" if is_exact else "a sample of orders, with 95% intervals"
     more = f" The first {ROWS_MAX} are drawn." if len(rows) > ROWS_MAX else ""
     reading = (
-        f"The shares add up to {found.of} less {silent}, its value with all groups silent. They are of {how}.{more}"
+        f"{found.of} is {number(found.value)} in the run, and would be {silent} with all groups silent. The shares add "
+        f"up to the difference. They are of {how}.{more}"
     )
     drawn = rows_picture(rows, f"share in {found.of}")
     return Chart(f"Shares of groups by {found.attribute}", drawn, reading, table)

@@ -139,10 +139,17 @@ def test_groups_have_a_bar_each_and_what_is_left_without_them() -> None:
     with style():
         chart = _groups(replace(FOUND, attribute="party", groups=groups, without_groups=1.0))
     assert chart.title == "Shares of groups by party"
-    assert "add up to cascade:1 less 1, its value with all groups silent. They are of all orders" in rendered(
-        chart.reading
+    assert rendered(chart.reading).startswith(
+        "cascade:1 is 4 in the run, and would be 1 with all groups silent. The shares add up to the difference. They are "
     )
     assert [row[:2] for row in chart.table.rows] == [("left", "1"), ("right", "2")]
+
+
+def test_each_name_in_the_key_has_one_mark_a_shape_in_its_colour_or_a_square() -> None:
+    page = html(FOUND)
+    assert '<span class="shape" style="color: #D55E00" aria-hidden="true">◆</span>half of it or more</li>' in page
+    assert '<span class="swatch" style="background: #0072B2"></span>in the run</li>' in page
+    assert page.count('class="shape"') + page.count('class="swatch"') == page.count("<li><span")
 
 
 def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -> None:
