@@ -19,11 +19,25 @@ from actors.display.words import duration
 from actors.factory.shipped import replications
 from actors.studies.experiments.driver import Where
 from actors.studies.experiments.measures import keep_own
-from actors.studies.replications.ledger import NONE, OUT, Entry, entries, hits, outcome_of_figure, page_of, said_here
+from actors.studies.replications.ledger import (
+    HERE_SAID,
+    NONE,
+    OUT,
+    Entry,
+    entries,
+    hits,
+    kind_of,
+    outcome_of_figure,
+    page_of,
+    said_here,
+)
 from actors.studies.replications.line import LINE, Line, line_of, write_line
 from actors.studies.replications.plan import load_replication, make_replication_plan
 from prism.experiment import Replication
 from prism.quoting import printable
+
+WIDE = 120
+"""The columns of a terminal from which claims stand beside the hits."""
 
 
 @click.command()
@@ -57,7 +71,9 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
         run = path, out or OUT / path.stem
         _run(*run, jobs, quiet=quiet)
     elif not quiet:
-        unwrapped_console().print(_listed(entries()))
+        console = unwrapped_console()
+        for part in _listed(entries(), console.width):
+            console.print(part)
     if ledger is not None:
         write_file(ledger, page_of(entries(run)).encode())
         if not quiet:
@@ -103,27 +119,42 @@ def _result(line: Line, replication: Replication) -> Iterator[RenderableType]:
         yield Text(printable(f"not as in the study: {difference}"), style="dim")
     yield ""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("figure", "published", "here", "", ""):
+    for column in ("figure", "published", "here", "outcome", "kind"):
         table.add_column(column, overflow="fold")
     for each in line.figures:
         said = (each.figure, each.published, said_here(each))
         style = "green" if each.is_hit else "red"
-        kind = "fitted" if each.fitted else "predicted"
-        table.add_row(*map(Text, map(printable, said)), Text(outcome_of_figure(each), style=style), kind)
+        table.add_row(*map(Text, map(printable, said)), Text(outcome_of_figure(each), style=style), kind_of(each))
     yield table
-    yield Text("here: the mean of the runs, and in brackets the range of compatible figures", style="dim")
-    took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)}, digest {line.digest[:16]}"
+    yield Text(HERE_SAID, style="dim")
+    took = f"{line.runs:,} runs, {line.calls:,} calls, {duration(line.seconds)} of runs, digest {line.digest[:16]}"
     yield Text(f"hits: predicted {hits(line, fitted=False)}, fitted {hits(line, fitted=True)}; {took}")
 
 
-def _listed(every: list[Entry]) -> Table:
+def _listed(every: list[Entry], width: int) -> Iterator[RenderableType]:
+    """Yield a line for each replication; its claim stands beside it where there is room, else below."""
+    is_wide = width >= WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("replication", "predicted", "fitted", "runs", "time", "digest", "claim"):
+    for column in (
+        "replication",
+        "predicted",
+        "fitted",
+        "runs",
+        "time of runs",
+        "from",
+        *(["claim"] if is_wide else []),
+    ):
         table.add_column(column, overflow="fold")
+    claims = {each.name: printable(load_replication(each.path).claim) for each in every}
     for each in every:
         line, found = each.line, ["not run", *[NONE] * 4]
         if line is not None:
             found = [hits(line, fitted=False), hits(line, fitted=True), f"{line.runs:,}", duration(line.seconds)]
-            found.append(line.digest[:16])
-        table.add_row(each.name, *found, Text(load_replication(each.path).claim))
-    return table
+            found.append("here" if each.is_own else "PRISM")
+        table.add_row(each.name, *found, *([Text(claims[each.name])] if is_wide else []))
+    yield table
+    yield Text("from: the runs of this directory (here), or those that come with PRISM", style="dim")
+    if not is_wide:
+        for name, claim in claims.items():
+            yield ""
+            yield Text.assemble((name, "bold"), f": {claim}")

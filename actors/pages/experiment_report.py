@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from actors.factory.shipped import replications
 from actors.pages.answer import SHOWN_MAX, lead_of
 from actors.pages.card import Table, table_of
 from actors.pages.experiment_charts import (
@@ -30,6 +31,8 @@ from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.courses import Courses, read_courses
 from actors.studies.experiments.record import CellState, ExperimentRecord, PlannedCondition
 from actors.studies.experiments.scores import SCORE_COLUMNS, SCORES_SAID, score_cells
+from actors.studies.replications.ledger import HERE_SAID, NONE, OUT, hits, kind_of, outcome_of_figure, said_here
+from actors.studies.replications.line import LINE, Line, read_line
 from prism.experiment import Comparison, SeveralCompared
 from prism.quoting import as_text
 
@@ -103,7 +106,9 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
     """Yield the sections of the page; those without content are left out."""
     chosen = _conditions_shown(record)
     courses = read_courses(record, chosen[:LINES_MAX])
+    line = read_line(record.path / LINE)
     makers: list[Callable[[], Section | None]] = [
+        lambda: None if line is None else _published(line),
         lambda: Section("statistics", "Statistics", list(_statistics(record))),
         lambda: _comparisons(record),
         lambda: _means(record, chosen),
@@ -113,7 +118,7 @@ def experiment_sections(record: ExperimentRecord, on_step: Callable[[str], None]
         lambda: _thresholds(record),
         lambda: _missing_cells(record),
         lambda: _design(record),
-        lambda: _again(record),
+        lambda: _again(record, line),
     ]
     for make in makers:
         section = make()
@@ -329,6 +334,20 @@ def _thresholds(record: ExperimentRecord) -> Section | None:
     )
 
 
+def _published(line: Line) -> Section:
+    """Return the published figures beside those of the runs, of an experiment that replicates a study."""
+    rows = [
+        (each.figure, each.published, said_here(each), outcome_of_figure(each), kind_of(each), each.source)
+        for each in line.figures
+    ]
+    columns = ("figure", "published", "here", "outcome", "kind", "source")
+    kinds = [(kind, hits(line, fitted=kind == "fitted")) for kind in ("predicted", "fitted")]
+    told = " and ".join(f"{found} {kind} figures" for kind, found in kinds if found != NONE)
+    said = f"Hits: {told}. In the table, {HERE_SAID}."
+    table = table_of(Table(columns, rows, frozenset(range(len(columns)))), "Figures", is_shown=True)
+    return Section("published", "Published figures", [tag("p", said), table])
+
+
 def _missing_cells(record: ExperimentRecord) -> Section | None:
     if not record.outcome.missing:
         return None
@@ -366,15 +385,15 @@ def _json(value: object) -> str:
     return text if len(text) <= 300 else f"{text[:299]}…"
 
 
-def _again(record: ExperimentRecord) -> Section:
+def _again(record: ExperimentRecord, line: Line | None) -> Section:
     experiment = record.plan.experiment
     source, out = shlex.quote(experiment.source), place_of(record.path)
-    lines = [
-        f"prism experiment plan {source} --out {out}",
-        f"prism experiment {source} --out {out}",
-        f"prism report {out}",
-        f"prism view {out}",
-    ]
+    if line is None:
+        lines = [f"prism experiment plan {source} --out {out}", f"prism experiment {source} --out {out}"]
+    else:
+        name = shlex.quote(line.name if line.name in replications() else f"{line.name}.yaml")
+        lines = [f"prism replicate {name}{'' if record.path == OUT / line.name else f' --out {out}'}"]
+    lines += [f"prism report {out}", f"prism view {out}"]
     seeds = list(dict.fromkeys(str(cell.seed) for cell in record.cells))
     facts = [
         ("file", experiment.source),

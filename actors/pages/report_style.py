@@ -63,8 +63,8 @@ summary { color: var(--link); cursor: pointer; display: inline-block; padding: 3
 .key { display: flex; flex-wrap: wrap; gap: 2px 14px; list-style: none; margin: 0 0 6px; padding: 0; font-size: 14px; }
 .swatch { display: inline-block; width: 13px; height: 13px; border: 1px solid var(--line); vertical-align: -1px;
   margin-right: 5px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.shape { display: inline-block; min-width: 13px; text-align: center; -webkit-text-stroke: 0.6px var(--line); margin-right: 5px;
-  print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.shape { display: inline-block; min-width: 13px; text-align: center; margin-right: 5px;
+  -webkit-text-stroke: 0.6px var(--line); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .scroll:focus-visible, summary:focus-visible, a:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 pre { background: var(--panel); padding: 12px 14px; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 14px;
   line-height: 1.5; margin: 0 0 14px; }

@@ -294,8 +294,9 @@ def test_a_cascade_leads_to_what_made_it_and_an_agent_to_what_it_has_added(
     page = visit.page
     page.get_by_role("button", name="What made it").click()
     assert page.evaluate("document.activeElement.querySelector('h3').textContent").startswith("What made cascade:")
-    under = "document.activeElement.getBoundingClientRect().top - document.querySelector('.clock').getBoundingClientRect().bottom"
-    assert 0 <= page.evaluate(under) < 40
+    box = "document.{}.getBoundingClientRect().{}"
+    clock = page.evaluate(box.format("querySelector('.clock')", "bottom"))
+    assert clock <= page.evaluate(box.format("activeElement", "top")) < clock + 40
     assert page.get_by_role("img", name="The cascade by effect").is_visible()
     assert page.get_by_role("img", name="The largest effects").count() == 2
     page.get_by_text("What it has added").click()

@@ -15,14 +15,24 @@ from prism.experiment import Compared, Replication
 
 OUT = Path("replications")
 NONE = "-"
+HERE_SAID = (
+    "here is the mean of the runs, and in brackets the range of compatible figures; for a direction (greater or less "
+    "than 0), the 95% interval of the mean"
+)
+"""The explanation of the numbers of `said_here`."""
 
 
 class Entry(NamedTuple):
-    """A replication and its last line: the one in this directory, or else the one that comes with PRISM."""
+    """A replication and its last line: the one in this directory, or else the one that comes with PRISM.
+
+    Args:
+        is_own: whether the line is of this directory.
+    """
 
     name: str
     path: Path
     line: Line | None
+    is_own: bool = False
 
 
 def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
@@ -37,10 +47,11 @@ def entries(run: tuple[Path, Path] | None = None) -> list[Entry]:
     files = {name: (path, OUT / name) for name, path in replications().items()}
     if run is not None:
         files[run[0].stem] = run
-    return [
-        Entry(name, path, read_line(place / LINE) or read_line(path.with_suffix(".json")))
-        for name, (path, place) in files.items()
-    ]
+    found = []
+    for name, (path, place) in files.items():
+        own = read_line(place / LINE)
+        found.append(Entry(name, path, own or read_line(path.with_suffix(".json")), is_own=own is not None))
+    return found
 
 
 def page_of(all_entries: Iterable[Entry]) -> str:
@@ -75,7 +86,7 @@ def hits(line: Line, *, fitted: bool) -> str:
 
 
 def said_here(each: Compared) -> str:
-    """Return the mean of the runs for a figure, and the ends between which a compatible figure lies, in words."""
+    """Return the mean of the runs for a figure and the ends of its range, as `HERE_SAID` explains them."""
     between = "" if each.low == each.high else f" ({figure(each.low)} to {figure(each.high)})"
     return f"{figure(each.here)}{between}"
 
@@ -83,6 +94,11 @@ def said_here(each: Compared) -> str:
 def outcome_of_figure(each: Compared) -> str:
     """Return `hit`, or `miss` with its reason."""
     return "hit" if each.is_hit else f"miss: {each.why}"
+
+
+def kind_of(each: Compared) -> str:
+    """Return `fitted` or `predicted`."""
+    return "fitted" if each.fitted else "predicted"
 
 
 def _section(line: Line, replication: Replication) -> Iterator[str]:
@@ -95,10 +111,9 @@ def _section(line: Line, replication: Replication) -> Iterator[str]:
     yield "| figure | published | here | outcome | kind | source |"
     yield "|---|---|---|---|---|---|"
     for each in line.figures:
-        kind = "fitted" if each.fitted else "predicted"
         outcome = outcome_of_figure(each)
         cells = [each.figure, each.published, said_here(each), outcome if each.is_hit else f"**{outcome}**"]
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in [*cells, kind, each.source])} |"
+        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in [*cells, kind_of(each), each.source])} |"
     for remark in replication.remarks:
         yield ""
         yield remark

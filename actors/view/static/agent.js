@@ -71,7 +71,7 @@ export function agentPanel(session) {
   }
 
   /** Return the agent's kept effects on outcomes; null if there are none. */
-  function addedBy({ agent, causes, name }) {
+  function addedBy({ agent, causes, page }) {
     const added = (causes?.added ?? []).filter((each) => each.agent === agent);
     const command = el("p", { class: "quiet" }, "More of it: ", el("code", {}, `prism explain ${page.path} --agent ${agent} --cause`));
     return added.length ? section(`What it has added (${added.length})`, [el("ul", {}, added.map((each) => el("li", {}, `${each.of}: ${each.words}`))), command]) : null;

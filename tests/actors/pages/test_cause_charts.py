@@ -140,7 +140,7 @@ def test_groups_have_a_bar_each_and_what_is_left_without_them() -> None:
         chart = _groups(replace(FOUND, attribute="party", groups=groups, without_groups=1.0))
     assert chart.title == "Shares of groups by party"
     assert rendered(chart.reading).startswith(
-        "cascade:1 is 4 in the run, and would be 1 with all groups silent. The shares add up to the difference. They are "
+        "cascade:1 is 4 in the run, and would be 1 with all groups silent. The shares add up to the difference. They"
     )
     assert [row[:2] for row in chart.table.rows] == [("left", "1"), ("right", "2")]
 

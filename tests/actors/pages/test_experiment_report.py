@@ -6,11 +6,13 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors.factory.shipped import replications
 from actors.pages.experiment_charts import MINUS, contrast_words, effect_charts
 from actors.pages.experiment_report import experiment_report
 from actors.studies.experiments.record import read_experiment_record
@@ -314,3 +316,21 @@ def test_the_command_takes_an_experiment_and_nothing_beside_it(experiment: Path,
     assert "Do short feeds make fewer likes?" in out.read_text(encoding="utf-8")
     beside = prism_alone("report", str(copy), str(copy / "cells"), "--out", str(out), "--force")
     assert (beside.code, "is an experiment; make its report alone" in beside.err) == (2, True)
+
+
+def test_a_replication_shows_its_published_figures_and_how_to_replicate_again(tmp_path: Path) -> None:
+    path = write_experiment_directory(tmp_path / "e")
+    shipped = replications()["taylor-rule"].with_suffix(".json")
+    (path / "replication.json").write_bytes(shipped.read_bytes())
+    page = experiment_report(read_experiment_record(path))
+    text = re.sub(r"<[^>]+>", " ", page[page.index('id="published"') : page.index('id="statistics"')])
+    assert "Hits: 12 of 16 predicted figures." in text
+    assert "for a direction (greater or less than 0), the 95% interval of the mean." in text
+    assert " 1.533 " in text
+    assert "miss: too low" in text
+    again = page[page.index('id="again"') :]
+    assert "prism replicate taylor-rule --out e\n" in again
+    assert "prism experiment" not in again
+    own = shipped.read_text().replace('"taylor-rule"', '"my study"')
+    (path / "replication.json").write_text(own)
+    assert "prism replicate 'my study.yaml' --out e\n" in unescape(experiment_report(read_experiment_record(path)))
