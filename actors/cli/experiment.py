@@ -50,6 +50,7 @@ from actors.studies.experiments.seal_record import register
 from actors.studies.experiments.shared_oracle import asking_of, counts_of, gateway_of, use_of_model
 from actors.studies.experiments.standing import Standing
 from prism.quoting import printable
+from prism.wording import counted
 
 OUT = Path("experiments")
 PROBLEMS_SHOWN = 5
@@ -226,9 +227,14 @@ def _execute(
             url = stack.enter_context(served(collector, metrics_port))
             say(f"metrics at {url}/metrics")
         stack.enter_context(display.showing(standing))
-        part, values, problems, stopped = run_batches(
-            made, out, lambda part: executor.run(cells_to_do(part, out), out, on_done)
-        )
+
+        def run_cells(part: Plan) -> Mapping[str, str]:
+            display.measuring(0)
+            failed = executor.run(cells_to_do(part, out), out, on_done)
+            display.measuring(len(part.cells))
+            return failed
+
+        part, values, problems, stopped = run_batches(made, out, run_cells)
         counted = counts_of(gateway)
     use = use_of_model(part, out, counted, is_replay=tape is not None)
     planned, lost = promised_so_far(out, made)
@@ -259,6 +265,7 @@ class ExperimentDisplay:
         self._standing: Callable[[], Standing] | None = None
         self._begun = time.monotonic()
         self._said = ""
+        self._measuring = ""
         self._ended = 0
 
     @contextmanager
@@ -288,10 +295,17 @@ class ExperimentDisplay:
         said = f"{place}{cell.condition}, seed {cell.seed}: {done.problem or duration(done.wall_s)}"
         echo(said, err=True)
 
+    def measuring(self, cells: int) -> None:
+        """Tell that all cells have ended and their measures are worked out; with 0, that cells are run again."""
+        self._measuring = f"working out the measures of {counted(cells, 'cell')}" if cells else ""
+        if self._measuring and not self._is_live and not self._quiet:
+            echo(f"prism: {self._measuring}", err=True)
+
     def _drawn(self) -> RenderableType:
         if self._standing is None:
             return Text()
-        return drawn(self._standing(), self._known, time.monotonic() - self._begun)
+        standing = drawn(self._standing(), self._known, time.monotonic() - self._begun)
+        return Group(standing, Text(self._measuring)) if self._measuring else standing
 
 
 def drawn(now: Standing, known: int, since_s: float) -> RenderableType:

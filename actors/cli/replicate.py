@@ -17,6 +17,7 @@ from actors.core.files import write_file
 from actors.display.console import echo, unwrapped_console
 from actors.display.words import duration
 from actors.factory.shipped import replications
+from actors.logs.output import say
 from actors.studies.experiments.driver import Where
 from actors.studies.experiments.measures import keep_own
 from actors.studies.replications.ledger import (
@@ -101,6 +102,8 @@ def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
     done = execute(plan.experiment, place, Where(jobs=jobs), quiet=quiet)
     refuse_lost(done, place)
     keep_own(place, plan.functions.values())
+    if not quiet:
+        say("comparing with the published figures")
     line = line_of(plan, place, done.plan, done.values, done.outcome)
     write_line(place, line)
     if quiet:

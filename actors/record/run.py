@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from actors.record.rounds import RoundsTable, Rows, read_rows, rounds_of
 from prism.agents import MOVED, Question, Update
 from prism.clock import SimulatedClock
 from prism.config import LENGTH_MAX, Config
-from prism.config.load import load_placed_config
+from prism.config.load import PlacedConfig, load_placed_config
 from prism.errors import ConfigError, together
 from prism.show import Show
 
@@ -65,12 +65,18 @@ def read_resolved(path: Path, overrides: Sequence[str] = ()) -> Config:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from None
-    placed = load_placed_config(text, str(path), environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
+    placed = _loaded(text, str(path), tuple(overrides))
     kept = kept_inputs(placed.config)
     note_places(kept, path.parent)
     if missing := [*missing_inputs(placed, placed.config, but=kept)]:
         raise together(missing)
     return placed.config
+
+
+@lru_cache(maxsize=2)
+def _loaded(text: str, source: str, overrides: tuple[str, ...]) -> PlacedConfig:
+    """Load a configuration. Several measures read the same run one after the other, and most of their time was this."""
+    return load_placed_config(text, source, environment={}, overrides=overrides, length_max=RESOLVED_LENGTH_MAX)
 
 
 class RecordedTick(NamedTuple):
