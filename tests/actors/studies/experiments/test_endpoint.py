@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
-from actors.cli.experiment import drawn
+from actors.cli.experiment import ExperimentDisplay, drawn
 from actors.core.errors import AddressError
 from actors.studies.experiments.cells import Done
 from actors.studies.experiments.endpoint import ExperimentCollector, served
@@ -96,3 +96,11 @@ def test_the_display_shows_cells_nodes_losses_and_the_time_left(tmp_path: Path) 
     assert re.search(r"a +1 +50% +25%", said)
     assert "\x1b" not in said
     assert r"b\x1b[31m" in said
+
+
+def test_a_line_says_that_measures_are_worked_out_after_the_last_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet in (False, True):
+        display = ExperimentDisplay(0, quiet=quiet)
+        display.measuring(0)
+        display.measuring(180)
+    assert capsys.readouterr().err == "prism: working out the measures of 180 cells\n"
