@@ -296,10 +296,8 @@ class ExperimentDisplay:
         echo(said, err=True)
 
     def measuring(self, cells: int) -> None:
-        """Tell that all cells have ended and their measures are worked out; with 0, that cells are run again."""
+        """Show that all cells have ended and their measures are worked out; with 0, that cells are run again."""
         self._measuring = f"working out the measures of {counted(cells, 'cell')}" if cells else ""
-        if self._measuring and not self._is_live and not self._quiet:
-            echo(f"prism: {self._measuring}", err=True)
 
     def _drawn(self) -> RenderableType:
         if self._standing is None:

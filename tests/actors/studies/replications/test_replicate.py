@@ -128,10 +128,11 @@ def test_without_a_name_the_replications_are_listed_with_their_last_lines(prism:
 
 def printed(parts: Iterable[RenderableType], width: int) -> list[str]:
     """Return the lines that a terminal of a width shows."""
-    console = SafeConsole(width=width, file=StringIO())
+    text = StringIO()
+    console = SafeConsole(width=width, file=text)
     for part in parts:
         console.print(part)
-    return console.file.getvalue().split("\n")
+    return text.getvalue().split("\n")
 
 
 @pytest.mark.parametrize("width", [80, 120])
