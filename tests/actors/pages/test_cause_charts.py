@@ -150,6 +150,7 @@ def test_what_was_found_is_said_in_words_with_its_id_and_what_cannot_be_read() -
     assert f'id="{anchor("cascade:1")}"' in page
     assert "It is 4 after 10 ticks. The largest effect: P7 (7), +4; under 6 other draws +2.5 [+1.5, +3.5]." in page
     assert "people: 5 of 10 tried, 2 with an effect; in sum about +5" in page
+    assert "In sum: the effects of all candidates of a kind, each undone alone, added up." in page
     assert "3 kept their recorded answers, 1 were never asked" in page
     assert "causes/x.json: cannot be read" in page
     assert "the run has" not in page
