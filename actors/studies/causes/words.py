@@ -50,13 +50,10 @@ def tried_words(each: Tried, value: float) -> str:
 
 
 def _tells_nothing(each: Tried, value: float) -> bool:
-    """Return whether the interval of a sum holds 0 and is wider than the outcome."""
-    return (
-        each.low is not None
-        and each.high is not None
-        and each.low <= 0.0 <= each.high
-        and each.high - each.low > abs(value)
-    )
+    """Return whether the interval of a sum holds 0 and is wider than the outcome; without one, if the sum is larger."""
+    if each.low is None or each.high is None:
+        return abs(each.total or 0.0) > abs(value)
+    return each.low <= 0.0 <= each.high and each.high - each.low > abs(value)
 
 
 def answered_words(found: Causes) -> Iterator[str]:
