@@ -18,7 +18,7 @@ _PLAIN: Any = {"title_justify": "left", "title_style": "bold", "box": None, "pad
 def causes_view(found: Causes) -> RenderableType:
     """Return the outcome, what was tried, and the largest effects."""
     lines = [Text(f"{found.of}: {number(found.value)} in the run, after {found.ticks:,} ticks", style="bold")]
-    lines += [Text(f"  {tried_words(each)}") for each in found.tried]
+    lines += [Text(f"  {tried_words(each, found.value)}") for each in found.tried]
     lines += [Text(f"  {each}") for each in answered_words(found)]
     tables: list[RenderableType] = [_shares(found)] if found.groups else []
     if found.causes:

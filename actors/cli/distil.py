@@ -40,7 +40,8 @@ def distil_command(path: Path, *, out: Path, force: bool) -> None:
     for question in found.questions:
         echo(_line(question))
     name = str(out)
-    echo(f"written to {name}; use it with --set oracle.sharing.distilled={name} --set oracle.backend=choice")
+    used = f"--set oracle.sharing.distilled={name} --set oracle.backend=choice --set oracle.sharing.by=none"
+    echo(f"written to {name}; use it with {used} --set 'oracle.sharing.archetype={{}}'")
 
 
 def _line(question: DistilledQuestion) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from actors.display.console import unwrapped_console
 from actors.display.words import usd
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Judged, Outcome
 from actors.studies.experiments.plan import Plan
-from actors.studies.experiments.scores import NONE, SCORE_COLUMNS, score_cells
+from actors.studies.experiments.scores import NONE, SCORE_COLUMNS, SCORES_SAID, score_cells
 from actors.studies.experiments.shared_oracle import ModelUse
 from prism.experiment import SAMPLED, Comparison, PredictionScores, SeveralCompared
 from prism.quoting import printable
@@ -38,7 +39,12 @@ def print_outcome(outcome: Outcome, made: Plan, out: Path) -> None:
     for line in [*twins(made), *_remarks(outcome)]:
         console.print(line)
     console.print(Text(f"table: {out / RESULTS}; outcome: {out / OUTCOME}; plan {made.hash[:16]}", style="dim"))
-    console.print(Text(f"as a page: prism report {out}, or prism view {out}", style="dim"))
+    console.print(Text(f"as a page: {page_command(out)}, or prism view {shlex.quote(str(out))}", style="dim"))
+
+
+def page_command(out: Path) -> str:
+    """Return the command that makes a page of an experiment, and makes it anew each time."""
+    return f"prism report {shlex.quote(str(out))} --out {shlex.quote(f'{out.name}.html')} --force"
 
 
 def _parts(outcome: Outcome, made: Plan) -> Iterator[RenderableType]:
@@ -166,8 +172,8 @@ def _variance(outcome: Outcome) -> Table:
     return table
 
 
-def predictions_table(found: PredictionScores) -> Table:
-    """Return the predictions beside their outcomes."""
+def predictions_table(found: PredictionScores) -> RenderableType:
+    """Return the predictions beside their outcomes, with what their scores mean."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     first, *others = SCORE_COLUMNS
     table.add_column(first, overflow="fold")
@@ -175,7 +181,7 @@ def predictions_table(found: PredictionScores) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for each in found.scores[:ROWS_SHOWN]:
         table.add_row(*map(Text, map(printable, score_cells(each))))
-    return table
+    return Group(table, Text(f"{SCORES_SAID}.", style="dim"))
 
 
 def interval(low: float | None, high: float | None, form: str = ".4g") -> str:

@@ -304,7 +304,9 @@ def added_lines(added: AgentCauses) -> Iterator[str]:
         yield from _labelled("", f"{counted(smaller, 'smaller effect')} of decisions, which --json has")
     for tried in found.tried:
         if tried.kind == DECISIONS:
-            yield from _labelled("tried", tried_words(tried) if tried.candidates else "it has made no decision since")
+            yield from _labelled(
+                "tried", tried_words(tried, found.value) if tried.candidates else "it has made no decision since"
+            )
     for note in found.notes:
         yield from _labelled("note", note)
 

@@ -11,6 +11,7 @@ import click
 
 from actors.cli.experiment import OUT, refuse_without_packages
 from actors.cli.experiment_plan import time_of
+from actors.cli.experiment_tables import page_command
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import write_file
 from actors.display.console import echo
@@ -35,7 +36,7 @@ QUESTIONS: Mapping[str, str] = {
 
 @click.command()
 @click.argument(
-    "directory", metavar="[DIR]", default=Path("my-study"), type=click.Path(path_type=Path, file_okay=False)
+    "directory", metavar="[DIR]", default=Path("new-study"), type=click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--who", metavar="WHO", help="people, friends or nations, or the path of a configuration of your own.")
 @click.option("--many", metavar="N", help="How many people or nations there are.")
@@ -48,12 +49,12 @@ def new(directory: Path, *, overwrite: bool, **given: str | None) -> None:
     """Ask six questions, and write a study: DIR/DIR.yaml, with the reasons as comments.
 
     \b
-      prism new my-study
-      prism new my-study --who friends --many 300 --see interest \\
+      prism new new-study
+      prism new new-study --who friends --many 300 --see interest \\
           --change feed.algorithm=chronological --measure likes --seeds 10
 
     An option answers a question, and only what is missing is asked. A wrong answer is asked again, with the reason.
-    It ends with the next commands and how long they take. DIR is my-study by default.
+    It ends with the next commands and how long they take. DIR is new-study by default.
     """
     refuse_without_packages()
     study = NewStudy(directory)
@@ -132,7 +133,7 @@ def _tell_next(study: NewStudy) -> None:
     lines = [
         (f"prism experiment plan {path}", "what it would run, and what it could find: a few seconds"),
         (f"prism experiment {path}", f"run it, or go on with it: about {duration(run_s)}"),
-        (f"prism report {shlex.quote(str(out))}", "a page with the answer: a few seconds"),
+        (page_command(out), "a page with the answer: a few seconds"),
     ]
     width = max(len(command) for command, _ in lines)
     echo("\n".join(["next:", *(f"  {command:{width}}  {said}" for command, said in lines)]))

@@ -18,11 +18,12 @@ from actors.core.files import write_json
 from actors.display.console import echo, unwrapped_console
 from actors.studies.experiments.plan import Plan, make_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
-from actors.studies.experiments.scores import SCORES_SAID, scores_of_data, scores_of_runs
+from actors.studies.experiments.scores import scores_of_data, scores_of_runs
 from actors.studies.experiments.seal_record import Registered, cells_begun, register
 from actors.studies.experiments.sealed_file import notes_on_plan, read_sealed, sealed_now
 from prism.experiment import PredictionScores, read_predictions
 from prism.quoting import printable
+from prism.wording import counted
 
 SUFFIX = ".sealed.json"
 EXPERIMENT = click.argument("path", metavar="EXPERIMENT", type=click.Path(path_type=Path))
@@ -64,16 +65,21 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     )
     begun = cells_begun(place)
     if begun and not seen:
-        problem = f"{place}: has {begun:,} runs of the experiment already, so it is too late to predict them"
+        problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"
         raise RunDirectoryError(f"{problem}; --seen seals the predictions all the same, and marks them")
     if target.exists():
         raise RunDirectoryError(f"{target}: exists already and was left as it is; name another file with --to")
     sealed = sealed_now(plan, predictions, begun)
     write_json(target, sealed)
     register(place, sealed)
-    echo(f"{target}: {sealed}")
+    count = counted(len(predictions.predictions), "prediction")
+    echo(f"{target}: {count} by {predictions.by}, sealed {sealed.at}")
     echo(f"plan {sealed.plan[:16]}; seal {sealed.seal}")
-    echo("give the seal to others now, and they can check later that nothing was changed")
+    if begun:
+        them = "it" if begun == 1 else "they"
+        echo(f"{place} has {counted(begun, 'run')} already: every score will say that {them} may have been seen")
+    else:
+        echo("give the seal to others now, and they can check later that nothing was changed")
     echo(f"next: add the line `predictions: {target.name}` to {path}, and prism experiment {shlex.quote(str(path))}")
 
 
@@ -109,7 +115,6 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     console.print(Text(printable(found.text)))
     console.print(Text())
     console.print(predictions_table(found))
-    console.print(Text(f"{SCORES_SAID}.", style="dim"))
     for note in found.notes:
         console.print(Text(printable(f"! {note}"), style="yellow"))
     if json_path is not None:

@@ -89,9 +89,11 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
 def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
     """Return the outcomes as tables: those of the run, and estimates of them if everybody had been asked."""
     head = f"after {found.ticks:,} ticks: as shared, and if everybody had been asked, by {found.audits:,} audits"
-    tables = [_table("outcome", found.outcomes)]
+    tables: list[RenderableType] = [_table("outcome", found.outcomes)]
     if found.states:
         tables.append(_table("in state, mean of rounds", found.states))
+    if any(map(_is_changed, (*found.outcomes, *found.states))):
+        tables.append(Text("  * sharing has changed it: as shared is outside of the interval", style="yellow"))
     parts = [f"{found.redrawn:,.0f} judgements drawn anew", f"{found.asked:,.0f} questions kept their answers"]
     if found.computed:
         parts.append(f"{found.computed:,.0f} of a kind that the run does not know got answers of the embedded oracle")
@@ -101,13 +103,18 @@ def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:
 
 
 def _table(title: str, rows: Sequence[AskedEach]) -> Table:
-    """Return numbers with their intervals. A number outside of its interval is yellow: sharing has changed it."""
+    """Return numbers with their intervals. A number outside of its interval has a mark: sharing has changed it."""
     table = Table(box=None, padding=(0, 1))
     table.add_column(title, overflow="fold")
     for name in ("as shared", "asked [95%]"):
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("")
     for each in rows:
         ends = f"{number(each.mean, DIGITS)} [{number(each.low, DIGITS)}, {number(each.high, DIGITS)}]"
-        style = "" if each.low <= each.shared <= each.high else "yellow"
-        table.add_row(Text(printable(each.name.replace("_", " "))), number(each.shared), ends, style=style)
+        mark, style = ("*", "yellow") if _is_changed(each) else ("", "")
+        table.add_row(Text(printable(each.name)), number(each.shared), ends, mark, style=style)
     return table
+
+
+def _is_changed(each: AskedEach) -> bool:
+    return not each.low <= each.shared <= each.high

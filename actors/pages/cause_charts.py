@@ -30,6 +30,12 @@ LEVELS: Final = (
 """The marks of posts by the share of the cascade that their cause has added: sign, marker, colour, size in square
 points, least share, words."""
 
+IN_SUM = (
+    "In sum: the effects of all candidates of a kind, each undone alone, added up. Of a sample that is an estimate "
+    "(about), with its 95% interval in brackets. Effects overlap, so a sum may be more than the outcome."
+)
+"""The meaning of sums in the lines on what was tried."""
+
 
 class Shown(NamedTuple):
     """A run whose causes are shown.
@@ -77,9 +83,10 @@ def _parts(found: Causes, run: Shown, name: str) -> Iterator[Node]:
     charts += [_groups(found)] if found.groups else []
     if charts:
         yield grid(charts, name)
-    yield tag(
-        "ul", *(tag("li", text) for text in (*map(tried_words, found.tried), *answered_words(found), *found.notes))
-    )
+    if any(each.tried for each in found.tried):
+        yield tag("p", IN_SUM)
+    tried = (tried_words(each, found.value) for each in found.tried)
+    yield tag("ul", *(tag("li", text) for text in (*tried, *answered_words(found), *found.notes)))
 
 
 def _summary(found: Causes) -> str:

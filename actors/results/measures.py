@@ -42,6 +42,8 @@ SHORT: Final = {
 SHAPES: Final = ("size", "depth", "breadth", "virality")
 """The numbers of each cascade: its posts, the steps to its farthest post, the most posts at one depth, and its
 structural virality, which only cascades of two posts or more have."""
+CASCADES_KNOWN: Final = [CASCADES + each for each in ("alone", "at_least.5", *(f"{shape}.mean" for shape in SHAPES))]
+"""Places among the cascades, as messages suggest them."""
 PEOPLE: Final = "people"
 ACTS: Final = {"posts": "publish", "replies": "reply", "reshares": "reshare", "likes": "like"}
 """`{what people do: its kind in the journal}`."""
@@ -85,8 +87,7 @@ def cascades_problem(place: str) -> str:
         )
     if name in SHAPES:
         return "" if is_statistic(rest) else f"expected {IN_WORDS} after {CASCADES}{name}., got {rest!r}"
-    known = ["alone", "at_least.5", *(f"{shape}.mean" for shape in SHAPES)]
-    return f"no measure {place!r}: {guess(place, [CASCADES + each for each in known])}"
+    return f"no measure {place!r}: {guess(place, CASCADES_KNOWN)}"
 
 
 def by_problem(place: str, attributes: Mapping[str, Any]) -> str:

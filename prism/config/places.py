@@ -87,10 +87,19 @@ def _told(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, 
     if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", problem):
         known = [name for each in _members(expected) for name in getattr(each, "__struct_fields__", ())]
         return f"unknown key; {guess(unknown[1], known)}", f"{key}.{unknown[1]}".lstrip(".")
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", problem):
+        about = next(filter(None, (_meaning(each, missing[1]) for each in _members(expected))), "")
+        return f"is missing{f'; expected {about}' if about else ''}", f"{key}.{missing[1]}".lstrip(".")
     if problem.startswith("Invalid enum value"):
         choices = [name for each in _members(expected) if get_origin(each) is Literal for name in get_args(each)]
         return f"expected one of {', '.join(choices)}, got {problem.rpartition(' ')[2]}", key
     return in_words(problem), key
+
+
+def _meaning(kind: Any, name: str) -> str:
+    """Return what the docstring of a record says of a field; empty if it says nothing."""
+    found = re.search(rf"^ +(?:\w+, )*{name}(?:, \w+)*: ([^.;]+)", getattr(kind, "__doc__", "") or "", re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
 
 
 def _type_at(kind: Any, steps: Sequence[Any]) -> Any:

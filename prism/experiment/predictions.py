@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from prism.answers import figure
 from prism.config.places import read_as
-from prism.errors import SettingError
+from prism.errors import ConfigError, SettingError
 from prism.expectations import guess
 from prism.experiment.experiment_file import Experiment
 from prism.experiment.scoring import SHARES, Forecast, Score, naive, scored
@@ -27,6 +27,7 @@ class Prediction(Forecast, frozen=True, kw_only=True, omit_defaults=True, forbid
     """A prediction of one outcome.
 
     Args:
+        measure: a measure of the experiment.
         condition: the condition whose mean is predicted; None for a contrast.
         contrast: two conditions instead: the mean of the first one minus the mean of the second is predicted.
     """
@@ -50,6 +51,7 @@ class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     Args:
         by: the author's name.
         reference: the condition whose outcomes the naive forecast is given; if empty, the first one of the experiment.
+        predictions: a list of predictions, each with measure, condition or contrast, and a distribution.
     """
 
     by: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -66,7 +68,12 @@ def read_predictions(text: str, source: str, experiment: Experiment) -> Predicti
     Raises:
         ConfigError: the first thing that is wrong, with its line.
     """
-    return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
+    try:
+        return read_as(text, source, Predictions, lambda found: _checked(found, experiment))[0]
+    except ConfigError as error:
+        if error.key != "predictions.quantiles":  # else a level is no text
+            raise
+        raise ConfigError(source, f"{error.problem}; levels are q01 to q99", key=error.key, line=error.line) from None
 
 
 def _checked(found: Predictions, experiment: Experiment) -> Predictions:
@@ -180,6 +187,6 @@ def _bits(pairs: Sequence[tuple[Score, Score]]) -> str:
         if score.log_score is not None and other.log_score is not None
     ]
     if not gains:
-        return ""
+        return ", which is a single number here, so there are no bits to compare"
     gain = fmean(gains)
     return f", and their log score is {figure(abs(gain))} bits {'better' if gain >= 0 else 'worse'} on average"

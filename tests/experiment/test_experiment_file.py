@@ -55,8 +55,8 @@ def test_a_hypothesis_and_a_threshold_say_in_words_what_they_are() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "e.yaml: object missing required field question"),
-        (HEAD, "e.yaml: object missing required field design"),
+        ("", "e.yaml: question: is missing"),
+        (HEAD, "e.yaml: design: is missing"),
         (
             HEAD.replace("3", "100000") + FACTORS.replace("KIND", "factorial"),
             "e.yaml:3: seeds: expected at most 200,000 cells, got 600,000: 6 conditions, 100,000 seeds",

@@ -25,6 +25,7 @@ HEAD = "by: A. Author\npredictions:\n"
         ("{measure: likes, condition: a, mean: 1}", "expected mean and sd, or quantiles"),
         ("{measure: likes, condition: a, mean: x, sd: 1}", "expected a number or nothing, got a text"),
         ("{measure: likes, condition: b, mean: 1, sd: 1}", "likes: b is predicted twice"),
+        ("{condition: a, mean: 1, sd: 1}", "predictions[1].measure: is missing; expected a measure of the experiment"),
     ],
 )
 def test_a_wrong_prediction_is_named_with_its_line(line: str, problem: str) -> None:
@@ -35,8 +36,26 @@ def test_a_wrong_prediction_is_named_with_its_line(line: str, problem: str) -> N
     assert problem in str(error.value)
 
 
+def test_a_level_that_is_a_number_is_refused_with_the_names_of_levels() -> None:
+    text = f"{HEAD}  - {{measure: likes, condition: b, quantiles: {{50: 1, q90: 2}}}}\n"
+    with pytest.raises(ConfigError) as error:
+        read_predictions(text, "g.yaml", EXPERIMENT)
+    assert str(error.value) == (
+        "g.yaml:3: predictions.quantiles: expected a name as key, got 50; levels are q01 to q99"
+    )
+
+
+def test_a_naive_forecast_that_is_a_single_number_has_no_bits_and_the_words_say_so() -> None:
+    predictions = read_predictions(
+        f"{HEAD}  - {{measure: likes, condition: b, mean: 20, sd: 1}}\n", "g.yaml", EXPERIMENT
+    )
+    scores = scored_predictions(predictions, {("likes", ("a",)): [10.0], ("likes", ("b",)): [20.0]})
+    said = scores_in_words(scores, "a")
+    assert said.endswith("all is as under a, which is a single number here, so there are no bits to compare.")
+
+
 def test_who_predicts_is_part_of_a_prediction() -> None:
-    with pytest.raises(ConfigError, match="by"):
+    with pytest.raises(ConfigError, match=r"^g\.yaml: by: is missing; expected the author's name"):
         read_predictions("predictions:\n  - {measure: likes, condition: a, mean: 1, sd: 1}\n", "g.yaml", EXPERIMENT)
 
 

@@ -30,7 +30,14 @@ def test_a_figure_is_a_prediction_unless_the_file_says_that_it_was_fitted() -> N
     [
         (FILE.replace("claim", "clame"), "r.yaml:1: clame: unknown key; did you mean claim?"),
         (with_figure("condition: hot, valu: 3"), "r.yaml:5: figures.likes.valu: unknown key; did you mean value?"),
-        (FILE.replace("study: A (2000), B.\n", ""), "r.yaml: object missing required field study"),
+        (
+            FILE.replace("study: A (2000), B.\n", ""),
+            "r.yaml: study: is missing; expected the study: authors, year, title, journal",
+        ),
+        (
+            FILE.replace("source: Table 1, ", ""),
+            "r.yaml:5: figures.likes.source: is missing; expected the table, figure or page that it is from",
+        ),
         (with_figure("value: 3"), "r.yaml:5: figures.likes: expected condition or contrast, got none of them"),
         (
             with_figure("condition: hot, contrast: [a, b], value: 3"),

@@ -54,7 +54,7 @@ def test_the_draws_of_an_asking_are_those_of_its_question_and_repeat() -> None:
     ("text", "problem"),
     [
         ("questions: []", "asked.yaml:1: questions: expected a list of length >= 1"),
-        ("repeat: 2", "asked.yaml: object missing required field questions"),
+        ("repeat: 2", "asked.yaml: questions: is missing"),
         (question("opn: true"), "asked.yaml:4: questions[1].opn: unknown key; did you mean open?"),
         (question("labels: [x, y]"), "asked.yaml:4: questions[1].id: expected one of options, scale and open: true"),
         (question("open: true, scale: [1, 7]"), "for the question c, got scale and open"),

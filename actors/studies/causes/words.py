@@ -30,17 +30,30 @@ def interval(found: Interval | None) -> str:
     return f"{_short(found.mean)}{ends}"
 
 
-def tried_words(each: Tried) -> str:
-    """Return what was tried of one kind."""
+def tried_words(each: Tried, value: float) -> str:
+    """Return what was tried of one kind, and the sum of all effects of it if the sample tells anything of that.
+
+    Args:
+        value: the outcome.
+    """
     if not each.candidates:
         return f"{each.kind}: the run has none"
     if each.total is None or not each.tried:
         return f"{each.kind}: none of {each.candidates:,} tried, --budget has no room for them"
-    head = f"{each.kind}: {_of(each)} tried, {each.with_effect:,} with an effect; in sum"
+    head = f"{each.kind}: {_of(each)} tried, {each.with_effect:,} with an effect"
     if each.tried == each.candidates:
-        return f"{head} {signed(each.total)}"
+        return f"{head}; in sum {signed(each.total)}"
+    if _tells_nothing(each, value):
+        return f"{head}; in sum unclear: raise --budget"
     ends = "" if each.low is None or each.high is None else f" [{_short(each.low)}, {_short(each.high)}]"
-    return f"{head} about {_short(each.total)}{ends}"
+    return f"{head}; in sum about {_short(each.total)}{ends}"
+
+
+def _tells_nothing(each: Tried, value: float) -> bool:
+    """Return whether the interval of a sum holds 0 and is wider than the outcome; without one, if the sum is larger."""
+    if each.low is None or each.high is None:
+        return abs(each.total or 0.0) > abs(value)
+    return each.low <= 0.0 <= each.high and each.high - each.low > abs(value)
 
 
 def answered_words(found: Causes) -> Iterator[str]:

@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from actors.factory.domains import build_domain, is_own
 from actors.record.rounds import ROUNDS
-from actors.results.measures import BY, CASCADES, ROUNDS_PREFIX, SHORT, by_problem, cascades_problem, rounds_place
+from actors.results.measures import (
+    BY,
+    CASCADES,
+    CASCADES_KNOWN,
+    ROUNDS_PREFIX,
+    SHORT,
+    by_problem,
+    cascades_problem,
+    rounds_place,
+)
 from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
 from prism.config import Config, PopulationConfig
@@ -83,7 +92,8 @@ class KnownMeasures:
     def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
         """Return the name that was probably meant: one at this depth, or one that stands for itself."""
         here = [".".join([*above, each]) for each in known]
-        return guess(place, [*here, *others, *(() if above else SHORT)])
+        cascades = CASCADES_KNOWN if "cascade_sizes" in known and place.startswith("cascade") else ()
+        return guess(place, [*here, *others, *cascades, *(() if above else SHORT)])
 
 
 def known_measures(config: Config) -> KnownMeasures | None:

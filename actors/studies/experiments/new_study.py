@@ -313,8 +313,9 @@ class NewStudy:
             build_domain(config)
             hashes.append(settings_hash(config))
         if name == "simulation.seed" or len(set(hashes)) < len(hashes):
-            problem = f"{value} gives the same runs as {as_text(levels[0])}, the present value, or the same twice"
-            raise ConfigError(ANSWER, f"{problem}: expected another value")
+            is_now = name == "simulation.seed" or hashes[0] in hashes[1:]
+            same = f"the same runs as {as_text(levels[0])}, the present value" if is_now else "the same runs twice"
+            raise ConfigError(ANSWER, f"{value} gives {same}: expected another value")
         self._changed, self._levels = name, levels
 
     def _offer_measures(self) -> Offer:
@@ -353,7 +354,8 @@ class NewStudy:
     def _take_seeds(self, text: str) -> None:
         seeds = _whole(text)
         if seeds < self._enough():
-            problem = f"{seeds:,} seeds can never show a difference, with {self._tests():,} hypotheses"
+            hypotheses = "hypothesis" if self._tests() == 1 else "hypotheses"
+            problem = f"{seeds:,} seeds can never show a difference, with {self._tests():,} {hypotheses}"
             raise ConfigError(ANSWER, f"{problem}: expected at least {self._enough():,}")
         self._seeds = seeds
         read_experiment(self.text(), ANSWER)

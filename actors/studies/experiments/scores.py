@@ -123,7 +123,7 @@ def figures_of_data(content: bytes, path: Path, predictions: Predictions) -> Fig
 
 
 SCORE_COLUMNS = ("predicted", *(f"{share:.0%} interval" for share in SHARES), "came out", "within", "bits", "CRPS")
-SCORES_SAID = "Lower bits and CRPS are better; those of the naive forecast are in brackets"
+SCORES_SAID = "Lower bits and CRPS are better; those of the naive forecast are in brackets, - if it has none"
 NONE = "-"
 
 

@@ -98,6 +98,17 @@ def test_what_was_tried_is_said_in_words_and_the_largest_effects_are_a_table(
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_an_interval_of_a_sum_that_is_wider_than_the_outcome_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    wide = Tried(kind="posts", candidates=900, tried=60, with_effect=20, total=9.0, low=-50.0, high=68.0)
+    told = [msgspec.structs.replace(wide, low=low, high=high) for low, high in ((-50.0, 15.0), (1.0, 200.0))]
+    told.append(msgspec.structs.replace(wide, kind="ties", total=-67.0, low=None, high=None))
+    out = printed(msgspec.structs.replace(SHOWN, tried=(wide, *told)), capsys)
+    assert "ties: 60 of 900 tried, 20 with an effect; in sum unclear: raise --budget" in out
+    assert out.count("posts: 60 of 900 tried, 20 with an effect; in sum unclear: raise --budget") == 1
+    assert "in sum about +9 [-50, +15]" in out
+    assert "in sum about +9 [+1, +200]" in out
+
+
 def test_nothing_with_an_effect_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing that was undone changes it" in printed(msgspec.structs.replace(SHOWN, causes=()), capsys)
 
@@ -153,7 +164,8 @@ def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: 
         (("--of", "cascade:12"), "there is no post 12"),
         (("--of", "likes", "--ask", "3", "--jobs", "2"), "--ask goes without --on and --jobs"),
         (("--of", "likes", "--on", "rey"), "--on rey: expected processes, ray, ray://HOST:PORT or HOST:PORT"),
-        ((), "Missing option '--of'"),
+        (("--of", "cascade.alone"), "did you mean cascades.alone?"),
+        ((), "Missing option '--of'. Expected an outcome, such as likes, rounds.mean.likes or cascade:POST"),
     ],
 )
 def test_what_cannot_be_is_one_line(embedded: Path, prism: Prism, arguments: tuple[str, ...], problem: str) -> None:

@@ -60,7 +60,9 @@ def test_six_answers_make_a_study_with_its_reasons_and_the_commands_that_come_ne
         "wrote s/prism.yaml",
     ]
     assert re.search(
-        r"prism experiment plan s/s.yaml .*\n.*prism experiment s/s.yaml .* about .*\n.*prism report", ended.out
+        r"prism experiment plan s/s.yaml .*\n.*prism experiment s/s.yaml .* about .*\n"
+        r".*prism report experiments/s --out s.html --force",
+        ended.out,
     )
     plan = make_plan(Path("s/s.yaml"))
     config = plan.cells[0].config
@@ -148,7 +150,8 @@ def test_nothing_is_overwritten_unless_it_is_said(prism: Prism) -> None:
         ("see", "hottest", "expected one of: chronological, hot, interest, random, bridging, or an expression"),
         ("change", "feed.sise=3", "there is no setting feed.sise: did you mean feed.size?"),
         ("change", "feed.size", "expected SETTING=VALUE, as in feed.algorithm=chronological, got 'feed.size'"),
-        ("change", "feed.size=5", "5 gives the same runs as 5, the present value, or the same twice"),
+        ("change", "feed.size=5", "5 gives the same runs as 5, the present value: expected another value"),
+        ("change", "feed.size=7,7", "7,7 gives the same runs twice: expected another value"),
         ("change", "feed.size=0", "expected"),
         ("change", "simulation.seed=7", "expected another value"),
         ("measure", "lkes", "no measure 'lkes': did you mean likes?"),

@@ -40,7 +40,8 @@ def test_a_seal_names_author_time_and_plan_and_is_printed_for_others(prism: Pris
     found = json.loads(Path("guess.sealed.json").read_text())
     assert (ended.code, found["predictions"]["by"], found["cells_begun"]) == (0, "A. Author", 0)
     assert found["seal"] in ended.out
-    assert found["at"] in ended.out
+    assert f"guess.sealed.json: 2 predictions by A. Author, sealed {found['at']}" in ended.out
+    assert "give the seal to others now" in ended.out
     assert json.loads(Path(f"experiments/e/seals/{found['seal'][:16]}.json").read_text())["sealed"] == found
     again = prism(*SEAL)
     assert (again.code, "exists already and was left as it is" in again.err) == (2, True)
@@ -58,12 +59,14 @@ def test_the_experiment_may_name_the_sealed_file_before_it_is_there(prism: Prism
 def test_predictions_after_the_runs_are_refused_or_marked(prism: Prism, sealed: Any) -> None:
     Path("experiments/e/cells/00").mkdir(parents=True)
     late = prism(*SEAL, "--to", "late.json")
-    assert (late.code, "has 1 runs of the experiment already" in late.err, Path("late.json").exists()) == (
+    assert (late.code, "has 1 run of the experiment already" in late.err, Path("late.json").exists()) == (
         2,
         True,
         False,
     )
-    assert prism(*SEAL, "--to", "late.json", "--seen").code == 0
+    seen = prism(*SEAL, "--to", "late.json", "--seen")
+    assert (seen.code, "give the seal" in seen.out) == (0, False)
+    assert "has 1 run already: every score will say that it may have been seen" in seen.out
     assert json.loads(Path("late.json").read_text())["cells_begun"] == 1
     assert sealed["cells_begun"] == 0
 
@@ -189,6 +192,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     found = json.loads(Path("experiments/e/outcome.json").read_text())["predictions"]
     assert found["text"].startswith("Predictions by A. Author, sealed ")
     assert ", before the first run. " in found["text"]
+    assert "Lower bits and CRPS are better" in ran.out
     assert (found["text"] in ran.out, found["notes"]) == (True, [])
     scored = prism(*SCORE, "--json", "-")
     assert json.loads(scored.out) == found

@@ -325,6 +325,7 @@ def test_a_distilled_oracle_of_another_chart_is_refused(
 ) -> None:
     ended = prism("distil", "shared", "--out", "oracle.yaml")
     assert "use it with --set oracle.sharing.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
+    assert "--set oracle.sharing.by=none --set 'oracle.sharing.archetype={}'" in ended.out
     made = yaml.safe_load(Path("oracle.yaml").read_text())
     if change is None:
         made["questions"] = []
@@ -504,8 +505,9 @@ def test_outcomes_are_as_shared_and_as_asked_with_an_interval(capsys: pytest.Cap
     SafeConsole(width=80).print(shared_outcomes_view(found))
     out = capsys.readouterr().out
     assert "after 96 ticks: as shared, and if everybody had been asked, by 81 audits" in out
-    assert re.search(r"likes +480 +478 \[450, 505\]", out)
-    assert re.search(r"away +12\.5 +10 \[9\.25, 11\]", out)
+    assert re.search(r"likes +480 +478 \[450, 505\] *\n", out)
+    assert re.search(r"away +12\.5 +10 \[9\.25, 11\] +\* *\n", out)
+    assert "* sharing has changed it: as shared is outside of the interval" in out
     assert "2 of a kind that the run does not know" in " ".join(out.split())
 
 

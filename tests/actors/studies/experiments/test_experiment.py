@@ -56,7 +56,7 @@ def test_the_table_has_the_values_of_the_runs_and_a_second_time_nothing_is_run(p
     assert outcome()["missing"] == {}
     assert {(row["condition"], row["feed.size"]) for row in rows()} == {("chronological", ""), ("random", "3")}
     assert any("an interval of 3 seeds is rough" in note for note in outcome()["notes"])
-    assert "prism report experiments/e, or prism view experiments/e" in first.out
+    assert "prism report experiments/e --out e.html --force, or prism view experiments/e" in first.out
     assert max(map(len, first.out.splitlines())) > 80, "what is not a terminal wraps nothing"
     question, answer, limits, *_ = first.out.splitlines()
     assert (question, answer) == (outcome()["question"], outcome()["answers"][0]["text"])
