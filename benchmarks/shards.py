@@ -119,7 +119,7 @@ def _line(shards: int, measured: list[Measured]) -> str:
     def of(name: str) -> float:
         return float(median(getattr(each, name) for each in measured))
 
-    worked = ", ".join(f"{each:.1f}" for each in measured[-1].shards_s) or "none"
+    worked = ", ".join(f"{each:.1f}" for each in measured[-1].shards_s) or "0"
     return (
         f"{shards} shards: ready {of('ready_s'):.1f} s, ticks {of('run_s'):.1f} s, gathered in {of('gather_s'):.1f} s; "
         f"engine {of('engine_s'):.1f} s of the processor and {of('peak_mb'):.0f} MB, shards worked {worked} s; "
