@@ -9,14 +9,17 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from actors.core.errors import JournalError
+from tests.deploy.tools import eventually
 from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 
@@ -150,6 +153,14 @@ def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_dig
     shows_itself(installed, tmp_path, prism)
 
 
+def panel_at(address: str) -> dict[str, Any]:
+    """Return the panel of an agent; empty while the page has not read the journal up to its tick."""
+    with suppress(urllib.error.HTTPError), urllib.request.urlopen(address) as answer:
+        found: dict[str, Any] = json.loads(answer.read())
+        return found
+    return {}
+
+
 def shows_itself(installed: Path, place: Path, prism: Callable[..., str]) -> None:
     """Check that the tables, an explanation, the report and the page of a run have what its domain shows."""
     prism("export", "killed", "--to", "csv", "--out", "tables")
@@ -165,8 +176,9 @@ def shows_itself(installed: Path, place: Path, prism: Callable[..., str]) -> Non
         line = process.stdout.readline()
         address = line[line.index("http") :].split()[0].rstrip("/")
         try:
-            with urllib.request.urlopen(f"{address}/api/runs/killed/agent?agent=1&tick=200") as answer:
-                panel = json.loads(answer.read())
+            panel = eventually(
+                lambda: panel_at(f"{address}/api/runs/killed/agent?agent=1&tick=200"), "the tick is read"
+            )
         finally:
             process.send_signal(signal.SIGINT)
     assert panel["name"] == "light 2"

@@ -212,6 +212,7 @@ def test_a_large_run_draws_everybody_and_says_so(browser: Browser, address: str)
 
 def test_an_intervention_is_marked_in_each_chart_over_time(browser: Browser, address: str) -> None:
     marks = opened(browser, address, "economy").page.locator(".chart .intervention title")
+    marks.nth(5).wait_for(state="attached")  # charts are drawn one after the other
     assert set(marks.all_text_contents()) == {"shock, tick 2"}
     assert marks.count() == 6  # five indicators, open questions
 
