@@ -13,14 +13,13 @@ import click
 import msgspec
 
 from actors.cli.cause_view import causes_view
-from actors.cli.explain import print_json
 from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.json_result import json_option, show_result
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.extras import not_installed
-from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.asked import tape_beside
@@ -115,13 +114,7 @@ class _Outcome(click.ParamType[str]):
     help="Let the run's model answer the first N questions that the run never asked; this may cost money.",
 )
 @TRUST
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    metavar="FILE|-",
-    help="Write the result to FILE as JSON, too; with - print it in place of tables.",
-)
+@json_option("Write the result to FILE as JSON, too; with - print it in place of tables.")
 @with_log_options
 def cause(  # noqa: PLR0913  # one for each option
     path: Path,
@@ -158,18 +151,16 @@ def cause(  # noqa: PLR0913  # one for each option
     ask_to_run_code(path)
     where: dict[str, Any] = {"jobs": jobs, "on": on, "ask": ask, "tape": tape_beside(shown(path))}
     numbers: dict[str, Any] = {"since": since, "budget": budget, "top": top, "draws": draws, **where}
-    is_alone = json_path is not None and str(json_path) == "-"
     found = anyio.run(with_progress, partial(causes, path, of, by=by, groups=groups, **numbers))
     found = msgspec.structs.replace(found, run=str(shown(path)))
-    if is_alone:
-        print_json(found)
-    else:
-        SafeConsole().print(causes_view(found))
-        for note in found.notes:
-            say(note)
-        if json_path is not None:
-            write_json(json_path, found)
+    show_result(found, json_path, partial(_print, found))
     _keep(path, found)
+
+
+def _print(found: Causes) -> None:
+    SafeConsole().print(causes_view(found))
+    for note in found.notes:
+        say(note)
 
 
 def _keep(path: Path, found: Causes) -> None:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import anyio
 import click
-import msgspec
 
 from actors.cli import futures_progress
 from actors.cli.explain_view import (
@@ -24,6 +23,7 @@ from actors.cli.explain_view import (
     what_if_lines,
 )
 from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.json_result import print_json
 from actors.cli.options import PACKED_RUN, with_log_options
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -231,16 +231,3 @@ def _print(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
         print_json(found)
     else:
         echo("\n".join(lines))
-
-
-def print_json(found: Any) -> None:
-    """Print a record as JSON that holds no character which is not printable."""
-    text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
-    # Outside its strings, JSON has no unprintable characters except line ends, so all others may be escaped.
-    echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
-
-
-def _escaped(character: str) -> str:
-    """Return a character as JSON escapes it: above 16 bits, as the two halves of UTF-16."""
-    halves = character.encode("utf-16-be").hex()
-    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))

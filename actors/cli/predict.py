@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from actors.cli.experiment import OUT, OUT_OPTION, refuse_without_packages
 from actors.cli.experiment_tables import predictions_table
-from actors.cli.explain import print_json
+from actors.cli.json_result import json_option, show_result
 from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
@@ -93,13 +94,7 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     metavar="FILE",
     help="Score with measured figures: CSV with the columns condition, measure and value. The hash of FILE is kept.",
 )
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    metavar="FILE|-",
-    help="Write the scores to FILE as JSON, too; with - print them in place of the table.",
-)
+@json_option("Write the scores to FILE as JSON, too; with - print them in place of the table.")
 @TRUST
 def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path: Path | None) -> None:
     """Score the predictions in SEALED with the results of EXPERIMENT, or with measured figures."""
@@ -108,17 +103,16 @@ def score(path: Path, file: Path, out: Path | None, data: Path | None, json_path
     plan = msgspec.structs.replace(plan, sealed=sealed, notes=notes_on_plan(file, sealed, plan))
     registered = register(place, sealed)
     found = _of_runs(plan, registered, place) if data is None else scores_of_data(data, plan, registered, place)
-    if json_path is not None and str(json_path) == "-":
-        print_json(found)
-        return
+    show_result(found, json_path, partial(_print, found))
+
+
+def _print(found: PredictionScores) -> None:
     console = unwrapped_console()
     console.print(Text(printable(found.text)))
     console.print(Text())
     console.print(predictions_table(found))
     for note in found.notes:
         console.print(Text(printable(f"! {note}"), style="yellow"))
-    if json_path is not None:
-        write_json(json_path, found)
 
 
 def _of_runs(plan: Plan, registered: Registered, place: Path) -> PredictionScores:

@@ -13,12 +13,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.explain import print_json
 from actors.cli.futures_progress import with_progress
 from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.json_result import json_option, show_result
 from actors.cli.options import PACKED_RUN, shown, with_log_options
 from actors.cli.trust import TRUST, ask_to_run_code
-from actors.core.files import write_json
 from actors.display.console import SafeConsole
 from actors.logs.output import say
 from actors.studies.causes.shared_outcomes import FUTURES, LEAST, AskedEach, SharedOutcomes, shared_outcomes
@@ -53,13 +52,7 @@ DIGITS = 3
     help="Run futures in N processes; the result is the same.",
 )
 @TRUST
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    metavar="FILE|-",
-    help="Write the result, with each round, to FILE as JSON, too; with - print it in place of tables.",
-)
+@json_option("Write the result, with each round, to FILE as JSON, too; with - print it in place of tables.")
 @with_log_options
 def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | None) -> None:
     """Estimate the outcomes of a run that shared judgements if everybody had been asked.
@@ -76,14 +69,13 @@ def sharing(path: Path, *, of: str, futures: int, jobs: int, json_path: Path | N
     measures = tuple(each.strip() for each in of.split(",") if each.strip())
     found: SharedOutcomes = anyio.run(with_progress, partial(shared_outcomes, path, measures, futures, jobs))
     found = msgspec.structs.replace(found, run=str(shown(path)))
-    if json_path is not None and str(json_path) == "-":
-        print_json(found)
-        return
+    show_result(found, json_path, partial(_print, found))
+
+
+def _print(found: SharedOutcomes) -> None:
     SafeConsole().print(shared_outcomes_view(found))
     for note in found.notes:
         say(note)
-    if json_path is not None:
-        write_json(json_path, found)
 
 
 def shared_outcomes_view(found: SharedOutcomes) -> RenderableType:

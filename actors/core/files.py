@@ -140,6 +140,13 @@ def write_file(path: Path, content: bytes) -> None:
         raise run_directory_error(error, f"{path}: cannot be written") from None
 
 
+def content_hash(value: object) -> str:
+    """Return the SHA-256 of a value as JSON with its keys in order, hexadecimal: equal content has one hash."""
+    import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
+
+    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
 def write_json(path: Path, record: object) -> None:
     """Write a record to a JSON file that a person can read, as `write_file` does."""
     import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick

@@ -148,7 +148,7 @@ def engine_of(config: Config, domain: Domain, *, is_own: bool = False) -> Iterat
         yield EngineActor
         return
     if is_own or way_of(config.run, domain) != "compiled":
-        what = "an oracle of one's own" if is_own else "functions in a chart"
+        what = "an oracle of your own" if is_own else "functions in a chart"
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
     ray = connected(os.environ.get("RAY_ADDRESS") or "local", config.run.shards, "run.shards")
     shards = None

@@ -115,7 +115,7 @@ class EngineActor:
     """
 
     exchange: Exchange | None = None
-    """Counts of what has been exchanged with shards; None without any."""
+    """Counts of the bytes and seconds of exchanges with shards; None if the run has no shards."""
     on_computed: Callable[[int, int], None] | None = None
     """Called with the number of questions that shards have answered, and the tick."""
 

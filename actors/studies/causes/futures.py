@@ -143,9 +143,12 @@ class Futures:
     @asynccontextmanager
     async def asking(self, most: int, tape: Path) -> AsyncIterator[None]:
         """Let the run's model answer at most so many new questions within the block: see `open_asking`."""
-        async with open_asking(self.run, most, tape) as self._asking:
-            yield
-        self._asking = None
+        async with open_asking(self.run, most, tape) as asking:
+            self._asking = asking
+            try:
+                yield
+            finally:
+                self._asking = None
 
     def prepare(self, number: int) -> None:
         """Compile or load the kernels if this saves time for so many futures. It blocks."""

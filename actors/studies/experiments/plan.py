@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import read_regular, sha256_of
+from actors.core.files import content_hash, read_regular, sha256_of
 from actors.factory.config_file import read_config
 from actors.factory.domain_code import refuse_unknown
 from actors.factory.domains import build_domain, code_of, is_own, own_code
@@ -246,7 +246,7 @@ def _named_by_content(config: Config, inputs: Mapping[str, str]) -> dict[str, An
 
 
 def _hash(named: object) -> str:
-    return sha256(msgspec.json.encode(named, order="sorted")).hexdigest()[:20]
+    return content_hash(named)[:20]
 
 
 def found_beside(path: Path, base: str) -> Path:

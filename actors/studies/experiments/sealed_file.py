@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import read_regular
+from actors.core.files import content_hash, read_regular
 from prism.errors import ConfigError
 from prism.experiment import Experiment, Predictions
 
@@ -148,12 +147,8 @@ def parts_of(plan: Planned) -> dict[str, str]:
         "hypotheses": [experiment.hypotheses, experiment.alpha],
         "thresholds": experiment.thresholds,
     }
-    return {name: _hash(part)[:20] for name, part in parts.items()}
+    return {name: content_hash(part)[:20] for name, part in parts.items()}
 
 
 def _seal_of(sealed: Sealed) -> str:
-    return _hash(replace(sealed, seal=""))
-
-
-def _hash(value: Any) -> str:
-    return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return content_hash(replace(sealed, seal=""))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import sha256
 from urllib.parse import urlsplit
 
 import msgspec
 
+from actors.core.files import content_hash
 from prism.config import Config, RequestConfig
 from prism.config.model import PricesConfig
 
@@ -49,7 +49,7 @@ def _named(config: Config) -> list[object]:
 
 
 def _hash(named: object) -> str:
-    return sha256(msgspec.json.encode(named, order="sorted")).hexdigest()[:16]
+    return content_hash(named)[:16]
 
 
 def service_of(config: Config, environment: Mapping[str, str] | None) -> Service:

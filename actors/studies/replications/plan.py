@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import sha256_of
+from actors.core.files import content_hash, sha256_of
 from actors.studies.experiments.measures import code_of_own, load_own
 from actors.studies.experiments.plan import Plan, found_beside, make_plan, placed, text_of
 from prism.errors import ConfigError, SettingError
@@ -112,7 +111,7 @@ def _hash(replication: Replication, made: Plan, code: Mapping[str, str], data: P
     planned = replace(made.experiment, source="", base="", hypotheses=(), thresholds=(), question="", predictions=None)
     told = {key: value for key, value in msgspec.to_builtins(planned).items() if value}  # a new key changes no hash
     parts = [asked, told, made.own_code, made.meanings, code, None if data is None else sha256_of(data)]
-    return sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
+    return content_hash(parts)
 
 
 def computed_from_data(plan: ReplicationPlan, place: str) -> tuple[float, float | None]:

@@ -123,8 +123,11 @@ def test_measures_of_posts_and_people_are_those_that_experiments_work_out_of_the
 
 
 async def withheld(run: Path, number: int) -> list[list[float]]:
-    """Return for some posts of a run what there is without each: posts, if its future is forked off where the post was
-    made, and before tick 0; and posts of its own cascade."""
+    """Return three counts for each of some posts, from futures in which it is not published.
+
+    They are the posts if the future begins where the post was made, the posts if it begins at tick 0, and the posts of
+    the cascade of the post.
+    """
     futures = Futures(run, "posts")
     (found,) = candidates_of(futures.run, futures.course, 0, ("posts",))
     begin = await anext(futures.walk([0]))
