@@ -15,6 +15,7 @@ import json
 import resource
 import subprocess
 import sys
+from functools import partial
 from statistics import median
 from time import perf_counter, process_time
 from typing import Final, NamedTuple
@@ -71,7 +72,8 @@ def measure(people: int, rounds: int, shards: int) -> Measured:
     with engine_of(config, domain) as engine:
         simulation = Simulation(config, domain, engine=engine)
         ready, ends, used = perf_counter(), list[float](), process_time()
-        anyio.run(simulation.run, lambda _: ends.append(perf_counter()))
+        drive = partial(simulation.run, every=config.simulation.ticks_per_round)
+        anyio.run(drive, lambda _: ends.append(perf_counter()))
         done = perf_counter()
         exchange, ticks = simulation.engine.exchange, simulation.tick
         return Measured(

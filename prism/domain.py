@@ -281,15 +281,18 @@ class WorldShard(Protocol):
     """A world that is one of several which together are the world of a run, each with the turns of a range of agents.
 
     What an agent does to what all have in common, its *acts*, every one of them carries out. All else about an agent is
-    right in the world of its own shard only. Between two ticks the engine's world, which has the turns of nobody, can
-    take over what the others have.
+    right in the world of its own shard only. Between two ticks the engine's world can take over what the others have.
     """
 
-    def ranges(self, count: int) -> list[range]:
-        """Return so many ranges of agents, ascending, with about as much work in each."""
+    def ranges(self, shares: Sequence[float]) -> list[range]:
+        """Return ranges of agents, ascending, with about these shares of the work; together they are 1."""
 
-    def keep(self, own: range | None) -> None:
-        """Take the turns of these agents only, from now on; None is for the engine's world: it has nobody's turns."""
+    def keep(self, own: range, *, is_whole: bool) -> None:
+        """Take the turns of these agents only, from now on.
+
+        Args:
+            is_whole: whether this world counts for all, and writes down what takes place: the engine's.
+        """
 
     def acts(self, updates: Updates | None) -> Ints:
         """Return the acts of updates that are to be applied: a row each, first the agent, in the order of agents."""

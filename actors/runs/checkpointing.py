@@ -10,6 +10,7 @@ import anyio
 import msgspec
 
 from actors.core.errors import ForeignCheckpointError
+from actors.core.state import RunState
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runs.run_store import RunStore
@@ -47,7 +48,8 @@ class Checkpointer:
             return
         self._latest = tick
         await self._simulation.engine.gather()
-        draft = CheckpointWriter(position_of(self._simulation, self._store), self._simulation.state())
+        state = self._simulation.state()
+        draft = CheckpointWriter(position_of(self._simulation, self._store, state), state)
 
         async def room() -> None:
             await anyio.lowlevel.checkpoint()  # the loop gets a turn after each piece
@@ -76,14 +78,14 @@ def quick_turns() -> Iterator[None]:
 async def checkpoint_of(simulation: Simulation, store: RunStore) -> Checkpoint:
     """Return a checkpoint of a simulation, between two ticks."""
     state, columns = await simulation.checkpoint()
-    return Checkpoint(position=position_of(simulation, store), state=state, columns=columns)
+    return Checkpoint(position=position_of(simulation, store, state), state=state, columns=columns)
 
 
-def position_of(simulation: Simulation, store: RunStore) -> Position:
+def position_of(simulation: Simulation, store: RunStore, state: RunState) -> Position:
     """Return the place of a simulation's checkpoint in the other files."""
-    tick, engine = simulation.engine.tick, simulation.engine
-    oldest = engine.open_questions.oldest()
-    return store.position(tick, engine.digest.link, tick if oldest is None else oldest)
+    engine = state.engine
+    asked = [due - simulation.config.deliberation_ticks for due, _ in engine.asked]
+    return store.position(engine.tick, engine.link, min(asked, default=engine.tick))
 
 
 def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:

@@ -1,4 +1,4 @@
-"""The shards of a run on Ray: each is an actor, on a node that Ray chooses."""
+"""The shards of a run on Ray: each but the engine's is an actor, on a node that Ray chooses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
 from actors.runtime.sharded_engine import ShardedEngine
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, shard_of
+from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, ranges_of
 from prism.columns import Column
 from prism.config import Config
 from prism.domain import Domain
@@ -50,19 +50,19 @@ class ShardsOnRay(Shards):
         # As bytes: arrays from the object store could not be written to.
         order = ray.put(cloudpickle.dumps((config, divided(domain).again())))
         actor = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(_ShardActor)
-        self._actors = [actor.remote(order, own) for own in shard_of(domain).ranges(config.run.shards)]
+        self._actors = [actor.remote(order, own) for own in ranges_of(config, domain)[1:]]
         ready = [each.place.remote() for each in self._actors]
         _, missing = ray.wait(ready, num_returns=len(ready), timeout=READY_S)
         if missing:
-            problem = f"run.shards: the cluster has room for {len(ready) - len(missing):,} of {len(ready):,} shards"
-            raise PlaceError(f"{problem}; each needs a processor")
+            room = f"{len(ready) - len(missing):,} of the {len(ready):,} shards beside the engine's"
+            raise PlaceError(f"run.shards: the cluster has room for {room}; each needs a processor")
         places = [f"{host}:{pid}" for host, pid in ray.get(ready)]
         log.info(SHARDS_READY, places=places)
 
-    def step(self, acts: Acts | None, tick: int | None) -> Awaitable[Sequence[Stepped]]:
+    def step(self, acts: Acts | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step; they begin at once."""
         given = self._ray.put(acts)
-        return self._results([each.step.remote(given, tick) for each in self._actors])
+        return self._results([each.step.remote(given, begins=begins) for each in self._actors])
 
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks."""
@@ -70,7 +70,7 @@ class ShardsOnRay(Shards):
 
     async def rows(self, shard: int, people: range) -> Any:
         """Return the rows of some of a shard's agents."""
-        (found,) = await self._results([self._actors[shard].rows.remote(people)], shard)
+        (found,) = await self._results([self._actors[shard].rows.remote(people)], shard + 1)
         return found
 
     async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
@@ -78,7 +78,7 @@ class ShardsOnRay(Shards):
         given = self._ray.put((state, columns))
         await self._results([each.restore.remote(given) for each in self._actors])
 
-    async def _results(self, calls: Sequence[Any], first: int = 0) -> Sequence[Any]:
+    async def _results(self, calls: Sequence[Any], first: int = 1) -> Sequence[Any]:
         """Return the results of calls to shards, from the first one on."""
         found, known = [], self._ray.exceptions
         for shard, call in enumerate(calls, first):
@@ -116,9 +116,9 @@ class _ShardActor:
         """Return the machine and the process, once the shard is ready."""
         return socket.gethostname(), os.getpid()
 
-    def step(self, acts: Acts | None, tick: int | None) -> Stepped:
+    def step(self, acts: Acts | None, *, begins: bool) -> Stepped:
         """Take a step."""
-        return self._loop.run_until_complete(self._shard.step(acts, tick))
+        return self._loop.run_until_complete(self._shard.step(acts, begins=begins))
 
     def share(self) -> Shared:
         """Return what the shard knows between two ticks."""
@@ -150,7 +150,7 @@ def engine_of(config: Config, domain: Domain, *, is_own: bool = False) -> Iterat
     if is_own or way_of(config.run, domain) != "compiled":
         what = "an oracle of your own" if is_own else "functions in a chart"
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
-    ray = connected(os.environ.get("RAY_ADDRESS") or "local", config.run.shards, "run.shards")
+    ray = connected(os.environ.get("RAY_ADDRESS") or "local", config.run.shards - 1, "run.shards")
     shards = None
     try:
         shards = ShardsOnRay(ray, config, domain)

@@ -193,11 +193,6 @@ class OpenQuestions:
         is_this = question is not None and (question.tick, question.trigger) == (asked, trigger)
         return is_this and agent not in self._decided
 
-    def oldest(self) -> int | None:
-        """Return the tick of the oldest open question; None if there is none."""
-        ticks = [question.tick for question in self._asked.values()]
-        return min([*ticks, *(questions.tick for questions, _ in self._chosen.values())], default=None)
-
     def asked(self) -> tuple[tuple[int, bytes], ...]:
         """Return `(tick in which the decision takes effect, the question)` of each, ascending."""
         encode = self._codec.encode
@@ -218,15 +213,9 @@ class OpenQuestions:
         """Set the questions, answers and counts to those of a checkpoint."""
         self.late, self.fallbacks, self.repaired = state.late, Counter(state.fallbacks), state.repaired
         self.choices.restore(state.choices)
-        self.adopt(state.asked, state.decided)
-
-    def adopt(self, asked: Iterable[tuple[int, bytes]], decided: Iterable[bytes]) -> None:
-        """Have these questions and answers, and no others."""
-        for each in (self._asked, self._due, self._decided, self._chosen):
-            each.clear()
-        for due, encoded in asked:
+        for due, encoded in state.asked:
             self.open(self._codec.question(encoded), due)
-        for encoded in decided:
+        for encoded in state.decided:
             answer = self._codec.decided(encoded)
             self._decided[answer.agent] = answer
 

@@ -2,8 +2,8 @@
 
     shards: turns of tick t -> answers and acts -> engine: all acts, by agent -> shards: apply tick t, turns of t + 1
 
-There is one exchange a tick. While the shards apply it and take the next turns, the engine carries out the same acts in
-its own world, which has the posts and the turns of nobody, writes down what took place, and makes the frame.
+The engine is itself the first shard. There is one exchange a tick: while the others apply it and take the next turns,
+the engine does the same for its own agents, writes down what took place, and makes the frame.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from actors.core.snapshot import Exchange
-from actors.core.state import RunState
-from actors.runtime.engine import EngineActor, do_nothing
-from actors.runtime.shards import WAVES, Shards, Stepped, Turned, shard_of, size_of
+from actors.core.state import EngineState, RunState
+from actors.runtime.engine import do_nothing
+from actors.runtime.part_engine import PartEngine
+from actors.runtime.shards import WAVES, Shards, Stepped, Turned, ranges_of, shard_of, size_of
 from prism.agents import Trigger
 from prism.columns import Column
 from prism.domain import Domain
@@ -28,23 +30,29 @@ ROWS_AT_ONCE = 65_536
 """The agents whose rows are taken over together: some 50 MB, of which the object store has room for many."""
 
 
-class ShardedEngine(EngineActor):
-    """An engine whose agents are in shards.
+class ShardedEngine(PartEngine):
+    """The engine of a run in shards: the first of them, and the one writer.
 
     Args:
-        shards: the shards; domain: that of the engine's world.
+        shards: the others; domain: that of the engine's world.
     """
 
     def __init__(self, *args: Any, shards: Shards, domain: Domain, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._shards, self._whole = shards, shard_of(domain)
-        self._whole.keep(None)
-        self.exchange: Exchange = Exchange({str(shard): 0.0 for shard in range(options["config"].run.shards)})
+        config = options["config"]
+        super().__init__(*args, part=shard_of(domain), own=ranges_of(config, domain)[0], **options)
+        self._shards = shards
+        self._part.keep(self._own, is_whole=True)
+        self.exchange: Exchange = Exchange({str(shard): 0.0 for shard in range(config.run.shards)})
         self._ahead: Awaitable[Sequence[Stepped]] | None = None
-        """The step of the shards with the turns of the next tick; None while they stand between two ticks."""
+        """The step of the others with the turns of the next tick; None while they stand between two ticks."""
+        self._turned: Sequence[Turned] = ()
+        """The turns of all shards in the tick under way."""
         self._every = 1
-        self._ticks_per_round = options["config"].simulation.ticks_per_round
+        self._ticks_per_round = config.simulation.ticks_per_round
         self._gathered = -1
+        self._asked: list[tuple[int, bytes]] = []
+        """The open questions of the others, as of `EngineState`, in the tick of the last `gather`."""
+        self._decided: list[bytes] = []
 
     @property
     def is_ahead(self) -> bool:
@@ -66,40 +74,46 @@ class ShardedEngine(EngineActor):
         return [await self._step(self.tick)]
 
     async def _step(self, tick: int, triggers: Sequence[Trigger[Any]] | None = None) -> bytes:  # noqa: ARG002
-        """Run one tick: take the turns that the shards have taken, tell them all acts, and make the frame."""
-        # 1. The turns. The engine's own world begins the tick, with the triggers of nobody.
-        stepped = await self._waited(self._shards.step(None, tick) if self._ahead is None else self._ahead)
+        """Run one tick: take its turns, tell all shards all acts, and make the frame."""
+        # 1. The turns: the others begin, unless they have begun already.
+        others = self._ahead or self._shards.step(None, begins=True)
+        begun = perf_counter()
+        own = await self.turn()
+        busy_s, stepped = perf_counter() - begun, await self._waited(others)
         self._ahead = None
-        self._add_counts(stepped)
-        if tick in self._interventions:
-            self._intervene(tick)
-        self._world.triggers(tick)
-        turned = [each.turned for each in stepped if each.turned is not None]
-        # 2. The acts of all, by agent. The shards go on with them, unless somebody looks at the run after this tick.
-        acts = tuple(np.concatenate([each.acts[wave] for each in turned]) for wave in range(WAVES))
+        self._turned = [own, *(each.turned for each in stepped if each.turned is not None)]
+        self._count_turns(tick)
+        # 2. The acts of all, by agent. The others go on with them, unless somebody looks at the run after this tick.
+        acts = tuple(np.concatenate([each.acts[wave] for each in self._turned]) for wave in range(WAVES))
         self.exchange.sent += size_of(acts) * len(stepped)
-        if self._looks_after(tick):
-            self._add_counts(await self._waited(self._shards.step(acts, None)))
-        else:
-            self._ahead = self._shards.step(acts, tick + 1)
-        # 3. The same acts here, and the frame: in each wave the answers, by agent, and then their effects.
-        self._count_turns(turned, tick)
-        for wave in range(WAVES):
-            self._whole.carry_out(tick, acts[wave])
-            self._frame.extend(each.answers[wave] for each in turned)
-            self._in_frame += sum(each.numbers[wave] for each in turned)
-            self.reactions.add(self._add_events())
-        self._world.reactions(tick)
+        looks = self._looks_after(tick)
+        others = self._shards.step(acts, begins=not looks)
+        # 3. The same acts here, and the frame: for each wave the answers, by agent, and then their effects.
+        begun = perf_counter()
+        await self.settle(acts)
         frame = self.digest.add(tick, self._frame, self._in_frame)
         self._frame, self._in_frame = [], 0
+        self.exchange.busy_s["0"] += busy_s + perf_counter() - begun
+        if looks:
+            await self._waited(others)
+        else:
+            self._ahead = others
         return frame
+
+    def end_wave(self, wave: int) -> None:
+        """Add the answers of all shards, and what took place, to the frame."""
+        self._frame.extend(each.answers[wave] for each in self._turned)
+        self._in_frame += sum(each.numbers[wave] for each in self._turned)
+        self.reactions.add(self._add_events())
 
     async def _waited(self, step: Awaitable[Sequence[Stepped]]) -> Sequence[Stepped]:
         """Return the result of a step, and count the wait for it and what it has brought."""
         begun, stepped = perf_counter(), await step
         self.exchange.waited_s += perf_counter() - begun
-        for shard, each in enumerate(stepped):
+        for shard, each in enumerate(stepped, 1):
             self.exchange.busy_s[str(shard)] += each.busy_s
+            self.counters.rows.update(each.rows)
+            self._part.add_counts(each.counts)
             if each.turned is not None:
                 self.exchange.received += sum(map(len, each.turned.answers)) + size_of(each.turned.acts)
         return stepped
@@ -107,22 +121,20 @@ class ShardedEngine(EngineActor):
     def _looks_after(self, tick: int) -> bool:
         """Return whether the shards are to stand after a tick."""
         after = tick + 1
+        if after in self._interventions:  # what the others have counted before, counts as settings were then
+            return True
         return after >= self._end or self.is_stopping or 0 in (after % self._every, after % self._ticks_per_round)
 
-    def _count_turns(self, turned: Sequence[Turned], tick: int) -> None:
-        self.counters.add_triggers(sum(each.triggers for each in turned))
-        asked = sum(each.asked for each in turned)
+    def _count_turns(self, tick: int) -> None:
+        self.counters.add_triggers(sum(each.triggers for each in self._turned))
+        asked = sum(each.asked for each in self._turned[1:])  # the engine has counted its own
         self.counters.questions += asked
         if asked and tick + self._deliberation < self._end and self.on_computed is not None:
             self.on_computed(asked, tick)
 
-    def _add_counts(self, stepped: Sequence[Stepped]) -> None:
-        for each in stepped:
-            self.counters.rows.update(each.rows)
-            self._whole.add_counts(each.counts)
-
     async def scatter(self, state: RunState, columns: Sequence[Column]) -> None:
-        """Let the shards continue from a checkpoint."""
+        """Let the others continue from a checkpoint."""
+        self._part.keep(self._own, is_whole=True)
         await self._shards.restore(state, columns)
 
     async def gather(self) -> None:
@@ -133,8 +145,14 @@ class ShardedEngine(EngineActor):
         for shard, each in enumerate(shared):
             for start in range(each.own.start, each.own.stop, ROWS_AT_ONCE):
                 people = range(start, min(start + ROWS_AT_ONCE, each.own.stop))
-                self._whole.put(await self._shards.rows(shard, people))
-            self._whole.add_states(each.states)
+                self._part.put(await self._shards.rows(shard, people))
+            self._part.add_states(each.states)
             self.open_questions.choices.add_counts(each.choices)
-        asked = sorted(chain.from_iterable(each.asked for each in shared), key=itemgetter(0))
-        self.open_questions.adopt(asked, [*chain.from_iterable(each.decided for each in shared)])
+        self._asked = [*chain.from_iterable(each.asked for each in shared)]
+        self._decided = [*chain.from_iterable(each.decided for each in shared)]
+
+    def state(self) -> EngineState:
+        """Return its state, between two ticks, with the questions of all shards."""
+        state = super().state()
+        asked = sorted([*state.asked, *self._asked], key=itemgetter(0))
+        return msgspec.structs.replace(state, asked=tuple(asked), decided=(*state.decided, *self._decided))

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple, Protocol
 
 from actors.core.state import RunState
 from prism.columns import Column, Ints
+from prism.config import Config
 from prism.divergence import CountsState
 from prism.domain import Domain, HasShards, WorldShard
 from prism.errors import ConfigError
 
 WAVES = 2
 """The waves of a tick."""
+WRITING = 0.09
+"""The work of the engine for an activation, as a share of that of its turn: its part of frame, digest and journal."""
 
 Acts = tuple[Ints, ...]
 """The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
@@ -65,9 +68,9 @@ class Shared(NamedTuple):
 
 
 class Shards(Protocol):
-    """The shards of a run, in the order of their agents."""
+    """The shards of a run but for the engine's, in the order of their agents."""
 
-    def step(self, acts: Acts | None, tick: int | None) -> Awaitable[Sequence[Stepped]]:
+    def step(self, acts: Acts | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step: see `Shard.step`. They may begin before the result is awaited."""
 
     async def share(self) -> Sequence[Shared]:
@@ -104,3 +107,15 @@ def shard_of(domain: Domain) -> WorldShard:
         ConfigError: its agents cannot be divided.
     """
     return divided(domain).shard()
+
+
+def ranges_of(config: Config, domain: Domain) -> list[range]:
+    """Return the agents of each shard; the first is the engine's, which has fewer, as it also writes everything down.
+
+    Raises:
+        ConfigError: they cannot be divided.
+    """
+    count = config.run.shards
+    first = max(0.0, (1.0 + WRITING) / count - WRITING)
+    others = [(1.0 - first) / max(1, count - 1)] * (count - 1)
+    return shard_of(domain).ranges([first, *others])

@@ -7,6 +7,7 @@ then the turns of its own people, then the acts of those above. Each replica of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -71,8 +72,8 @@ class SocialShard:
         self._world = world
         self._own = range(len(world.people))
 
-    def ranges(self, count: int) -> list[range]:
-        """Return so many ranges of people, ascending, with about as much work in each.
+    def ranges(self, shares: Sequence[float]) -> list[range]:
+        """Return ranges of people, ascending, with about these shares of the work; together they are 1.
 
         Most work is for those who come online, and grows with what comes to them.
         """
@@ -81,16 +82,16 @@ class SocialShard:
         come = np.minimum(followees.ends - followees.starts, world.config.feed.memory)
         work = world.traits.activity * (1.0 + come / 50.0) + _SESSION
         sums = np.cumsum(work)
-        ends = np.searchsorted(sums, sums[-1] * np.arange(1, count) / count).tolist()
+        ends = np.searchsorted(sums, sums[-1] * np.cumsum(shares[:-1])).tolist()
         return [range(start, stop) for start, stop in zip([0, *ends], [*ends, size], strict=True)]
 
-    def keep(self, own: range | None) -> None:
-        """Take the turns of these people only, from now on; None is for the engine's world."""
-        self._own = own or range(0)
+    def keep(self, own: range, *, is_whole: bool) -> None:
+        """Take the turns of these people only, from now on; a whole world counts for all, and writes things down."""
+        self._own = own
         state = self._world.network.state
         state.t = state.t._replace(settings=state.t.settings._replace(low=self._own.start, high=self._own.stop))
         self._forget_others()
-        if own is not None:
+        if not is_whole:
             self._world.network.is_written = False
             self._begin_counts()
 

@@ -93,7 +93,7 @@ def test_a_run_loses_a_shard_and_goes_on_by_itself(tmp_path: Path, whole: Path) 
     run = tmp_path / "run"
     process = in_two_shards(whole, run)
     places = events(run, "shards_ready")[0]["places"]
-    os.kill(int(places[1].rpartition(":")[2]), signal.SIGKILL)
+    os.kill(int(places[0].rpartition(":")[2]), signal.SIGKILL)
     assert wait_for(run, "shard_lost", process)[0]["shard"] == 1
     ended(process)
     assert read_summary(run)["resumes"] == 1

@@ -44,11 +44,12 @@ class LosingShards(ShardsHere):
         super().__init__(config, domain)
         self._at = at
 
-    async def step(self, acts: Acts | None, tick: int | None) -> Sequence[Stepped]:
+    async def step(self, acts: Acts | None, *, begins: bool) -> Sequence[Stepped]:
         """Take a step, or fail."""
-        if tick == self._at is not None:
+        tick = self._shards[0]._engine.tick + (acts is not None)
+        if begins and tick == self._at:
             raise ShardLostError(1, "killed by a test")
-        return await super().step(acts, tick)
+        return await super().step(acts, begins=begins)
 
 
 def losing_at(ticks: Sequence[int]) -> Callable[..., object]:

@@ -182,5 +182,5 @@ def test_ranges_have_everybody_once_and_about_as_much_work() -> None:
     world = random_world(5)
     shard = SocialDomain(world.config, world._people, world._behaviour).shard()
     for count in SHARDS:
-        ranges = shard.ranges(count)
+        ranges = shard.ranges([1 / count] * count)
         assert [person for each in ranges for person in each] == [*range(world._people.size)]
