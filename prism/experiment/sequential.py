@@ -1,7 +1,7 @@
 """Sequential seeds: as many as it takes until the interval of a measure is narrow enough, and no more than a limit.
 
 The rule looks at the width of intervals and never at the sign of a difference or at a p value, so it favours no
-hypothesis. Source: Chow and Robbins (1965); Kelley, Darcus and Cobb (2018) on accuracy in place of power.
+hypothesis. Source: Chow and Robbins (1965); Kelley, Darku and Chattopadhyay (2018) on accuracy in place of power.
 """
 
 from __future__ import annotations
