@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from actors.core.state import EngineState
 from actors.runtime.answers import Answers
@@ -47,9 +48,8 @@ class PartEngine(EngineActor):
         )
         super().restore(own)
 
-    async def turn(self) -> Turned:
+    async def turn(self, tick: int) -> Turned:
         """Take the turns of both waves of the next tick, on the state at its beginning."""
-        tick = self.tick
         if tick in self._interventions:
             self._intervene(tick)
         triggers = self._world.triggers(tick)
@@ -67,7 +67,7 @@ class PartEngine(EngineActor):
         second = [await self._agents.exchange(tick, each) for each in decided]
         self._waves = [first, *second, *[_NOBODY] * (WAVES - 1 - len(second))]
         return Turned(
-            answers=tuple(b"".join(each.encoded) for each in self._waves),
+            answers=tuple(np.frombuffer(b"".join(each.encoded), dtype=np.uint8) for each in self._waves),
             numbers=tuple(each.number for each in self._waves),
             acts=tuple(self._part.acts(each.updates) for each in self._waves),
             triggers=len(triggers),

@@ -57,7 +57,7 @@ class Shard:
             await self._engine.settle(acts)
             self._engine.tick += 1
         rows, counts = self._engine.take_counts()
-        turned = await self._engine.turn() if begins else None
+        turned = await self._engine.turn(self._engine.tick) if begins else None
         return Stepped(rows, counts, perf_counter() - begun, turned)
 
     def share(self) -> Shared:

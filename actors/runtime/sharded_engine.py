@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import chain
 from operator import itemgetter
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -25,6 +25,8 @@ from actors.runtime.shards import WAVES, Shards, Stepped, Turned, ranges_of, sha
 from prism.agents import Trigger
 from prism.columns import Column
 from prism.domain import Domain
+
+Of = TypeVar("Of")
 
 ROWS_AT_ONCE = 65_536
 """The agents whose rows are taken over together: some 50 MB, of which the object store has room for many."""
@@ -44,7 +46,9 @@ class ShardedEngine(PartEngine):
         self._part.keep(self._own, is_whole=True)
         self.exchange: Exchange = Exchange({str(shard): 0.0 for shard in range(config.run.shards)})
         self._ahead: Awaitable[Sequence[Stepped]] | None = None
-        """The step of the others with the turns of the next tick; None while they stand between two ticks."""
+        """The step of the others with the turns of the next tick; None while all stand between two ticks."""
+        self._own_turned: Turned | None = None
+        """The own turns of the next tick; None while all stand between two ticks."""
         self._turned: Sequence[Turned] = ()
         """The turns of all shards in the tick under way."""
         self._every = 1
@@ -77,28 +81,31 @@ class ShardedEngine(PartEngine):
         """Run one tick: take its turns, tell all shards all acts, and make the frame."""
         # 1. The turns: the others begin, unless they have begun already.
         others = self._ahead or self._shards.step(None, begins=True)
-        begun = perf_counter()
-        own = await self.turn()
-        busy_s, stepped = perf_counter() - begun, await self._waited(others)
-        self._ahead = None
+        own = self._own_turned or await self._busy(self.turn(tick))
+        stepped = await self._waited(others)
+        self._ahead = self._own_turned = None
         self._turned = [own, *(each.turned for each in stepped if each.turned is not None)]
         self._count_turns(tick)
-        # 2. The acts of all, by agent. The others go on with them, unless somebody looks at the run after this tick.
+        # 2. The acts of all, by agent. All go on with them, unless somebody looks at the run after this tick.
         acts = tuple(np.concatenate([each.acts[wave] for each in self._turned]) for wave in range(WAVES))
         self.exchange.sent += size_of(acts) * len(stepped)
         looks = self._looks_after(tick)
         others = self._shards.step(acts, begins=not looks)
-        # 3. The same acts here, and the frame: for each wave the answers, by agent, and then their effects.
-        begun = perf_counter()
-        await self.settle(acts)
-        frame = self.digest.add(tick, self._frame, self._in_frame)
-        self._frame, self._in_frame = [], 0
-        self.exchange.busy_s["0"] += busy_s + perf_counter() - begun
+        await self._busy(self.settle(acts))
+        # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
         if looks:
             await self._waited(others)
         else:
-            self._ahead = others
+            self._ahead, self._own_turned = others, await self._busy(self.turn(tick + 1))
+        frame = self.digest.add(tick, self._frame, self._in_frame)
+        self._frame, self._in_frame = [], 0
         return frame
+
+    async def _busy(self, work: Awaitable[Of]) -> Of:
+        """Return the result of own work, and count its time."""
+        begun, found = perf_counter(), await work
+        self.exchange.busy_s["0"] += perf_counter() - begun
+        return found
 
     def end_wave(self, wave: int) -> None:
         """Add the answers of all shards, and what took place, to the frame."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from actors.core.state import RunState
 from prism.columns import Column, Ints
 from prism.config import Config
@@ -14,7 +17,7 @@ from prism.errors import ConfigError
 
 WAVES = 2
 """The waves of a tick."""
-WRITING = 0.09
+WRITING = 0.03
 """The work of the engine for an activation, as a share of that of its turn: its part of frame, digest and journal."""
 
 Acts = tuple[Ints, ...]
@@ -25,11 +28,12 @@ class Turned(NamedTuple):
     """The turns of the agents of a shard in one tick.
 
     Args:
-        answers: of each wave, as the agents encoded them; numbers: how many these are; acts: those of each wave.
+        answers: of each wave, the bytes as the agents encoded them; numbers: how many answers these are; acts: those of
+            each wave.
         triggers: those of the first wave; asked: the questions.
     """
 
-    answers: tuple[bytes, ...]
+    answers: tuple[NDArray[np.uint8], ...]
     numbers: tuple[int, ...]
     acts: Acts
     triggers: int

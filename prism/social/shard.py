@@ -122,11 +122,12 @@ class SocialShard:
         """Return the person, the effect and the number of the post of each act, in the order of people."""
         if updates is None:
             return np.zeros((0, 3), dtype=np.int64)
-        kinds = self._world.kind_rows(updates.kinds, updates.of_kinds)[updates.codes]
-        people, agents = self._world.people, updates.agents
-        acts = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != UNMOVED) & (people[agents, col.SILENT] == 0)
-        who = agents[acts]
-        return np.column_stack((who, kinds[acts, EFFECT], people[who, col.CURRENT]))
+        kinds, people = self._world.kind_rows(updates.kinds, updates.of_kinds), self._world.people
+        may_act = (kinds[:, EFFECT] > 0) & (kinds[:, TARGET] != UNMOVED)
+        places = may_act[updates.codes].nonzero()[0]
+        places = places[people[updates.agents[places], col.SILENT] == 0]
+        who = updates.agents[places]
+        return np.column_stack((who, kinds[updates.codes[places], EFFECT], people[who, col.CURRENT]))
 
     def carry_out(self, tick: int, acts: Ints) -> None:
         """Carry out acts of other people."""
