@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.display.words import duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
-from actors.runs.scaling import STARTS_S, tick_in
+from actors.runs.scaling import STARTS_S, memory_in, tick_in
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
@@ -71,9 +71,10 @@ def shard_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     tick = tick_in(shards, needs.run_s / ticks / tick_in(1, 1.0).all_s)
     run_s = ticks * tick.all_s + STARTS_S
     slower = "" if run_s < needs.run_s else "; one process is faster"
-    told = f"about {duration(run_s)} on {shards:,} nodes with a processor each and 10 Gbit/s"
+    told = f"about {duration(run_s)} on {shards:,} nodes with 10 Gbit/s"
     return [
         ("in shards", f"{told}, {needs.run_s / run_s:.2g} times as fast{slower}"),
+        ("memory in shards", f"about {amount_of(memory_in(shards, needs.memory_mib) * 2**20)} for each"),
         ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
     ]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from actors.runtime.shards import shares_of
+
 ACT_BYTES: Final = 24
 """The bytes of an act: a person, an effect and a post."""
 
@@ -14,52 +16,79 @@ class Costs(NamedTuple):
 
     Args:
         turn_s: an activation, with its acts.
-        act_s: an act in a replica.
-        engine_s: an activation in the engine: its part of the frame, digest and journal.
+        act_s: an act of somebody of another shard.
+        engine_s: an activation in the engine: its part of frame and digest.
+        seal_s: a byte of answers in the sealing of the journal, which goes on beside the ticks.
         tick_s: a tick in a shard, whatever is done in it; call_s: a call to a shard.
+        latency_s: the time until an exchange has arrived, whatever its size.
         acts: the acts of an activation; answer_bytes: the bytes of its answer.
+        followers: those of an author.
         link_bytes_s: the bytes a second of a node's link.
     """
 
     turn_s: float
     act_s: float
     engine_s: float
+    seal_s: float
     tick_s: float
     call_s: float
+    latency_s: float
     acts: float
     answer_bytes: float
+    followers: float
     link_bytes_s: float
 
 
 MEASURED: Final = Costs(
-    turn_s=1.33e-6,
+    turn_s=1.20e-6,
     act_s=0.6e-6,
     engine_s=0.11e-6,
+    seal_s=27e-9,
     tick_s=1.0e-3,
     call_s=0.3e-3,
+    latency_s=6e-3,
     acts=0.08,
     answer_bytes=50.0,
+    followers=10.0,
     link_bytes_s=1.25e9,
 )
 """Measured with `python -m benchmarks.shards`; the link has 10 Gbit/s."""
 
-
 STARTS_S: Final = 15.0
 """The time in which a cluster starts on one machine, and its shards make their worlds."""
+
+
+class Design(NamedTuple):
+    """A way to divide a run.
+
+    Args:
+        hashes_apart: each shard writes its own part of the journal, and the engine chains hashes of them only.
+        posts_apart: a post is kept where its author's followers are, and strangers learn of it once a round.
+    """
+
+    hashes_apart: bool = False
+    posts_apart: bool = False
 
 
 class Tick(NamedTuple):
     """A tick in shards.
 
     Args:
-        shard_s: the work of each shard; engine_s: that of the engine, which goes on beside it.
+        people_s: the turns of the people of a shard; acts_s: the acts of others; written_s: what the engine does for
+            all.
+        shard_s: all work of a shard; engine_s: that of the engine, which is also a shard.
         exchange_s: the time in which what is exchanged is on its way; exchange_bytes: its size.
+        seal_s: the work of the sealing of the journal.
     """
 
+    people_s: float
+    acts_s: float
+    written_s: float
     shard_s: float
     engine_s: float
     exchange_s: float
     exchange_bytes: float
+    seal_s: float
 
     @property
     def all_s(self) -> float:
@@ -67,18 +96,41 @@ class Tick(NamedTuple):
         return max(self.shard_s + self.exchange_s, self.engine_s)
 
 
-def tick_in(shards: int, activations: float, costs: Costs = MEASURED) -> Tick:
-    """Return a tick with so many activations, in shards on a node each; 1 is one process, which is its own engine."""
-    if shards == 1:
-        return Tick(activations * (costs.turn_s + costs.engine_s), 0.0, 0.0, 0.0)
-    acts = activations * costs.acts
-    answers = activations * costs.answer_bytes
-    # The store hands what the engine has put on from node to node, so its link is busy for the steps of a tree.
+def tick_in(shards: int, activations: float, costs: Costs = MEASURED, design: Design = Design()) -> Tick:  # noqa: B008
+    """Return a tick with so many activations, in shards on a node each; the first is the engine's."""
+    first, *others = shares_of(shards)
+    turns_s, written_s = activations * costs.turn_s, activations * costs.engine_s
+    acts, answers = activations * costs.acts, activations * costs.answer_bytes
+    # 1. The acts: how many shards carry out each, and how it gets there. The store hands what the engine has put on
+    #    from node to node, so its link is busy for the steps of a tree.
+    reach = shards * (1.0 - (1.0 - 1.0 / shards) ** costs.followers) if design.posts_apart else float(shards)
     sent = acts * ACT_BYTES
-    exchange_s = costs.call_s + (answers + 2 * sent * math.log2(shards)) / costs.link_bytes_s
+    link_bytes = 2 * sent * (reach / shards if design.posts_apart else math.log2(shards))
+    carried_s = acts * costs.act_s * (reach - 1.0) / shards
+    # 2. Who writes: the engine, or each shard its part.
+    of_engine_s, of_shard_s = (written_s / shards, written_s / shards) if design.hashes_apart else (written_s, 0.0)
+    received = 0.0 if design.hashes_apart else answers * (1.0 - first)
+    is_one = shards == 1
+    people_s = turns_s if is_one else others[0] * turns_s
     return Tick(
-        shard_s=activations * costs.turn_s / shards + acts * costs.act_s + costs.tick_s,
-        engine_s=activations * costs.engine_s + acts * costs.act_s + costs.call_s * shards,
-        exchange_s=exchange_s,
-        exchange_bytes=answers + sent * (1 + shards),
+        people_s=people_s,
+        acts_s=carried_s,
+        written_s=of_engine_s + costs.call_s * (shards - 1),
+        shard_s=0.0 if is_one else people_s + carried_s + of_shard_s + costs.tick_s,
+        engine_s=first * turns_s + carried_s + of_engine_s + costs.tick_s + costs.call_s * (shards - 1),
+        exchange_s=0.0 if is_one else costs.latency_s + (received + link_bytes) / costs.link_bytes_s,
+        exchange_bytes=0.0 if is_one else received + sent * reach,
+        seal_s=answers * costs.seal_s,
     )
+
+
+ALONE_MIB: Final = 200.0
+"""The memory of a process with nobody in it."""
+COMMON: Final = 0.49
+"""The part of the memory for people that every shard needs for all of them: ties, and what they are like."""
+
+
+def memory_in(shards: int, memory_mib: float) -> float:
+    """Return the memory of each of so many processes, where one process needs this, in MiB."""
+    of_people = max(0.0, memory_mib - ALONE_MIB)
+    return min(memory_mib, ALONE_MIB + of_people * (COMMON + (1.0 - COMMON) / shards))

@@ -81,13 +81,14 @@ class ShardedEngine(PartEngine):
         """Run one tick: take its turns, tell all shards all acts, and make the frame."""
         # 1. The turns: the others begin, unless they have begun already.
         others = self._ahead or self._shards.step(None, begins=True)
-        own = self._own_turned or await self._busy(self.turn(tick))
+        own = await self._busy(self.turn(tick)) if self._own_turned is None else self._own_turned
         stepped = await self._waited(others)
         self._ahead = self._own_turned = None
-        self._turned = [own, *(each.turned for each in stepped if each.turned is not None)]
+        turned = [own, *(each.turned for each in stepped if each.turned is not None)]
+        self._turned = turned
         self._count_turns(tick)
         # 2. The acts of all, by agent. All go on with them, unless somebody looks at the run after this tick.
-        acts = tuple(np.concatenate([each.acts[wave] for each in self._turned]) for wave in range(WAVES))
+        acts = tuple(np.concatenate([each.acts[wave] for each in turned]) for wave in range(WAVES))
         self.exchange.sent += size_of(acts) * len(stepped)
         looks = self._looks_after(tick)
         others = self._shards.step(acts, begins=not looks)
@@ -109,7 +110,7 @@ class ShardedEngine(PartEngine):
 
     def end_wave(self, wave: int) -> None:
         """Add the answers of all shards, and what took place, to the frame."""
-        self._frame.extend(each.answers[wave] for each in self._turned)
+        self._frame.extend(each.answers[wave].tobytes() for each in self._turned)
         self._in_frame += sum(each.numbers[wave] for each in self._turned)
         self.reactions.add(self._add_events())
 

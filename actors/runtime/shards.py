@@ -17,8 +17,8 @@ from prism.errors import ConfigError
 
 WAVES = 2
 """The waves of a tick."""
-WRITING = 0.03
-"""The work of the engine for an activation, as a share of that of its turn: its part of frame, digest and journal."""
+WRITING = 0.06
+"""The work of writing an activation down, as a share of that of its turn, as far as no wait for others hides it."""
 
 Acts = tuple[Ints, ...]
 """The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
@@ -113,13 +113,19 @@ def shard_of(domain: Domain) -> WorldShard:
     return divided(domain).shard()
 
 
+def shares_of(count: int) -> list[float]:
+    """Return the share of the turns that each of so many shards takes.
+
+    The first is the engine's, which takes fewer, as it also writes everything down.
+    """
+    first = max(0.0, (1.0 + WRITING) / count - WRITING)
+    return [first, *[(1.0 - first) / max(1, count - 1)] * (count - 1)]
+
+
 def ranges_of(config: Config, domain: Domain) -> list[range]:
-    """Return the agents of each shard; the first is the engine's, which has fewer, as it also writes everything down.
+    """Return the agents of each shard.
 
     Raises:
         ConfigError: they cannot be divided.
     """
-    count = config.run.shards
-    first = max(0.0, (1.0 + WRITING) / count - WRITING)
-    others = [(1.0 - first) / max(1, count - 1)] * (count - 1)
-    return shard_of(domain).ranges([first, *others])
+    return shard_of(domain).ranges(shares_of(config.run.shards))

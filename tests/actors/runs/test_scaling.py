@@ -4,32 +4,74 @@ from __future__ import annotations
 
 import pytest
 
-from actors.runs.scaling import ACT_BYTES, Costs, tick_in
+from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, Design, memory_in, tick_in
 
 COSTS = Costs(
-    turn_s=1e-6, act_s=1e-6, engine_s=1e-7, tick_s=0.0, call_s=0.0, acts=0.1, answer_bytes=50.0, link_bytes_s=1e9
+    turn_s=1e-6,
+    act_s=1e-6,
+    engine_s=0.0,
+    seal_s=1e-8,
+    tick_s=0.0,
+    call_s=0.0,
+    latency_s=0.0,
+    acts=0.1,
+    answer_bytes=50.0,
+    followers=10.0,
+    link_bytes_s=1e9,
 )
 
 
 def test_one_process_does_all_the_work_and_exchanges_nothing() -> None:
-    tick = tick_in(1, 1e6, COSTS)
+    tick = tick_in(1, 1e6, COSTS._replace(engine_s=1e-7, latency_s=1.0))
     assert tick.all_s == pytest.approx(1.1)
     assert tick.exchange_bytes == 0.0
+    assert tick.seal_s == pytest.approx(0.5)
 
 
 def test_shards_divide_the_turns_and_repeat_the_acts() -> None:
-    tick = tick_in(4, 1e6, COSTS)
-    assert tick.shard_s == pytest.approx(1.0 / 4 + 0.1)
-    assert tick.exchange_bytes == pytest.approx(50e6 + 1e5 * ACT_BYTES * 5)
+    tick, all_turns = tick_in(4, 1e6, COSTS), 1.0
+    first = all_turns - 3 * tick.people_s
+    assert 0.2 < first < 0.25 < tick.people_s < 0.3
+    assert tick.shard_s == pytest.approx(tick.people_s + 0.1 * 3 / 4)
+    assert tick.engine_s == pytest.approx(first + 0.1 * 3 / 4)
+    assert tick.exchange_bytes == pytest.approx(50e6 * (1.0 - first) + 1e5 * ACT_BYTES * 4)
     assert tick.all_s == pytest.approx(tick.shard_s + tick.exchange_s)
 
 
 def test_with_many_shards_the_engine_sets_the_pace() -> None:
-    few, many = tick_in(64, 1e6, COSTS), tick_in(1024, 1e6, COSTS)
+    costs = COSTS._replace(engine_s=1e-7)
+    few, many = tick_in(64, 1e6, costs), tick_in(1024, 1e6, costs)
     assert many.all_s == many.engine_s
     assert many.shard_s < few.shard_s
 
 
 def test_each_call_to_a_shard_costs_the_engine_some_time() -> None:
     slow = COSTS._replace(call_s=1e-3)
-    assert tick_in(100, 1e6, slow).engine_s - tick_in(100, 1e6, COSTS).engine_s == pytest.approx(0.1)
+    assert tick_in(101, 1e6, slow).engine_s - tick_in(101, 1e6, COSTS).engine_s == pytest.approx(0.1)
+
+
+def test_an_exchange_takes_some_time_whatever_its_size() -> None:
+    slow = COSTS._replace(latency_s=0.01)
+    assert tick_in(2, 1e6, slow).exchange_s - tick_in(2, 1e6, COSTS).exchange_s == pytest.approx(0.01)
+
+
+def test_posts_kept_where_they_are_read_reach_as_many_shards_as_their_authors_followers_are_in() -> None:
+    today, apart = tick_in(1024, 1e9, COSTS), tick_in(1024, 1e9, COSTS, Design(posts_apart=True))
+    assert today.shard_s == pytest.approx(1e9 * 1e-6 * (1 / 1023 + 0.1), rel=0.01)
+    assert apart.shard_s == pytest.approx(1e9 * 1e-6 * (1 / 1023 + 0.1 * 9 / 1024), rel=0.01)
+    assert apart.exchange_bytes < today.exchange_bytes / 3
+
+
+def test_with_hashes_of_parts_the_engine_writes_its_own_part_only() -> None:
+    costs = COSTS._replace(engine_s=1e-7)
+    today, apart = tick_in(100, 1e6, costs), tick_in(100, 1e6, costs, Design(hashes_apart=True))
+    assert today.engine_s - apart.engine_s == pytest.approx(0.1 * 99 / 100)
+    assert apart.exchange_bytes == pytest.approx(1e5 * ACT_BYTES * 100)
+
+
+def test_memory_for_people_is_partly_divided() -> None:
+    assert memory_in(1, 1000.0) == pytest.approx(1000.0)
+    two, many = memory_in(2, 1000.0), memory_in(1000, 1000.0)
+    assert many < two < 1000.0
+    assert many > 0.4 * (1000.0 - ALONE_MIB) + ALONE_MIB
+    assert memory_in(8, 50.0) == 50.0
