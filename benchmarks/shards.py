@@ -145,10 +145,7 @@ def simulate() -> None:
     for people in PEOPLE:
         for shards in SHARDS:
             print(_row(f"{people:,}", people, shards, Design()))
-    print(
-        "\n| people, design | shards | a tick | times as fast | most time is for | MB exchanged a tick | cores that seal |"
-    )
-    print("|---|---|---|---|---|---|---|")
+    print(f"\n| people, design | {HEADS} |\n{RULE}")
     for people in (10**9, 10**10):
         for name, design in DESIGNS.items():
             for shards in (64, 1024):
