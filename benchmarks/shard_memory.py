@@ -79,13 +79,13 @@ async def run_shard(people: int, shards: int, number: int, place: Path) -> None:
     before: Acts | None = None
     with (place / "ticks").open("rb") as file:
         for _ in range(config.simulation.length):
-            turned = (await shard.step(before, begins=True)).turned
+            turned = (await shard.step(before, None, begins=True)).turned
             answers, before = pickle.load(file), pickle.load(file)
             if turned is None or not all(
                 own.tobytes() in of_all for own, of_all in zip(turned.answers, answers, strict=True)
             ):
                 raise SystemExit("its answers are not those of one process")
-    await shard.step(before, begins=False)
+    await shard.step(before, None, begins=False)
 
 
 def measured(*words: str) -> dict[str, float]:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 """Whole numbers in memory, such as one for each person."""
+Floats = NDArray[np.float64]
+"""Numbers in memory."""
 
 PIECE = 32_768
 """Values in a piece: about 2 ms of encoding."""

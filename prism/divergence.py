@@ -624,10 +624,16 @@ def _number(counts: ChoiceCounts, option: str) -> int:
 
 
 def _in_order(counts: ChoiceCounts) -> ChoiceCounts:
-    """Return a copy of counts whose cells are in the order of their keys."""
-    copy = deepcopy(counts)
-    copy.cells, copy.offered = dict(sorted(copy.cells.items())), dict(sorted(copy.offered.items()))
-    return copy
+    """Return a copy of counts whose options and cells are in the order of their names and keys."""
+    options, cells = sorted(counts.options), dict[int, Cell]()
+    places = [*map(counts.options.index, options)]
+    for key, cell in sorted(counts.cells.items()):
+        rows = [
+            [row[place] if place < len(row) else 0 for place in places]
+            for row in (cell.chosen, cell.other, cell.expected)
+        ]
+        cells[key] = Cell(cell.questions, cell.same, cell.known, *rows)
+    return ChoiceCounts(options, counts.fallbacks, cells, dict(sorted(counts.offered.items())))
 
 
 def _name(item: tuple[tuple[str, str], ChoiceCounts]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from prism.agents.questions import Answered, Decisions, QuestionColumns, Questio
 from prism.agents.stateful import StatefulAgent
 from prism.agents.turn import Decision, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
-from prism.columns import Column, Columns, Ints
+from prism.columns import Column, Columns, Floats, Ints
 from prism.config.interventions import InterventionConfig
 from prism.divergence import NO_REFERENCE, Reference
 from prism.errors import ConfigError
@@ -299,6 +299,19 @@ class WorldShard(Protocol):
 
     def carry_out(self, tick: int, acts: Ints) -> None:
         """Carry out acts of other agents."""
+
+    @property
+    def has_changes(self) -> bool:
+        """True if agents change what those of other shards may read from the next tick on."""
+
+    def take_changes(self) -> Floats:
+        """Return the changes of the own agents in the wave that was applied last, a row each, by agent."""
+
+    def put_changes(self, changes: Floats) -> None:
+        """Let changes of agents of other shards hold from now on."""
+
+    def with_changes(self, tick: int, changes: Floats, events: Any) -> Any:
+        """Return the events of a wave with those of changes of agents of other shards."""
 
     def take_counts(self) -> Ints:
         """Return the counts of the own agents since the last call."""

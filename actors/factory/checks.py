@@ -64,7 +64,7 @@ def check_domain(config: Config) -> Checked:
         check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
-    check_shards(config, chart.behaviour)
+    check_shards(config)
     rankings(config)
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     _, distilled = distilled_oracle(config, chart.behaviour)

@@ -50,7 +50,7 @@ def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[
     population, inputs = load_population(config.population, config.simulation.seed, on_step)
     chart = load(config)
     check_choices(config, chart.behaviour)
-    check_shards(config, chart.behaviour)
+    check_shards(config)
     embedded, read = distilled_oracle(config, chart.behaviour)
     on_step("preparing the world")
     domain = SocialDomain(config, population, chart.behaviour, embedded)

@@ -21,7 +21,7 @@ from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, ranges_of
-from prism.columns import Column
+from prism.columns import Column, Floats
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError
@@ -59,9 +59,9 @@ class ShardsOnRay(Shards):
         places = [f"{host}:{pid}" for host, pid in ray.get(ready)]
         log.info(SHARDS_READY, places=places)
 
-    def step(self, acts: Acts | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
+    def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step; they begin at once."""
-        given = self._ray.put(acts)
+        given = self._ray.put((acts, changes))
         return self._results([each.step.remote(given, begins=begins) for each in self._actors])
 
     async def share(self) -> Sequence[Shared]:
@@ -116,9 +116,9 @@ class _ShardActor:
         """Return the machine and the process, once the shard is ready."""
         return socket.gethostname(), os.getpid()
 
-    def step(self, acts: Acts | None, *, begins: bool) -> Stepped:
+    def step(self, given: tuple[Acts | None, Floats | None], *, begins: bool) -> Stepped:
         """Take a step."""
-        return self._loop.run_until_complete(self._shard.step(acts, begins=begins))
+        return self._loop.run_until_complete(self._shard.step(*given, begins=begins))
 
     def share(self) -> Shared:
         """Return what the shard knows between two ticks."""

@@ -332,7 +332,7 @@ class EngineActor:
             self._world.intervene(tick, each)
             done = Intervened(tick, number, each.kind, msgspec.to_builtins(each))
             self._add([self._codec.encode(done)])
-            self.reactions.publish(number, self._add_events())
+            self.reactions.publish(number, self._add_events(self._world.take_events()))
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
@@ -372,7 +372,7 @@ class EngineActor:
         # The frame: the answers as they were encoded, then their effects.
         self._frame.extend(answers.encoded)
         self._in_frame += answers.number
-        self.reactions.add(self._add_events())
+        self.reactions.add(self._add_events(self._world.take_events()))
         # The wave's questions leave once it is committed, so the oracle works while the tick goes on.
         self.open_questions.offer()
 
@@ -398,9 +398,8 @@ class EngineActor:
                 apply(piece)
         self.counters.add_all(updates)
 
-    def _add_events(self) -> Sequence[Event]:
-        """Add the world's new events to the tick's frame, and return them."""
-        events = self._world.take_events()
+    def _add_events(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Add events to the tick's frame, and return them."""
         if isinstance(events, Events):
             self._frame.append(events.encoded)
             self._in_frame += len(events)

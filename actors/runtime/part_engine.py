@@ -19,6 +19,7 @@ from actors.runtime.answers import Answers
 from actors.runtime.engine import EngineActor
 from actors.runtime.shards import WAVES, Acts, Turned
 from prism.agents import Trigger
+from prism.columns import Floats
 from prism.domain import WorldShard
 
 _NOBODY = Answers(None, (), (), 0)
@@ -37,6 +38,8 @@ class PartEngine(EngineActor):
         self._part, self._own = part, own
         self._end = options["config"].simulation.length
         self._waves: list[Answers] = []
+        self.changes: list[Floats] = []
+        """The changes of the own agents in each wave of the tick that was applied last, if they make any."""
 
     def restore(self, state: EngineState) -> None:
         """Continue from a state, with the questions of the own agents."""
@@ -76,13 +79,16 @@ class PartEngine(EngineActor):
 
     async def settle(self, acts: Acts) -> None:
         """Apply the tick whose turns were taken: in each wave those below, the own agents, and those above."""
-        for wave, (others, own) in enumerate(zip(acts, self._waves, strict=True)):
+        self.changes = []
+        for others, own in zip(acts, self._waves, strict=True):
             self._part.carry_out(self.tick, others[others[:, 0] < self._own.start])
             await self._apply(own.updates)
             self._part.carry_out(self.tick, others[others[:, 0] >= self._own.stop])
-            self.end_wave(wave)
+            if self._part.has_changes:
+                self.changes.append(self._part.take_changes())
+            self.end_wave()
         self._world.reactions(self.tick)
 
     @abstractmethod
-    def end_wave(self, wave: int) -> None:
+    def end_wave(self) -> None:
         """Note what took place in a wave that has been applied."""

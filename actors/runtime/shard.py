@@ -14,7 +14,7 @@ from actors.core.state import EngineState, OracleState, RunState
 from actors.runtime.part_engine import PartEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, ranges_of, shard_of
 from actors.runtime.simulation import Simulation
-from prism.columns import Column, Columns, Ints
+from prism.columns import Column, Columns, Floats, Ints
 from prism.config import Config
 from prism.domain import Domain
 
@@ -45,20 +45,23 @@ class Shard:
         self._part.keep(self._own, is_whole=False)
         self._engine.open_questions.ask_again(self._simulation.ticks)
 
-    async def step(self, acts: Acts | None, *, begins: bool) -> Stepped:
+    async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Stepped:
         """Apply a tick, and take the turns of the next one.
 
         Args:
             acts: those of the agents of all shards in the tick whose turns were taken last; None if it is applied.
+            changes: those of all agents in the tick that was applied last; None for none.
             begins: whether the next tick begins; else the shard stays between two ticks.
         """
         begun = perf_counter()
         if acts is not None:
             await self._engine.settle(acts)
             self._engine.tick += 1
+        if changes is not None:
+            self._part.put_changes(changes)
         rows, counts = self._engine.take_counts()
         turned = await self._engine.turn(self._engine.tick) if begins else None
-        return Stepped(rows, counts, perf_counter() - begun, turned)
+        return Stepped(rows, counts, self._engine.changes, perf_counter() - begun, turned)
 
     def share(self) -> Shared:
         """Return what the engine does not know, between two ticks."""
@@ -80,7 +83,7 @@ class ShardEngine(PartEngine):
         for _, each in self._interventions[tick]:
             self._world.intervene(tick, each)
 
-    def end_wave(self, wave: int) -> None:  # noqa: ARG002
+    def end_wave(self) -> None:
         """Drop the world's events."""
         self._world.take_events()
 
@@ -113,9 +116,9 @@ class ShardsHere(Shards):
         again = divided(domain).again()
         self._shards = [Shard(config, again(), own) for own in ranges_of(config, domain)[1:]]
 
-    async def step(self, acts: Acts | None, *, begins: bool) -> Sequence[Stepped]:
+    async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
         """Let all shards take a step."""
-        return [await each.step(acts, begins=begins) for each in self._shards]
+        return [await each.step(acts, changes, begins=begins) for each in self._shards]
 
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks."""

@@ -23,8 +23,9 @@ from actors.runtime.engine import do_nothing
 from actors.runtime.part_engine import PartEngine
 from actors.runtime.shards import WAVES, Shards, Stepped, Turned, ranges_of, shard_of, size_of
 from prism.agents import Trigger
-from prism.columns import Column
+from prism.columns import Column, Floats
 from prism.domain import Domain
+from prism.events import Event
 
 Of = TypeVar("Of")
 
@@ -49,8 +50,10 @@ class ShardedEngine(PartEngine):
         """The step of the others with the turns of the next tick; None while all stand between two ticks."""
         self._own_turned: Turned | None = None
         """The own turns of the next tick; None while all stand between two ticks."""
-        self._turned: Sequence[Turned] = ()
-        """The turns of all shards in the tick under way."""
+        self._happened: list[Sequence[Event]] = []
+        """The events of each wave of the tick that was applied last."""
+        self._told: Floats | None = None
+        """The changes of all agents in the tick that was applied last, which the others do not know yet."""
         self._every = 1
         self._ticks_per_round = config.simulation.ticks_per_round
         self._gathered = -1
@@ -80,39 +83,54 @@ class ShardedEngine(PartEngine):
     async def _step(self, tick: int, triggers: Sequence[Trigger[Any]] | None = None) -> bytes:  # noqa: ARG002
         """Run one tick: take its turns, tell all shards all acts, and make the frame."""
         # 1. The turns: the others begin, unless they have begun already.
-        others = self._ahead or self._shards.step(None, begins=True)
+        others = self._ahead or self._shards.step(None, self._told, begins=True)
         own = await self._busy(self.turn(tick)) if self._own_turned is None else self._own_turned
         stepped = await self._waited(others)
         self._ahead = self._own_turned = None
         turned = [own, *(each.turned for each in stepped if each.turned is not None)]
-        self._turned = turned
-        self._count_turns(tick)
+        self._count_turns(turned, tick)
         # 2. The acts of all, by agent. All go on with them, unless somebody looks at the run after this tick.
         acts = tuple(np.concatenate([each.acts[wave] for each in turned]) for wave in range(WAVES))
         self.exchange.sent += size_of(acts) * len(stepped)
         looks = self._looks_after(tick)
-        others = self._shards.step(acts, begins=not looks)
+        others = self._shards.step(acts, None, begins=not looks)
+        self._happened = []
         await self._busy(self.settle(acts))
-        # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
+        changes: list[Sequence[Floats]] = []
         if looks:
-            await self._waited(others)
+            changes = [each.changes for each in await self._waited(others)]
         else:
             self._ahead, self._own_turned = others, await self._busy(self.turn(tick + 1))
+        # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
+        if changes and self._part.has_changes:
+            self._take_over([np.concatenate(of_wave) for of_wave in zip(*changes, strict=True)], tick)
+        for wave, events in enumerate(self._happened):
+            self._frame.extend(each.answers[wave].tobytes() for each in turned)
+            self._in_frame += sum(each.numbers[wave] for each in turned)
+            self.reactions.add(self._add_events(events))
         frame = self.digest.add(tick, self._frame, self._in_frame)
         self._frame, self._in_frame = [], 0
         return frame
+
+    def end_wave(self) -> None:
+        """Keep what took place for the frame."""
+        self._happened.append(self._world.take_events())
+
+    def _take_over(self, changes: Sequence[Floats], tick: int) -> None:
+        """Let changes hold that agents of other shards have made, in each wave, and note what all are to be told."""
+        pairs = zip(changes, self._happened, strict=True)
+        self._happened = [self._part.with_changes(tick, *each) for each in pairs]
+        others = np.concatenate(changes)
+        self._part.put_changes(others)
+        self._told = np.concatenate((*self.changes, others))
+        self.exchange.received += others.nbytes
+        self.exchange.sent += self._told.nbytes * (len(self.exchange.busy_s) - 1)
 
     async def _busy(self, work: Awaitable[Of]) -> Of:
         """Return the result of own work, and count its time."""
         begun, found = perf_counter(), await work
         self.exchange.busy_s["0"] += perf_counter() - begun
         return found
-
-    def end_wave(self, wave: int) -> None:
-        """Add the answers of all shards, and what took place, to the frame."""
-        self._frame.extend(each.answers[wave].tobytes() for each in self._turned)
-        self._in_frame += sum(each.numbers[wave] for each in self._turned)
-        self.reactions.add(self._add_events())
 
     async def _waited(self, step: Awaitable[Sequence[Stepped]]) -> Sequence[Stepped]:
         """Return the result of a step, and count the wait for it and what it has brought."""
@@ -131,11 +149,13 @@ class ShardedEngine(PartEngine):
         after = tick + 1
         if after in self._interventions:  # what the others have counted before, counts as settings were then
             return True
+        if self._part.has_changes:  # the next turns read them
+            return True
         return after >= self._end or self.is_stopping or 0 in (after % self._every, after % self._ticks_per_round)
 
-    def _count_turns(self, tick: int) -> None:
-        self.counters.add_triggers(sum(each.triggers for each in self._turned))
-        asked = sum(each.asked for each in self._turned[1:])  # the engine has counted its own
+    def _count_turns(self, turned: Sequence[Turned], tick: int) -> None:
+        self.counters.add_triggers(sum(each.triggers for each in turned))
+        asked = sum(each.asked for each in turned[1:])  # the engine has counted its own
         self.counters.questions += asked
         if asked and tick + self._deliberation < self._end and self.on_computed is not None:
             self.on_computed(asked, tick)

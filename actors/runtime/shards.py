@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.state import RunState
-from prism.columns import Column, Ints
+from prism.columns import Column, Floats, Ints
 from prism.config import Config
 from prism.divergence import CountsState
 from prism.domain import Domain, HasShards, WorldShard
@@ -45,13 +45,14 @@ class Stepped(NamedTuple):
 
     Args:
         rows: the updates by kind, as of `actors.runtime.counters.Counters`, of the tick that has been applied; counts:
-            those of the world.
+            those of the world; changes: as of `prism.domain.WorldShard.take_changes`, of each of its waves.
         busy_s: the seconds that it took.
         turned: the turns of the next tick; None if they were not wanted.
     """
 
     rows: Mapping[tuple[str, str, str, str], int]
     counts: Ints
+    changes: Sequence[Floats]
     busy_s: float
     turned: Turned | None
 
@@ -74,7 +75,7 @@ class Shared(NamedTuple):
 class Shards(Protocol):
     """The shards of a run but for the engine's, in the order of their agents."""
 
-    def step(self, acts: Acts | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
+    def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step: see `Shard.step`. They may begin before the result is awaited."""
 
     async def share(self) -> Sequence[Shared]:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.turn import Decision, Question, Trigger
-from prism.columns import Ints, OnAccess
+from prism.columns import Floats, Ints, OnAccess
 
 C = TypeVar("C")
-Floats = NDArray[np.float64]
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 

@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.distribution import NORMAL, effective_number, student
 from prism.divergence import moved_interval
-
-Floats = NDArray[np.float64]
 
 SIZE_TOLERANCE: Final = 0.1
 """The largest difference of the logarithms of two sizes that count as equal."""

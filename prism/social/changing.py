@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism import kernels
-from prism.columns import Column, Columns, Ints, pack, pack_array
+from prism.columns import Column, Columns, Floats, Ints, pack, pack_array
 from prism.config.attributes import AttributeConfig, Value
 from prism.errors import ConfigError
 from prism.events import AttributeSet
@@ -28,6 +28,8 @@ from prism.statechart.behaviour import Behaviour, Change
 
 NO_CHANGE: Final = -1
 """The number of a row that changes no attribute."""
+NO_CHANGES: Final = np.zeros((0, 3))
+"""Changes of attributes of which there are none."""
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
 
 _TAIL: Final = """
@@ -87,6 +89,8 @@ class ChangingAttributes:
         self._following: NDArray[np.float64] = self._first_values()
         state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
+        self.latest: list[Floats] = []
+        """The changes of this tick, in the order in which they were made."""
         self.count = 0
         """Changes of attributes so far."""
         self._kernel: Any = None
@@ -166,24 +170,38 @@ class ChangingAttributes:
         count = self._kernel(self._state.t, tick, agents, numbers, self._given, self._following, changed)
         return changed[:count]
 
-    def change(self, tick: int, changed: Ints) -> list[AttributeSet]:
-        """Give these people their new values from the next tick on, and return a record of each change."""
+    def change(self, changed: Ints) -> Floats:
+        """Give these people their new values from the next tick on, and return the changes.
+
+        Returns:
+            the person, the column and the new value of each, a row each.
+        """
         if not len(changed):
-            return []
+            return NO_CHANGES
         self._changed = np.concatenate((self._changed, changed))
-        names = [*self.fields]
         following = self._following[changed]
         rows, places = np.nonzero(following != self._table[changed])
         self.count += len(rows)
+        self.latest.append(np.column_stack((changed[rows], places, following[rows, places])))
+        return self.latest[-1]
+
+    def put(self, changes: Floats) -> None:
+        """Let changes hold that people of other shards have made."""
+        people, places = changes[:, 0].astype(np.int64), changes[:, 1].astype(np.int64)
+        self._table[people, places] = self._following[people, places] = changes[:, 2]
+        self.count += len(changes)
+
+    def records(self, tick: int, changes: Floats) -> list[AttributeSet]:
+        """Return a record of each change."""
+        names = [*self.fields]
         return [
-            AttributeSet(tick, person, names[place], self._value(names[place], value))
-            for person, place, value in zip(
-                changed[rows].tolist(), places.tolist(), following[rows, places].tolist(), strict=True
-            )
+            AttributeSet(tick, int(person), names[int(place)], self._value(names[int(place)], value))
+            for person, place, value in changes.tolist()
         ]
 
     def settle(self) -> None:
         """Let the changes of the tick hold from now on."""
+        self.latest.clear()
         if len(self._changed):
             self._table[self._changed] = self._following[self._changed]
             self._changed = self._changed[:0]

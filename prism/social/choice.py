@@ -24,11 +24,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism.agents.questions import Chosen, QuestionKind, Questions
 from prism.agents.turn import Question
-from prism.columns import Ints
+from prism.columns import Floats, Ints
 from prism.config import ChoiceConfig
 from prism.config.attributes import TRAITS
 from prism.config.calibrated import UNCALIBRATED
@@ -44,8 +43,6 @@ from prism.social.people.persona import Persona
 from prism.social.person import SocialAgent
 from prism.social.posts.post import PostView, drawn_about, key_about
 from prism.statechart import AgentState, Behaviour, Judgement, Oracle
-
-Floats = NDArray[np.float64]
 
 _SPREADING: Final = (Effect.LIKE, Effect.RESHARE)
 KNOWN_MAX: Final = 100_000

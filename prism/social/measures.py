@@ -13,11 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.columns import Ints, places_in_lists
+from prism.columns import Floats, Ints, places_in_lists
 from prism.config.measures import MeasureName, measure_name
 from prism.social.tables import Lists
 
-Floats = NDArray[np.float64]
 ROUNDING: Final = 1e-12
 """The share of the largest value up to which values are the same: sums in another order differ by less."""
 

@@ -14,33 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.waves import Updates
-from prism.columns import Ints
+from prism.columns import Floats, Ints
 from prism.config import Config
 from prism.errors import ConfigError
+from prism.events import Events
 from prism.social import tables as col
+from prism.social.changing import NO_CHANGES
 from prism.social.kernels import post_kernel
 from prism.social.kernels.turn_kernel import EFFECT, TARGET
 from prism.social.state import RINGS
 from prism.social.tables import UNMOVED
 from prism.social.world import SocialWorld
-from prism.statechart.behaviour import Behaviour
 
 _SESSION: Final = 0.02
 """The work for a person who stays offline, as a share of that for one who comes online."""
 _TABLES: Final = ("people", "feed", *RINGS)
 
 
-def check_shards(config: Config, behaviour: Behaviour[Any]) -> None:
-    """Refuse a chart and interventions with which people cannot be divided.
+def check_shards(config: Config) -> None:
+    """Refuse interventions with which people cannot be divided.
 
     Raises:
         ConfigError: what somebody does would depend on more of another shard than the acts of its people.
     """
     if config.run.shards == 1:
         return
-    if behaviour.changes:
-        problem = "with run.shards, no row of a chart may set attributes, which people of other shards may read"
-        raise ConfigError("configuration", problem, key="statechart.file")
     for place, each in enumerate(config.interventions):
         if each.set is not None and each.set.get("feed.reshare_credit") == "newest":
             problem = "with run.shards, feed.reshare_credit must stay seen or root"
@@ -136,6 +134,25 @@ class SocialShard:
             network.state.make_room(len(acts))
             post_kernel.act_all(network.state.t, acts, tick)
             network.take_in(tick, {})
+
+    @property
+    def has_changes(self) -> bool:
+        """True if the chart sets attributes, which people of other shards may read."""
+        return bool(self._world.changing.rows)
+
+    def take_changes(self) -> Floats:
+        """Return the changes of the own people in the wave that was applied last."""
+        changes = [NO_CHANGES, *self._world.changing.latest]
+        self._world.changing.latest.clear()
+        return np.concatenate(changes)
+
+    def put_changes(self, changes: Floats) -> None:
+        """Let changes of people of other shards hold from now on."""
+        self._world.changing.put(changes)
+
+    def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
+        """Return the events of a wave with records of changes of people of other shards."""
+        return self._world.with_changes(tick, changes, events) if len(changes) else events
 
     def take_counts(self) -> Ints:
         """Return the counts of feeds of the own people since the last call."""

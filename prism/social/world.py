@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from prism.agents.questions import Questions
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
-from prism.columns import Column, Columns, Ints, Rows, pack, pack_array, pack_items, pack_rows, places_in_lists
+from prism.columns import Column, Columns, Floats, Ints, Rows, pack, pack_array, pack_items, pack_rows, places_in_lists
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.distribution import size_totals
@@ -393,11 +393,17 @@ class SocialWorld(World):
         texts = self._texts(updates, begun.kinds) if self.drafts else {}
         turn_kernel.apply(state.t, tick, updates.agents, updates.codes, begun.kinds)
         events = self.network.take_in(tick, texts, with_feeds=self.config.run.record_feeds)
-        if begun.changed is not None and (changes := self.changing.change(tick, begun.changed)):
-            events = Events.of(sorted([*changes, *events], key=attrgetter("agent")))  # each person's together
-            self.network.happened[-1] = events
+        if begun.changed is not None:
+            changes = self.changing.change(begun.changed)
+            if len(changes) and self.network.is_written:
+                events = self.with_changes(tick, changes, events)
+                self.network.happened[-1] = events
         if self.memory is not None and begun.in_view is not None:
             self.memory.add(tick, events, begun.in_view)
+
+    def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:
+        """Return events with records of changes of attributes: each person's together, first the changes."""
+        return Events.of(sorted([*self.changing.records(tick, changes), *events], key=attrgetter("agent")))
 
     def kind_rows(self, kinds: Sequence[Kind], effects: Sequence[Any]) -> Ints:
         """Return kinds of updates, each with the effect that all its updates have, as kernels read them."""

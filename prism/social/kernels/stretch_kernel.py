@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import write_answers
-from prism.columns import Ints
+from prism.columns import Floats, Ints
 from prism.kernels import address_of, kernel
 from prism.social.kernels.choice_kernel import ACTIVITY, OWN, choose, look
 from prism.social.kernels.post_kernel import see
@@ -20,7 +20,6 @@ from prism.social.kernels.turn_kernel import apply, select, take_due
 from prism.social.kernels.view_kernel import relevances, write_events, write_views
 from prism.social.tables import CURRENT, END, EVENTS, FIRST, WAITS
 
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 OPTIONS_MAX: Final = 64

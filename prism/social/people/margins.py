@@ -19,9 +19,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
-from prism.columns import Ints
+from prism.columns import Floats, Ints
 from prism.config.attributes import PLACE, AttributeConfig, Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
@@ -48,8 +47,6 @@ ROWS_SHOWN: Final = 12
 """The most rows of a table that a line shows."""
 _BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*(?:-|\u2013|to)\s*([-+]?[0-9.]+)")
 _OPEN_BAND: Final = re.compile(r"([-+]?[0-9.]+)\s*\+")
-
-Floats = NDArray[np.float64]
 
 
 class Category(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from prism.columns import Ints, ascending, distinct, places_in_lists, runs
+from prism.columns import Floats, Ints, ascending, distinct, places_in_lists, runs
 from prism.config.attributes import Value
 from prism.config.model import PopulationConfig
 from prism.rng import Draw, integers, mapped, normals, pick, uniforms
@@ -33,7 +33,6 @@ from prism.social.people.persona import (
     topic_weights,
 )
 
-Floats = NDArray[np.float64]
 KEPT: Final = 20_000
 """The personas that are kept once they are made: those of a small population are made once."""
 

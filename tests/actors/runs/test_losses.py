@@ -25,6 +25,7 @@ from actors.runtime.engine import EngineActor
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.shards import Acts, Stepped
+from prism.columns import Floats
 from prism.config import Config
 from prism.domain import Domain
 
@@ -44,12 +45,12 @@ class LosingShards(ShardsHere):
         super().__init__(config, domain)
         self._at = at
 
-    async def step(self, acts: Acts | None, *, begins: bool) -> Sequence[Stepped]:
+    async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
         """Take a step, or fail."""
         tick = self._shards[0]._engine.tick + (acts is not None)
         if begins and tick == self._at:
             raise ShardLostError(1, "killed by a test")
-        return await super().step(acts, begins=begins)
+        return await super().step(acts, changes, begins=begins)
 
 
 def losing_at(ticks: Sequence[int]) -> Callable[..., object]:

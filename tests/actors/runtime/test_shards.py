@@ -18,7 +18,6 @@ from actors.runtime.simulation import Simulation
 from prism.columns import Column, Columns
 from prism.config import Config
 from prism.errors import ConfigError
-from prism.social.chart import SOCIAL_BEHAVIOUR
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.social.shard import check_shards
@@ -40,13 +39,6 @@ def settings_of(seed: int) -> dict[str, Any]:
     if settings["feed"]["reshare_credit"] == "newest":
         settings["feed"]["reshare_credit"] = "root"
     return {**settings, "run": {"activation": "compiled"}, "llm": {"memory": 0}}
-
-
-def behaviour_of(seed: int) -> Behaviour[Any]:
-    """Return a chart whose rows set no attributes."""
-    while (found := random_chart(seed)).changes:
-        seed += 1000
-    return found
 
 
 class World:
@@ -77,7 +69,7 @@ class World:
 def random_world(seed: int) -> World:
     """Return a small world that can be divided."""
     config = msgspec.convert(settings_of(seed), Config)
-    return World(config, behaviour_of(seed), build_population(config.population, config.simulation.seed))
+    return World(config, random_chart(seed), build_population(config.population, config.simulation.seed))
 
 
 async def outcome(simulation: Simulation) -> tuple[object, ...]:
@@ -164,18 +156,11 @@ def test_a_run_that_is_told_to_stop_ends_with_the_tick_that_its_shards_have_begu
     assert resumed == whole
 
 
-def test_a_chart_that_sets_attributes_cannot_be_divided() -> None:
-    seed = next(seed for seed in range(50) if random_chart(seed).changes)
-    config = msgspec.convert({"run": {"shards": 2}}, Config)
-    with pytest.raises(ConfigError, match=r"statechart.file: with run.shards, no row of a chart may set attributes"):
-        check_shards(config, random_chart(seed))
-
-
 def test_an_intervention_that_makes_people_indivisible_is_refused() -> None:
     change = {"round": 2, "set": {"feed.reshare_credit": "newest"}}
     config = msgspec.convert({"run": {"shards": 2}, "interventions": [change]}, Config)
     with pytest.raises(ConfigError, match=r"interventions\[0\].set: with run.shards, feed.reshare_credit must stay"):
-        check_shards(config, SOCIAL_BEHAVIOUR)
+        check_shards(config)
 
 
 def test_ranges_have_everybody_once_and_about_as_much_work() -> None:
