@@ -17,7 +17,6 @@ import json
 import resource
 import subprocess
 import sys
-from functools import partial
 from math import ceil
 from statistics import median
 from time import perf_counter, process_time
@@ -75,15 +74,14 @@ def settings(people: int, rounds: int, shards: int) -> Config:
     return read_config(CONFIG, overrides)
 
 
-def measure(people: int, rounds: int, shards: int) -> Measured:
+async def measure(people: int, rounds: int, shards: int) -> Measured:
     """Return what a run takes in this process."""
     config = settings(people, rounds, shards)
     domain, begun = build_domain(config).domain, perf_counter()
-    with engine_of(config, domain) as engine:
+    async with engine_of(config, domain) as engine:
         simulation = Simulation(config, domain, engine=engine)
         ready, ends, used = perf_counter(), list[float](), process_time()
-        drive = partial(simulation.run, every=config.simulation.ticks_per_round)
-        anyio.run(drive, lambda _: ends.append(perf_counter()))
+        await simulation.run(lambda _: ends.append(perf_counter()), every=config.simulation.ticks_per_round)
         done = perf_counter()
         exchange, ticks = simulation.engine.exchange, simulation.tick
         return Measured(
@@ -174,7 +172,7 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
-        print(json.dumps(measure(options.people, options.rounds, options.shards)))
+        print(json.dumps(anyio.run(measure, options.people, options.rounds, options.shards)))
         return
     if not options.simulate:
         compare(options)

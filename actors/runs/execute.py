@@ -24,7 +24,6 @@ from actors.core.errors import (
     ActorError,
     InterruptedRunError,
     JournalError,
-    ShardLostError,
     first_error,
     ungrouped,
 )
@@ -312,8 +311,6 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         try:
             return await simulate(simulation, host, on_tick, between, every)
         except BaseExceptionGroup as group:
-            if (lost := first_error(group, ShardLostError)) is not None:
-                log.warning("shard_lost", shard=lost.shard, reason=lost.reason)
             if (stop := _stop_of(group, max(simulation.engine.tick, run.recorded.ticks))) is not None:
                 await _record_stop(run, stop)
             raise
@@ -324,7 +321,7 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         with run.directory.writing():
             rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
-        async with in_threads(dividing) as engine, anyio.create_task_group() as tasks:
+        async with dividing as engine, anyio.create_task_group() as tasks:
             simulation, stopped_by = await run_recorded(
                 run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine
             )

@@ -11,7 +11,6 @@ from anyio import to_thread
 
 from actors.core.errors import ungrouped
 from actors.core.events import emit, heard_by
-from actors.core.threads import in_threads
 from actors.factory.oracle_backends import open_oracle
 from actors.logs.setup import open_log
 from actors.metrics.observation import Observation
@@ -49,7 +48,7 @@ async def execute_in_memory(config: Config, domain: Domain, host: Host, observed
     async with open_log(None) as logs:
         logs.run_id = RUN_ID
         with observed.observing(RUN_ID) as observer, heard_by(observed.hear), ungrouped(), telling_end(logs, phases):
-            dividing = in_threads(engine_of(config, domain, is_own=host.oracle is not None))
+            dividing = engine_of(config, domain, is_own=host.oracle is not None)
             async with open_oracle(config, domain, None, host.oracle) as opened, dividing as engine:
                 with collector_paused():
                     watching = host.observer or observer

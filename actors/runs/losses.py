@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from actors.core.errors import ShardLostError
+from actors.core.errors import PlaceError, ShardLostError
 from actors.metrics.observation import Observation
 from actors.runs.execute import Host, Run, execute
 from actors.runs.resume import plan_resume, resume_run
@@ -20,15 +20,19 @@ async def execute_through_losses(run: Run, host: Host, observed: Observation) ->
     """Do what `execute` does; after the loss of a shard go on from the latest checkpoint, as `prism resume` does.
 
     Raises:
-        ShardLostError: shards are lost again and again.
+        ShardLostError: shards are lost again and again, or the cluster is gone, or has no room for another one.
         PrismError: as `execute`.
     """
-    losses, ticks = 0, run.recorded.ticks
+    losses, ticks, shard = 0, run.recorded.ticks, 0
     while True:
         try:
             return await execute(run, host, observed)
-        except ShardLostError:
-            run = await to_thread.run_sync(_reopened, run.directory.path)
+        except PlaceError as error:
+            if not losses:
+                raise
+            raise ShardLostError(shard, str(error)) from None
+        except ShardLostError as error:
+            run, shard = await to_thread.run_sync(_reopened, run.directory.path), error.shard
             losses = losses + 1 if run.recorded.ticks == ticks else 1
             ticks = run.recorded.ticks
             if losses >= LOSSES_MAX:

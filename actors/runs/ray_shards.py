@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from time import monotonic
 from typing import Any
 
+import anyio
 import structlog
+from anyio import to_thread
 
-from actors.core.errors import PlaceError, ShardLostError
+from actors.core.errors import PlaceError, ShardLostError, first_error
 from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
-from actors.factory.ray_cluster import connected
+from actors.core.threads import in_threads
+from actors.factory.ray_cluster import connected, is_there
+from actors.runs.last_words import last_words
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
@@ -30,6 +35,16 @@ log = structlog.get_logger(__name__)
 
 READY_S = 900.0
 """The time that a cluster gets to begin all shards: one that grows takes minutes to start a node."""
+TOLD_EVERY_S = 15.0
+"""The time between two lines about shards that have not begun."""
+LOOKED_EVERY_S, LOOKS_IN_VAIN_MAX = 4.0, 5
+"""The time between two looks at the head of the cluster, and the looks in a row without an answer after which it is
+gone. Ray itself ends the process when the head has been silent for a minute."""
+ENDED = (
+    "this process was ended from outside, or by Ray, which does so where its node is gone; "
+    "`prism resume` goes on from the latest checkpoint"
+)
+"""The last words of a run in shards."""
 
 
 class ShardsOnRay(Shards):
@@ -38,9 +53,6 @@ class ShardsOnRay(Shards):
     Args:
         ray: the package, connected to the cluster.
         config: the run's configuration; domain: that of the engine.
-
-    Raises:
-        PlaceError: the cluster has no room for them.
     """
 
     def __init__(self, ray: Any, config: Config, domain: Domain) -> None:
@@ -51,13 +63,28 @@ class ShardsOnRay(Shards):
         order = ray.put(cloudpickle.dumps((config, divided(domain).again())))
         actor = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(_ShardActor)
         self._actors = [actor.remote(order, own) for own in ranges_of(config, domain)[1:]]
-        ready = [each.place.remote() for each in self._actors]
-        _, missing = ray.wait(ready, num_returns=len(ready), timeout=READY_S)
-        if missing:
-            room = f"{len(ready) - len(missing):,} of the {len(ready):,} shards beside the engine's"
-            raise PlaceError(f"run.shards: the cluster has room for {room}; each needs a processor")
-        places = [f"{host}:{pid}" for host, pid in ray.get(ready)]
-        log.info(SHARDS_READY, places=places)
+        self._head = _Head(ray.get_runtime_context().gcs_address)
+
+    async def begin(self) -> None:
+        """Wait until all shards have begun; say how many have while it takes long.
+
+        Raises:
+            PlaceError: the cluster has no room for them.
+            ShardLostError: one has failed to begin, or the cluster is gone.
+        """
+        calls = [each.place.remote() for each in self._actors]
+        places = asyncio.ensure_future(self._results(calls))
+        until = monotonic() + READY_S
+        try:
+            while not (await asyncio.wait((places,), timeout=TOLD_EVERY_S))[0]:
+                begun, _ = self._ray.wait(calls, num_returns=len(calls), timeout=0)
+                if monotonic() > until:
+                    room = f"{len(begun):,} of the {len(calls):,} shards beside the engine's"
+                    raise PlaceError(f"run.shards: the cluster has room for {room}; each needs a processor")
+                log.warning("shards_awaited", begun=len(begun), of=len(calls), needs="a processor each")
+        finally:
+            places.cancel()
+        log.info(SHARDS_READY, places=[f"{host}:{pid}" for host, pid in places.result()])
 
     def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step; they begin at once."""
@@ -82,12 +109,18 @@ class ShardsOnRay(Shards):
         """Return the results of calls to shards, from the first one on."""
         found, known = [], self._ray.exceptions
         for shard, call in enumerate(calls, first):
+            result = asyncio.ensure_future(call)
             try:
-                found.append(await call)
+                await self._head.look()
+                while not (await asyncio.wait((result,), timeout=LOOKED_EVERY_S))[0]:
+                    await self._head.look()
+                found.append(result.result())
             except known.RayTaskError as error:
                 raise error.cause from None
-            except known.RayError as error:
+            except (known.RayError, PlaceError) as error:
                 raise ShardLostError(shard, " ".join(str(error).split())[:300]) from None
+            finally:
+                result.cancel()
         return found
 
     def end(self) -> None:
@@ -95,6 +128,32 @@ class ShardsOnRay(Shards):
         for each in self._actors:
             with suppress(Exception):  # it may be gone
                 self._ray.kill(each)
+
+
+class _Head:
+    """The head of a cluster, which answers or is gone.
+
+    Args:
+        address: `HOST:PORT`.
+    """
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._place = host, int(port)
+        self._looked, self._in_vain = monotonic(), 0
+
+    async def look(self) -> None:
+        """Look whether it answers, unless that was done a moment ago.
+
+        Raises:
+            PlaceError: it has not answered several times.
+        """
+        if monotonic() - self._looked < LOOKED_EVERY_S:
+            return
+        self._in_vain = 0 if await to_thread.run_sync(is_there, *self._place) else self._in_vain + 1
+        self._looked = monotonic()
+        if self._in_vain >= LOOKS_IN_VAIN_MAX:
+            raise PlaceError("the head of the cluster does not answer")
 
 
 class _ShardActor:
@@ -133,8 +192,10 @@ class _ShardActor:
         self._loop.run_until_complete(self._shard.restore(*given))
 
 
-@contextmanager
-def engine_of(config: Config, domain: Domain, *, is_own: bool = False) -> Iterator[Callable[..., EngineActor]]:
+@asynccontextmanager
+async def engine_of(
+    config: Config, domain: Domain, *, is_own: bool = False
+) -> AsyncIterator[Callable[..., EngineActor]]:
     """Return a context with what makes the engine of a run; its shards are on the cluster of RAY_ADDRESS, or a new one.
 
     Args:
@@ -142,6 +203,7 @@ def engine_of(config: Config, domain: Domain, *, is_own: bool = False) -> Iterat
 
     Raises:
         PlaceError: there is no cluster, or it has no room.
+        ShardLostError: a shard could not begin.
         ConfigError: the agents cannot be divided.
     """
     if config.run.shards == 1:
@@ -150,12 +212,25 @@ def engine_of(config: Config, domain: Domain, *, is_own: bool = False) -> Iterat
     if is_own or way_of(config.run, domain) != "compiled":
         what = "an oracle of your own" if is_own else "functions in a chart"
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
-    ray = connected(os.environ.get("RAY_ADDRESS") or "local", config.run.shards - 1, "run.shards")
+    address = os.environ.get("RAY_ADDRESS", "")
+    asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
+    ray = await to_thread.run_sync(connected, address or "local", config.run.shards - 1, asked)
     shards = None
-    try:
-        shards = ShardsOnRay(ray, config, domain)
-        yield partial(ShardedEngine, shards=shards, domain=domain)
-    finally:
-        if shards is not None:
-            shards.end()
-        ray.shutdown()
+    async with in_threads(last_words(ENDED)):
+        try:
+            shards = await to_thread.run_sync(ShardsOnRay, ray, config, domain)
+            await shards.begin()
+            yield partial(ShardedEngine, shards=shards, domain=domain)
+        except BaseException as error:
+            if (lost := first_error(BaseExceptionGroup("", [error]), ShardLostError)) is not None:
+                log.warning("shard_lost", shard=lost.shard, reason=lost.reason)
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(_leave, ray, shards)
+
+
+def _leave(ray: Any, shards: ShardsOnRay | None) -> None:
+    if shards is not None:
+        shards.end()
+    ray.shutdown()

@@ -96,5 +96,5 @@ def nested_run(place: Path, *, crashes: bool = False) -> Path:
 
 
 def content(run: Path) -> dict[str, bytes]:
-    """Return the content of every file of a run."""
-    return {path.name: path.read_bytes() for path in run.iterdir()}
+    """Return the content of every file that a run writes; what commands keep beside them is in directories."""
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}

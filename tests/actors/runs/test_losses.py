@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -57,8 +57,8 @@ def losing_at(ticks: Sequence[int]) -> Callable[..., object]:
     """Return what stands in for Ray: each attempt of the run loses a shard at the next of these ticks."""
     left = iter(ticks)
 
-    @contextmanager
-    def engine_of(config: Config, domain: Domain, *, is_own: bool) -> Iterator[Callable[..., EngineActor]]:
+    @asynccontextmanager
+    async def engine_of(config: Config, domain: Domain, *, is_own: bool) -> AsyncIterator[Callable[..., EngineActor]]:
         assert not is_own
         yield partial(ShardedEngine, shards=LosingShards(config, domain, next(left, None)), domain=domain)
 
