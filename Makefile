@@ -87,10 +87,10 @@ test-slow: $(READY) ## soaks, kills, a real Prometheus, a real browser
 test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (most of an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
-test-cluster: $(READY) ## experiments and causes on real Ray clusters of two nodes, with kills (not part of CI)
+test-cluster: $(READY) ## experiments, causes and shards on real Ray clusters of several nodes, with kills (not part of CI)
 	PRISM_TEST_CLUSTER=1 $(BIN)/python -m pytest -m slow -rs tests/actors/studies/experiments/test_cluster.py \
 	  tests/actors/studies/experiments/test_cluster_with_model.py tests/actors/studies/experiments/test_cluster_short_of_memory.py \
-	  tests/actors/studies/causes/test_cluster.py
+	  tests/actors/studies/causes/test_cluster.py tests/durability/test_shards_cluster.py
 
 $(MODEL)/.ready: requirements-model.lock
 	@echo "prism: installing a trained model and its server into $(MODEL)"

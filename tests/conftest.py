@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import tempfile
 from collections import Counter
@@ -108,3 +109,11 @@ def logged() -> Iterator[list[EventDict]]:
     """Return the events logged during the test, in order; nothing is printed."""
     with capture_logs() as events:
         yield events
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A directory with a short path, in which Ray can put its sockets: their paths have at most 107 characters."""
+    path = Path(tempfile.mkdtemp(prefix="prism", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)

@@ -12,8 +12,9 @@ from actors.runs.execute import Host, Run, execute
 from actors.runs.resume import plan_resume, resume_run
 from actors.runs.summary import Summary
 
-LOSSES_MAX = 3
-"""The losses in a row without a new tick after which a run ends: something else is wrong than one node."""
+LOSSES_MAX = 5
+"""The losses in a row without a new tick after which a run ends. One node can cost two: until the head knows that it is
+gone, new shards may be sent there."""
 
 
 async def execute_through_losses(run: Run, host: Host, observed: Observation) -> Summary:

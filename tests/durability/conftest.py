@@ -11,6 +11,7 @@ import pytest
 from actors.testing import ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.durability.crashed import Crashed, crash
+from tests.durability.sharded_runs import CONFIG, begun, ended
 
 TINY = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
@@ -67,6 +68,15 @@ def embedded(crashed_embedded: Crashed, tmp_path: Path) -> Path:
 def live(crashed_live: Crashed, tmp_path: Path) -> Path:
     """Return a copy of the crashed run of the live oracle, `run` in the working directory."""
     return _copy(crashed_live, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the run of `sharded_runs.CONFIG` in one process; beside it is its configuration."""
+    place = tmp_path_factory.mktemp("whole")
+    (place / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    ended(begun("run", "config.yaml", "--out", "run", "-q", place=place))
+    return place / "run"
 
 
 def _copy(crashed: Crashed, tmp_path: Path) -> Path:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from actors.studies.experiments.machine import resident_bytes
 
@@ -37,9 +38,14 @@ STORE = ("--object-store-memory", "80000000", "--disable-usage-stats", "--block"
 
 
 def why_not(*modules: str) -> str:
-    """Return why no such cluster can be started here, with these modules; empty if it can."""
+    """Return why no such cluster is started here, with these modules; empty if it is."""
     if not os.environ.get("PRISM_TEST_CLUSTER"):
-        return "whole clusters take six minutes: `make test-cluster`"
+        return "whole clusters take ten minutes: `make test-cluster`"
+    return why_impossible(*modules)
+
+
+def why_impossible(*modules: str) -> str:
+    """Return why no such cluster can be started here, with these modules; empty if it can."""
     if shutil.which("unshare") is None or shutil.which("ip") is None:
         return "needs unshare and ip"
     tried = subprocess.run([*NAMESPACE, "ip", "link", "set", "lo", "up"], capture_output=True, text=True, check=False)
@@ -49,7 +55,7 @@ def why_not(*modules: str) -> str:
     return f"needs {' and '.join(missing)}" if missing else ""
 
 
-def in_namespace(directory: Path, module: str = "tests.actors.studies.experiments.cluster") -> dict[str, str]:
+def in_namespace(directory: Path, module: str = "tests.actors.studies.experiments.cluster") -> dict[str, Any]:
     """Run a script in a namespace and in a directory with the experiment `e.yaml`, and return what it has found."""
     here = os.environ | PLAIN | {"TMPDIR": str(directory), "HOME": str(directory)}
     script = f"ip link set lo up && exec {sys.executable} -m {module}"
@@ -63,7 +69,7 @@ def in_namespace(directory: Path, module: str = "tests.actors.studies.experiment
         timeout=400,
     )
     assert ended.returncode == 0, ended.stderr[-4000:]
-    found: dict[str, str] = json.loads(ended.stdout.splitlines()[-1])
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return found
 
 

@@ -1,0 +1,250 @@
+"""A Ray cluster of several nodes, and what happens to runs in shards on it; a script for a namespace of its own.
+
+    python -m tests.durability.shards_cluster SCENE [SEED TRIES]
+
+`run` and `config.yaml` are in its directory. It prints what it has found as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from tests.actors.studies.experiments.cluster import HEAD, node, until
+from tests.durability.sharded_runs import STARTS_S, begun, events, wait_for
+
+Node = subprocess.Popen[bytes]
+Found = dict[str, object]
+HERE = Path()
+RUN = HERE / "run"
+GONE_S = 30.0
+
+
+def main(scene: str, *numbers: str) -> None:
+    """Play a scene."""
+    found = SCENES[scene](*map(int, numbers))
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+def a_node_is_killed() -> Found:
+    """Kill the node of a shard: the others are enough."""
+    _, *workers = nodes = [head(), worker(), worker()]
+    process = run_in(3)
+    homes = homes_of_shards()
+    victim = next(each for each in workers if homes & processes_of(each))
+    killed(victim)
+    said, seconds = end_of(process, 0)
+    is_spread = max(len(homes & processes_of(each)) for each in nodes) == 1
+    return {"is_spread": is_spread, "lost": len(events(RUN, "shard_lost")), "said": said, "seconds": seconds}
+
+
+def the_cluster_is_killed() -> Found:
+    """Kill all nodes, the head's last; then start another cluster, and resume in another number of shards."""
+    nodes = [head(), worker()]
+    process = run_in(2)
+    for each in reversed(nodes):
+        killed(each)
+    said, seconds = end_of(process, 1)
+    again, _ = end_of(begun("resume", RUN, "-q", place=HERE, cluster=HEAD), 2)
+    nodes = [head(), worker(), worker()]
+    end_of(resumed_in(3), 0)
+    return {"said": said, "seconds": seconds, "again": again}
+
+
+def the_node_of_the_command_is_killed() -> Found:
+    """Kill the node that the command is part of, while the shard is on another: Ray ends the command."""
+    first, second = head(cpus=0), worker()
+    process = run_in(2)
+    killed(first)
+    said, seconds = end_of(process, 1)
+    killed(second)
+    first, second = head(cpus=0), worker()
+    end_of(resumed_in(2), 0)
+    return {"said": said, "seconds": seconds}
+
+
+def the_head_falls_silent() -> Found:
+    """Kill the process that knows the cluster: shards work on, and Ray would end the command in a minute."""
+    config = HERE / "slow.yaml"
+    config.write_text((HERE / "config.yaml").read_text().replace("tick_s: 0.02", "tick_s: 0.3"))
+    first, second = head(), worker()
+    process = run_in(2, config)
+    first.send_signal(signal.SIGSTOP)  # it would end the other processes of its node
+    (known,) = (pid for pid in processes_of(first) if name_of(pid) == "gcs_server")
+    os.kill(known, signal.SIGKILL)
+    said, seconds = end_of(process, 1)
+    killed(first)
+    killed(second)
+    return {"said": said, "seconds": seconds}
+
+
+def the_command_ends() -> Found:
+    """Stop the command by a signal, stop it by another, kill it, and let it go on, each time in another number."""
+    found: Found = {}
+    _ = [head(), worker(), worker()]
+    process = run_in(2)
+    for kind, code, shards in (
+        (signal.SIGTERM, 143, 3),
+        (signal.SIGINT, 130, 2),
+        (signal.SIGKILL, -signal.SIGKILL, 3),
+    ):
+        left = shards_now()
+        process.send_signal(kind)
+        said, seconds = end_of(process, code)
+        until(partial(are_gone, left), GONE_S)
+        found[kind.name] = {"had": len(left), "said": said, "seconds": seconds}
+        ready, written = (len(events(RUN, name)) for name in ("shards_ready", "checkpoint_written"))
+        process = resumed_in(shards)
+        wait_for(RUN, "shards_ready", process, ready + 1)
+        wait_for(RUN, "checkpoint_written", process, written + 2)
+    end_of(process, 0)
+    return found
+
+
+def there_is_little_room() -> Found:
+    """Ask for more shards than there is room for; stop, ask again, and add a node."""
+    nodes = [head()]
+    process = run_in(3, waits_for="shards_awaited", count=1)
+    process.send_signal(signal.SIGINT)
+    said, seconds = end_of(process, 130)
+    until(lambda: not shards_now(), GONE_S)
+    process = resumed_in(3)
+    (_, waiting) = wait_for(RUN, "shards_awaited", process, 2)
+    nodes.append(worker())
+    end_of(process, 0)
+    return {"interrupted": said, "seconds": seconds, "begun": waiting["begun"], "of": waiting["of"]}
+
+
+def any_time(seed: int, tries: int) -> Found:
+    """Kill a shard, a node or the command at random moments, also while the run begins again, and go on each time."""
+    draw, _, second = Random(seed), head(2), worker(2)
+    struck: list[str] = []
+    process = run_in(3)
+    for _ in range(tries):
+        time.sleep(5 * draw.random())
+        kind = draw.choice(("shard", "node", "command"))
+        struck.append(kind)
+        if kind == "shard" and (now := sorted(shards_now())):
+            os.kill(draw.choice(now), signal.SIGKILL)
+        elif kind == "node":
+            killed(second)
+            second = worker(2)
+        elif kind == "command":
+            process.kill()
+        if process.poll() is not None:  # killed, or it lost shards too often, or it is done
+            process.communicate()
+            process = resumed_in(3)
+    if process.wait(STARTS_S):
+        end_of(resumed_in(3), 0)
+    return {"struck": struck}
+
+
+SCENES = {
+    each.__name__: each
+    for each in (
+        a_node_is_killed,
+        the_cluster_is_killed,
+        the_node_of_the_command_is_killed,
+        the_head_falls_silent,
+        the_command_ends,
+        there_is_little_room,
+        any_time,
+    )
+}
+
+
+def head(cpus: int = 1) -> Node:
+    """Start the first node, with so many processors."""
+    host, port = HEAD.split(":")
+    options = ("--port", port, "--include-dashboard", "false", "--temp-dir", f"{os.environ['TMPDIR']}/r")
+    return node("--head", *options, "--num-cpus", str(cpus), "--node-ip-address", host)
+
+
+def worker(cpus: int = 1) -> Node:
+    """Start another node."""
+    return node("--address", HEAD, "--num-cpus", str(cpus), "--node-ip-address", HEAD.partition(":")[0])
+
+
+def run_in(
+    shards: int, config: Path = HERE / "config.yaml", waits_for: str = "checkpoint_written", count: int = 2
+) -> subprocess.Popen[str]:
+    """Begin the run, and wait until its log has so many events of a name."""
+    setting = f"run.shards={shards}"
+    process = begun("run", config, "--out", RUN, "-q", "--set", setting, place=HERE, cluster=HEAD)
+    wait_for(RUN, waits_for, process, count)
+    return process
+
+
+def resumed_in(shards: int) -> subprocess.Popen[str]:
+    """Go on with the run."""
+    return begun("resume", RUN, "-q", "--set", f"run.shards={shards}", place=HERE, cluster=HEAD)
+
+
+def end_of(process: subprocess.Popen[str], code: int) -> tuple[str, float]:
+    """Wait for a command that ends with a code; return its last line, and the seconds."""
+    since = time.monotonic()
+    said, _ = process.communicate(timeout=STARTS_S)
+    assert process.returncode == code, (process.returncode, said)
+    return (said.splitlines() or [""])[-1], time.monotonic() - since
+
+
+def killed(victim: Node) -> None:
+    """Kill all processes of a node, as when its machine loses power."""
+    for each in processes_of(victim):
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+    victim.wait()
+
+
+def processes_of(victim: Node) -> set[int]:
+    """Return the processes of a node."""
+    parents, found = parents_now(), [victim.pid]
+    for parent in found:
+        found += [each for each, its in parents.items() if its == parent]
+    return set(found)
+
+
+def parents_now() -> dict[int, int]:
+    """Return `{process: its parent}` of all processes."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            found[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    return found
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process; empty if it has ended."""
+    with suppress(OSError):
+        text = Path(f"/proc/{pid}/stat").read_text()
+        name, state = text.partition("(")[2].rpartition(")")[0], text.rpartition(")")[2].split()[0]
+        return "" if state == "Z" else name
+    return ""
+
+
+def shards_now() -> set[int]:
+    """Return the processes of shards."""
+    return {each for each in parents_now() if name_of(each).startswith("ray::_ShardAct")}
+
+
+def are_gone(processes: set[int]) -> bool:
+    """Return whether none of these is a shard any longer."""
+    return not processes & shards_now()
+
+
+def homes_of_shards() -> set[int]:
+    """Return the processes, one a node, that have begun the shards."""
+    parents = parents_now()
+    return {parents[each] for each in shards_now()}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

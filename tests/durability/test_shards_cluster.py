@@ -1,0 +1,88 @@
+"""Runs in shards on real Ray clusters of several nodes have the bytes of one process, whatever is killed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.actors.studies.experiments.cluster import in_namespace, why_impossible, why_not
+from tests.durability.sharded_runs import assert_same
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network, pytest.mark.timeout(420)]
+
+RESUME = "`prism resume` goes on from the latest checkpoint"
+
+
+def played(scene: str, whole: Path, place: Path) -> dict[str, Any]:
+    """Return what a scene has found."""
+    if reason := why_not("ray"):
+        pytest.skip(reason)
+    return in_place(scene, whole, place)
+
+
+def in_place(scene: str, whole: Path, place: Path) -> dict[str, Any]:
+    shutil.copy(whole.parent / "config.yaml", place)
+    return in_namespace(place, f"tests.durability.shards_cluster {scene}")
+
+
+def test_a_run_goes_on_by_itself_when_a_node_is_killed(short: Path, whole: Path) -> None:
+    if reason := why_impossible("ray"):
+        pytest.skip(reason)
+    found = in_place("a_node_is_killed", whole, short)
+    assert found["is_spread"], "each shard on a node of its own"
+    assert found["lost"] == 1
+    assert_same(short / "run", whole)
+
+
+def test_a_killed_cluster_ends_the_run_with_a_line_and_another_cluster_goes_on(short: Path, whole: Path) -> None:
+    found = played("the_cluster_is_killed", whole, short)
+    assert found["said"].startswith("prism: ")
+    assert found["said"].endswith(RESUME)
+    assert found["seconds"] < 30
+    assert found["again"].startswith("prism: run.shards, RAY_ADDRESS=127.0.0.1:6399: nobody answers there")
+    assert_same(short / "run", whole)
+
+
+def test_where_ray_ends_the_command_with_its_node_there_is_a_line(short: Path, whole: Path) -> None:
+    found = played("the_node_of_the_command_is_killed", whole, short)
+    assert found["said"] == (
+        f"prism: this process was ended from outside, or by Ray, which does so where its node is gone; {RESUME}"
+    )
+    assert found["seconds"] < 30
+    assert_same(short / "run", whole)
+
+
+def test_a_silent_head_ends_the_run_before_ray_does(short: Path, whole: Path) -> None:
+    found = played("the_head_falls_silent", whole, short)
+    assert "nobody answers there" in found["said"]
+    assert found["said"].endswith(RESUME)
+    assert found["seconds"] < 60
+
+
+def test_a_command_that_is_stopped_or_killed_leaves_no_shards_and_goes_on_in_any_number(
+    short: Path, whole: Path
+) -> None:
+    found = played("the_command_ends", whole, short)
+    assert [found[name]["had"] for name in ("SIGTERM", "SIGINT", "SIGKILL")] == [1, 2, 1]
+    assert found["SIGKILL"]["said"].endswith(RESUME)
+    assert max(each["seconds"] for each in found.values()) < 30
+    assert_same(short / "run", whole)
+
+
+def test_a_run_waits_for_room_says_so_and_can_be_stopped_meanwhile(short: Path, whole: Path) -> None:
+    found = played("there_is_little_room", whole, short)
+    assert (found["begun"], found["of"]) == (1, 2)
+    assert found["seconds"] < 30
+    assert_same(short / "run", whole)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_kills_at_any_time_change_nothing(short: Path, whole: Path, seed: int, size: Size) -> None:
+    tries = size(12, everyday=4)
+    found = played(f"any_time {seed} {tries}", whole, short)
+    assert found["struck"]
+    assert_same(short / "run", whole)
