@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from threading import current_thread, main_thread
 from time import monotonic
 from typing import Any
 
@@ -215,6 +217,8 @@ async def engine_of(
     address = os.environ.get("RAY_ADDRESS", "")
     asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
     ray = await to_thread.run_sync(connected, address or "local", config.run.shards - 1, asked)
+    if current_thread() is main_thread():  # Ray's own handler prints addresses of machine code
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
     shards = None
     async with in_threads(last_words(ENDED)):
         try:
