@@ -376,12 +376,10 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
-        disk: the disk with the run's files.
-        drive: runs the simulation.
+        disk: the disk with the run's files; `drive`: runs the simulation.
         rows: the rows that are in `rounds.csv` already.
         engine: makes the engine.
-        packers: pack segments beside the run.
-        execute: runs a blocking function.
+        packers, execute: as of `RunStore`.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
     store = RunStore(
