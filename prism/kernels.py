@@ -247,8 +247,18 @@ def _compiler() -> Callable[[Callable[..., Any]], Any]:
 
 
 def _options() -> dict[str, Any]:
-    """Return how kernels are compiled. A kernel makes no array, so it need not count who refers to one."""
-    return {"cache": directory() is not None, "error_model": "numpy", "boundscheck": _CHECKS, "_nrt": _CHECKS}
+    """Return how kernels are compiled. A kernel makes no array, so it need not count who refers to one.
+
+    Other threads go on meanwhile: none reads an array that a kernel writes. Files are made of bytes, a checkpoint is
+    copied between ticks by the thread of the kernels, and metrics are numbers that it notes between ticks.
+    """
+    return {
+        "cache": directory() is not None,
+        "nogil": True,
+        "error_model": "numpy",
+        "boundscheck": _CHECKS,
+        "_nrt": _CHECKS,
+    }
 
 
 def _has_numba() -> bool:

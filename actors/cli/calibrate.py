@@ -21,6 +21,7 @@ from actors.cli.experiment_calls import asked_together, run_s
 from actors.cli.study_options import FILE, JOBS, ON, SHARED, FileGroup, interruptible, make_directory, out_option
 from actors.cli.trust import TRUST
 from actors.core.extras import not_installed
+from actors.core.processors import processors
 from actors.display.console import SafeConsole, echo, unwrapped_console
 from actors.display.words import duration
 from actors.logs.output import output, say
@@ -38,7 +39,6 @@ from actors.studies.calibration.plan import (
 from actors.studies.calibration.run import Told, run_calibration
 from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.driver import Where, opened
-from actors.studies.experiments.machine import processors
 from actors.studies.experiments.measures import keep_own
 from actors.studies.experiments.shared_oracle import gateway_of
 from prism.calibration import few_for_intervals, planned_runs, reasons, required_steps

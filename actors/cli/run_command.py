@@ -78,7 +78,8 @@ def run_and_report(run: Run, observed: Observation, *, quiet: bool) -> None:
     """
     if observed.address is not None and not quiet:
         say(f"metrics at {observed.address.url}/metrics")
-    summary = anyio.run(execute_through_losses, run, Host() if quiet else Host(display=Terminal()), observed)
+    host = Host(display=Display() if quiet else Terminal(), packs_aside=True)
+    summary = anyio.run(execute_through_losses, run, host, observed)
     if quiet:
         echo(summary.digest)
     else:

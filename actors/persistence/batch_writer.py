@@ -69,14 +69,14 @@ class RunWriter:
         statistics: the counts of the run so far, which the writer keeps up to date.
         keeps_answers: False for an oracle whose answers are not recorded.
         keep: decides which checkpoints are kept.
-        segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
+        journal: the writer of the journal.
     """
 
     def __init__(
-        self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention, segment_bytes: int = 0
+        self, disk: Disk, statistics: StoreCounters, *, keeps_answers: bool, keep: Retention, journal: JournalWriter
     ) -> None:
         self._disk = disk
-        self.journal = JournalWriter(disk, segment_bytes)
+        self.journal = journal
         """The journal, whose segments are written and taken out beside what this writer does."""
         self._statistics = statistics
         self._keeps_answers = keeps_answers

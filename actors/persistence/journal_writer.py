@@ -9,14 +9,19 @@ earlier, because a segment is taken apart in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
+
+import msgspec
 
 from actors.core.errors import DamagedError
 from actors.core.frames import Damage, Frame, encode_frame
 from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in
 from actors.persistence.journal import JOURNAL, TickFrame, head_bytes, read_tail
+from actors.persistence.packers import NOBODY, Packers
+from actors.persistence.packing import Pack, packed
 from actors.persistence.segments import Segment, write_segment
 
 _COPIED_BYTES = 1 << 20
@@ -41,40 +46,52 @@ class JournalWriter:
     """A journal that is written.
 
     Segments are written beside the ticks that follow them: `write_segments` may run in one thread while another appends
-    and syncs. Nothing else may be called meanwhile.
+    and syncs, and begins segments. Nothing else may be called meanwhile.
 
     Args:
         segment_bytes: the size of a segment: the bytes of ticks that are sealed together, at least; 0 seals nothing.
+        packers: pack segments beside the run.
     """
 
-    def __init__(self, disk: Disk, segment_bytes: int = 0) -> None:
+    def __init__(self, disk: Disk, segment_bytes: int = 0, packers: Packers = NOBODY) -> None:
         self._disk = disk
         self._segment_bytes = segment_bytes
+        self._packers = packers
         self._unsealed: _Unsealed | None = None
         """The ticks after the last full segment; None until the first are appended, or if nothing is sealed."""
-        self._ends: list[int] = []
-        """The places of the journal where segments end that are full, and not taken out of `journal.prism`."""
-        self._segments: list[Segment] = []
-        """The segments that are written, and not taken out: the first of those that are full."""
+        self._full: list[_Full] = []
+        """The segments that are full, and not taken out of `journal.prism`: first those that are written."""
         self._is_synced = False
         """False if the file may hold data that is not on the medium. What an earlier process wrote may not be there."""
 
     @property
     def full(self) -> int:
         """The segments that are full, and still in `journal.prism`."""
-        return len(self._ends)
+        return len(self._full)
+
+    @property
+    def is_ahead(self) -> bool:
+        """True if more segments are full than one, and those that may be packed at once."""
+        return len(self._full) > 1 + self._packers.at_once
 
     @property
     def has_written(self) -> bool:
         """True if at least one of the full segments is written."""
-        return bool(self._segments)
+        return bool(self._full) and self._full[0].segment is not None
+
+    @property
+    def may_begin(self) -> bool:
+        """True if a full segment waits that may be packed beside those that are being packed."""
+        unwritten = [each for each in self._full if each.segment is None]
+        begun = sum(each.pack is not None for each in unwritten)
+        return begun < min(len(unwritten), self._packers.at_once)
 
     def open(self) -> None:
         """Count the ticks that an earlier process has left, once. It may raise OSError."""
         if self._unsealed is not None or not self._segment_bytes:
             return
         tail = read_tail(self._disk)
-        self._unsealed = _Unsealed(tail.sealed.start, 0, 0)
+        self._unsealed = _Unsealed(tail.sealed.start, tail.sealed.tick)
         if self._disk.size(JOURNAL) > tail.at:
             with self._disk.open_file(JOURNAL) as file:
                 self._count(frame.end - start for start, frame in frames_in(file, tail.at) if isinstance(frame, Frame))
@@ -111,69 +128,99 @@ class JournalWriter:
 
     def seal(self) -> None:
         """Seal what is full. It may raise OSError."""
-        self.write_segments()
-        self.take_out()
+        while self._full:
+            self.write_segments()
+            self.take_out()
+
+    def begin_segments(self) -> None:
+        """Begin to pack full segments, as many as may be packed at once. It may raise OSError."""
+        while self.may_begin:
+            full = next(each for each in self._full if each.pack is None and each.segment is None)
+            full.pack = self._packers.begin(full.tick, partial(self._payloads, full))
 
     def write_segments(self) -> None:
-        """Write the segments that are full. It may raise OSError."""
-        while len(self._segments) < len(self._ends):
-            self._segments.append(self._written(self._ends[len(self._segments)]))
+        """Write the segments that are full, or else the first that was begun. It may raise OSError."""
+        while (full := next((each for each in self._full if each.segment is None), None)) is not None:
+            full.segment = self._written(full)
+            if full.pack is not None:
+                return
 
     def take_out(self) -> None:
         """Take the ticks of the segments that are written out of `journal.prism`. It may raise OSError."""
-        if not self._segments:
+        written = [each.segment for each in self._full if each.segment is not None]
+        if not written:
             return
         tail = read_tail(self._disk)
-        now = tail.sealed.after(self._segments[-1])
+        now = tail.sealed.after(written[-1])
         with self._disk.open_file(JOURNAL) as file:
             left = _bytes_from(file, now.start - tail.shift)
             write_whole(self._disk, JOURNAL, chain([head_bytes(tail.header, now)], left))
         self._is_synced = True
-        del self._ends[: len(self._segments)]
-        self._segments.clear()
+        del self._full[: len(written)]
 
     def _count(self, sizes: Iterable[int]) -> None:
         """Note where segments end, after frames of these sizes."""
         if self._unsealed is None:
             return
         for size in sizes:
-            self._unsealed = self._unsealed.with_frame(size)
-            if self._unsealed.fill(self._segment_bytes):
-                self._ends.append(self._unsealed.end)
-                self._unsealed = _Unsealed(self._unsealed.end, 0, 0)
+            now = self._unsealed = self._unsealed.with_frame(size)
+            if now.fill(self._segment_bytes):
+                self._full.append(_Full(now.end - now.size, now.end, now.tick))
+                self._unsealed = _Unsealed(now.end, now.tick + now.ticks)
 
-    def _written(self, end: int) -> Segment:
-        """Write the ticks after the last segment, up to a place of the journal, into the next one."""
-        tail = read_tail(self._disk)
-        sealed = tail.sealed.after(self._segments[-1]) if self._segments else tail.sealed
-        at, last = sealed.start - tail.shift, b""
-
-        def payloads() -> Iterator[bytes]:
-            nonlocal last
-            with self._disk.open_file(JOURNAL) as file:
-                for _, found in frames_in(file, at):
-                    frame = _whole(found)
-                    yield frame.payload
-                    last = frame.link
-                    if frame.end + tail.shift >= end:
-                        return
-
-        segment = write_segment(self._disk, sealed.start, sealed.tick, sealed.link, payloads)
-        if segment.after != last:
-            raise DamagedError(JOURNAL, at, "its ticks do not follow from the last that is sealed")
+    def _written(self, full: _Full) -> Segment:
+        """Write a full segment, after those before it."""
+        tail, links = read_tail(self._disk), list[bytes]()
+        sealed = tail.sealed
+        for segment in [each.segment for each in self._full if each.segment is not None]:
+            sealed = sealed.after(segment)
+        payloads = partial(self._payloads, full, links)
+        segment = write_segment(self._disk, full.start, full.tick, sealed.link, payloads, full.pack or packed)
+        if segment.after != links[-1]:
+            raise DamagedError(JOURNAL, full.start - tail.shift, "its ticks do not follow from the last that is sealed")
         return segment
+
+    def _payloads(self, full: _Full, links: list[bytes] | None = None) -> Iterator[bytes]:
+        """Yield the payloads of a full segment, which are still in `journal.prism`; note their links."""
+        shift = read_tail(self._disk).shift
+        with self._disk.open_file(JOURNAL) as file:
+            for _, found in frames_in(file, full.start - shift):
+                frame = _whole(found)
+                yield frame.payload
+                if links is not None:
+                    links.append(frame.link)
+                if frame.end + shift >= full.end:
+                    return
+
+
+class _Full(msgspec.Struct):
+    """A full segment.
+
+    Args:
+        start: its place in the journal; `end`: the place after it.
+        tick: its first tick.
+        pack: ends its packing; None until that is begun.
+        segment: its head; None until it is written.
+    """
+
+    start: int
+    end: int
+    tick: int
+    pack: Pack | None = None
+    segment: Segment | None = None
 
 
 class _Unsealed(NamedTuple):
-    """The ticks after the last full segment: the place of the journal where they end, their bytes, and their number."""
+    """The ticks after the last full segment: the place where they end, the first of them, their bytes, their number."""
 
     end: int
-    size: int
-    ticks: int
+    tick: int
+    size: int = 0
+    ticks: int = 0
 
     def with_frame(self, size: int) -> _Unsealed:
         """Return the unsealed ticks with a further frame of this size."""
-        return _Unsealed(self.end + size, self.size + size, self.ticks + 1)
+        return _Unsealed(self.end + size, self.tick, self.size + size, self.ticks + 1)
 
     def fill(self, size: int) -> bool:
         """Return whether they fill a segment of this size."""

@@ -7,9 +7,9 @@ stored form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
-from zlib import DEFLATED, Z_DEFAULT_STRATEGY, Z_FILTERED, compressobj, decompressobj
+from zlib import decompressobj
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 import msgspec
@@ -20,12 +20,12 @@ from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, PAYLOAD_MAX, Frame, 
 from actors.persistence import blocks
 from actors.persistence.disk import Disk, write_whole
 from actors.persistence.framed_files import chained_payloads
+from actors.persistence.packing import WINDOW, Pack, Payloads, packed
 
 MAGIC: Final = b"PRISMS\r\n"
 FORMAT: Final = 2
 SEGMENT_PREFIX: Final = "journal-"
 SEGMENT_SUFFIX: Final = ".seg"
-_LEVEL, _WINDOW, _MEMORY = 6, -15, 9
 TICKS_BYTES_MAX: Final = 6 * PAYLOAD_MAX
 """The most bytes of the ticks of one segment: 8 times the largest `run.segment_mb`, and a tick more, are less."""
 COLUMNS_TIMES: Final = 16
@@ -73,12 +73,13 @@ def segment_names(disk: Disk, end: int) -> list[str]:
     return sorted(name for name in disk.names() if 0 <= start_of(name) < end)
 
 
-def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Callable[[], Iterable[bytes]]) -> Segment:
+def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Payloads, pack: Pack = packed) -> Segment:
     """Write the ticks that begin at a place of the journal into a segment: the whole file, or nothing.
 
     Args:
         tick: the first tick; `before`: the link before it.
         payloads: gives the payloads of the ticks, each time it is called.
+        pack: packs them.
 
     Raises:
         OSError: it cannot be written.
@@ -86,10 +87,10 @@ def write_segment(disk: Disk, start: int, tick: int, before: bytes, payloads: Ca
     after, end, ticks = before, start, 0
     for payload in payloads():
         after, end, ticks = link_of(after, payload), end + HEAD.size + len(payload), ticks + 1
-    forms, columns = blocks.pack(tick, payloads)
+    forms, columns = pack(tick, payloads)
     segment = Segment(start=start, end=end, tick=tick, ticks=ticks, before=before, after=after, forms=forms)
     encode = msgspec.msgpack.encode
-    frames = [encode(segment), *(encode((name, _compressed(name, data))) for name, data in columns.items())]
+    frames = [encode(segment), *map(encode, columns.items())]
     write_whole(disk, segment_name(start), [MAGIC, *_chained([*frames, encode(len(columns))])])
     return segment
 
@@ -154,7 +155,7 @@ def _columns(segment: Segment, compressed: Mapping[str, bytes]) -> Iterator[tupl
         raise ValueError(f"its ticks are said to have {length:,} bytes, and {TICKS_BYTES_MAX:,} is the most")
     left = COLUMNS_TIMES * length + COLUMNS_FREE_BYTES
     for name, data in compressed.items():
-        inflate = decompressobj(_WINDOW)
+        inflate = decompressobj(WINDOW)
         column = inflate.decompress(data, left + 1)
         left -= len(column)
         if left < 0:
@@ -202,10 +203,3 @@ def _head(name: str, start: int, payload: bytes) -> Segment:
     if segment_name(segment.start) != name:
         raise DamagedError(name, start, f"it begins at {segment.start} of the journal, and its name says otherwise")
     return segment
-
-
-def _compressed(name: str, data: bytes) -> bytes:
-    """Return a block as raw deflate. Numbers have few repeats, and compress best without a search for repeats."""
-    strategy = Z_DEFAULT_STRATEGY if name in (blocks.WHOLE, "contexts") or name.endswith(".values") else Z_FILTERED
-    deflate = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, strategy)
-    return deflate.compress(data) + deflate.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import chain
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN
+from actors.core.processors import processors
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JournalScan, read_tail, scan_journal, scan_tail
 from actors.persistence.segments import read_segment, segment_names
@@ -25,7 +25,7 @@ def scan_in_parallel(disk: RealDisk, processes: int | None = None) -> JournalSca
     Args:
         processes: None for one on each processor.
     """
-    processes = processes or os.cpu_count() or 1
+    processes = processes or processors()
     sealed = read_tail(disk).sealed
     names = segment_names(disk, sealed.start)
     in_order = partial(scan_journal, disk, sealed.first, offsets=None)

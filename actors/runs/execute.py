@@ -30,6 +30,7 @@ from actors.core.errors import (
 from actors.core.events import CAPPED, Event, RunEnded, RunForked, RunResumed, RunStarted, emit, heard_by, tell
 from actors.core.phase import ERROR, FALLBACK_SHARE, NO_ANSWER, OUTAGE, REFUSED, SPEND_CAP, UNAVAILABLE, Phase
 from actors.core.ports import Observer
+from actors.core.processors import processors
 from actors.core.threads import in_threads
 from actors.factory.checks import notes_of_domain
 from actors.factory.oracle_backends import OpenOracle, open_oracle
@@ -40,6 +41,7 @@ from actors.persistence.batch_writer import Execute, in_thread
 from actors.persistence.checkpoint import Checkpoint, Retention
 from actors.persistence.disk import Disk, RealDisk
 from actors.persistence.journal import journal_size
+from actors.persistence.packers import NOBODY, Packers
 from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.record.phase_file import PhaseFile
 from actors.record.recorded_ticks import RecordedTicks
@@ -140,12 +142,14 @@ class Host(NamedTuple):
         oracle: is asked; by default the oracle that the configuration names.
         stop_signal: makes the task that waits for the signal to stop, given the function that stops the run and
             `run.stop_within_s`.
+        packs_aside: lets other processes pack segments, one for each processor that is left, but at least one.
     """
 
     display: Display = Display()
     observer: Observer | None = None
     oracle: Oracle[Any] | None = None
     stop_signal: Callable[[Callable[[], None], float], StopSignal] = StopOnSignal
+    packs_aside: bool = False
 
 
 async def execute(run: Run, host: Host, observed: Observation) -> Summary:
@@ -321,9 +325,17 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         with run.directory.writing():
             rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
+<<<<<<< HEAD
         async with dividing as engine, anyio.create_task_group() as tasks:
+=======
+        async with (
+            in_threads(Packers(max(1, processors() - 1) if host.packs_aside else 0)) as packers,
+            in_threads(dividing) as engine,
+            anyio.create_task_group() as tasks,
+        ):
+>>>>>>> sealing
             simulation, stopped_by = await run_recorded(
-                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine
+                run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine, packers=packers
             )
             tasks.cancel_scope.cancel()
     finally:
@@ -359,16 +371,16 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
     rows: bytes,
     observer: Observer | None = None,
     engine: Callable[..., EngineActor] = EngineActor,
+    packers: Packers = NOBODY,
     execute: Execute = in_thread,
 ) -> tuple[Simulation, str | None]:
     """Run a simulation with its store, checkpoints and rows; return it, and the reason if it stopped early.
 
     Args:
-        disk: the disk with the run's files.
-        drive: runs the simulation.
+        disk: the disk with the run's files; `drive`: runs the simulation.
         rows: the rows that are in `rounds.csv` already.
         engine: makes the engine.
-        execute: runs a blocking function.
+        packers, execute: as of `RunStore`.
     """
     settings, every = run.config, checkpoint_interval(run.config, run.domain)
     store = RunStore(
@@ -378,6 +390,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         answered_after=settings.deliberation_ticks if oracle.waits and settings.oracle.mode == "pace" else None,
         keep=Retention(settings.run.checkpoints_kept, every if settings.run.checkpoints_back else 0),
         segment_bytes=round(settings.run.segment_mb * 1_000_000),
+        packers=packers,
         observer=observer,
         execute=execute,
     )

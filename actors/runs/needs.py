@@ -43,11 +43,13 @@ ROUNDS: Final = 12
 LAST: Final = 3
 """The last rounds of a rehearsal: further rounds are taken to be like these."""
 
-SEALING: Final = 1.5
-"""The memory that it takes to seal a segment, as a multiple of its bytes. Rehearsals seal no segment while they run."""
+PACKER_MIB: Final = 75
+"""The memory of a process that packs segments; `SEALING`: what it takes beyond, as a multiple of a segment's bytes.
+Rehearsals seal no segment while they run."""
+SEALING: Final = 2.0
 
-LOCKED: Final = 0.5
-"""The share of the time of sealing that the run waits for: a thread seals, half of the time without Python's lock."""
+BESIDE: Final = 0.5
+"""The seconds that a run takes longer for each second of sealing: another processor packs, but they share memory."""
 
 _KIB_PER_UNIT: Final = 1 if sys.platform != "darwin" else 1 / 1024
 
@@ -153,9 +155,9 @@ def forecast_of(measured: tuple[Rehearsed, ...], agents: int, rounds: int) -> Ne
     run_s = scaled(tuple(grown(each.rounds_s) for each in measured))
     segment = together(largest.segment_bytes, journal / (rounds * largest.round_ticks))
     if largest.segment_bytes and journal > segment:
-        run_s += LOCKED * largest.seal_s * journal
+        run_s += BESIDE * largest.seal_s * journal
         journal = journal * largest.sealed_share + segment / 2  # on average half of the last segment exists
-        memory_mib += SEALING * segment / 2**20
+        memory_mib += PACKER_MIB + SEALING * segment / 2**20
     return Needs(
         start_s=scaled(tuple(each.start_s for each in measured)),
         run_s=run_s,

@@ -6,8 +6,8 @@
 
 One task writes, in a thread, so that a slow disk does not hold up the event loop. It takes all records since its last
 write as one batch, so faster ticks do not cause more waits for the medium. A run may be at most `PENDING_MAX` frames
-and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full. A checkpoint is written beside the next
-batches, while it is still being copied; so are segments.
+and `PENDING_BYTES` ahead of its disk, and it waits while two segments are full, and one more for each packer. A
+checkpoint is written beside the next batches, while it is still being copied; so are segments.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from actors.core.errors import RESUME, JournalError
 from actors.core.events import CheckpointWritten, emit
@@ -30,7 +31,9 @@ from actors.persistence.batch_writer import Batch, Execute, RunWriter, StoreCoun
 from actors.persistence.checkpoint import LATEST, Position, Retention
 from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.persistence.disk import Disk
+from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS, encode_answer
+from actors.persistence.packers import NOBODY, Packers
 from actors.record.recorded_ticks import RecordedTicks
 from prism.agents import Question
 from prism.sharing.records import Judged
@@ -61,6 +64,7 @@ class RunStore(Record):
         answered_after: ticks after which a question's answer must be in the log; None if it need not be.
         keep: the number of checkpoints that are kept.
         segment_bytes: the bytes of ticks that are sealed together; 0 seals nothing.
+        packers: pack segments beside the run.
         execute: runs a blocking function.
         observer: is told of data that is on disk.
     """
@@ -74,6 +78,7 @@ class RunStore(Record):
         answered_after: int | None = None,
         keep: Retention = LATEST,
         segment_bytes: int = 0,
+        packers: Packers = NOBODY,
         execute: Execute = in_thread,
         observer: Observer | None = None,
     ) -> None:
@@ -83,9 +88,8 @@ class RunStore(Record):
         self._execute = execute
         self._observer = observer or Observer()
         self._observer.resumed(recorded.end, recorded.ticks)
-        self._writer = RunWriter(
-            disk, self.statistics, keeps_answers=keeps_answers, keep=keep, segment_bytes=segment_bytes
-        )
+        journal = JournalWriter(disk, segment_bytes, packers)
+        self._writer = RunWriter(disk, self.statistics, keeps_answers=keeps_answers, keep=keep, journal=journal)
         self._answered_after = answered_after
         self._keeps_answers = keeps_answers
         self._recorded_answers = recorded.answers()
@@ -118,28 +122,38 @@ class RunStore(Record):
             self._wake_waiters()
 
     async def _write_all(self) -> None:
-        journal = self._writer.journal
         async with anyio.create_task_group() as tasks:
             while self._error is None:
                 if self._draft is not None and not self._is_checkpointing:
                     draft, self._draft = self._draft, None
                     self._is_checkpointing = True
                     tasks.start_soon(self._write_checkpoint, draft)
-                if journal.full and not journal.has_written and self._sealing_since is None:
-                    self._sealing_since = anyio.current_time()
-                    tasks.start_soon(self._write_segments)
-                if journal.has_written and self._sealing_since is None:
-                    await self._attempt(journal.take_out)
-                    self._wake_waiters()
-                elif self._batch or self._syncs:
+                if await self._seal(tasks):
+                    continue
+                if self._batch or self._syncs:
                     await self._write_batch()
                 elif self._is_closing and not self._is_checkpointing and self._sealing_since is None:
                     await self._attempt(self._writer.finish)
-                    if not self._batch and not journal.full:
+                    if not self._batch and not self._writer.journal.full:
                         break
                 else:
                     self._changed = anyio.Event()
                     await self._changed.wait()
+
+    async def _seal(self, tasks: TaskGroup) -> bool:
+        """Do the next step of sealing, if there is one; return whether it took time."""
+        journal = self._writer.journal
+        if journal.may_begin:
+            await self._attempt(journal.begin_segments)
+            return True
+        if journal.full and not journal.has_written and self._sealing_since is None:
+            self._sealing_since = anyio.current_time()
+            tasks.start_soon(self._write_segments)
+        if journal.has_written and self._sealing_since is None:
+            await self._attempt(journal.take_out)
+            self._wake_waiters()
+            return True
+        return False
 
     async def _write_batch(self) -> None:
         self._writing, self._batch = self._batch, Batch()
@@ -263,7 +277,7 @@ class RunStore(Record):
 
     def _is_near(self) -> bool:
         """Return whether the run is not too far ahead of its disk."""
-        if self._writer.journal.full > 1:
+        if self._writer.journal.is_ahead:
             return False
         waiting = [*self._batch.frames, *self._writing.frames]
         return len(waiting) <= 1 or (len(waiting) <= PENDING_MAX and sum(map(len, waiting)) <= PENDING_BYTES)
@@ -325,7 +339,7 @@ class RunStore(Record):
         A write of segments counts only if the run waits for it.
         """
         writes = [*self._writes.values()]
-        if self._sealing_since is not None and (self._is_closing or self._writer.journal.full > 1):
+        if self._sealing_since is not None and (self._is_closing or self._writer.journal.is_ahead):
             writes.append(self._sealing_since)
         return min(writes, default=None)
 

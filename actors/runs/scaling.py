@@ -63,7 +63,7 @@ class Design(NamedTuple):
 
     Args:
         hashes_apart: each shard writes its own part of the journal, and the engine chains hashes of them only.
-        posts_apart: a post is kept where its author's followers are, and strangers learn of it once a round.
+        posts_apart: a post is kept where its author's followers are, and others learn of it once a round.
     """
 
     hashes_apart: bool = False

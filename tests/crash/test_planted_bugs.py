@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import ANY
 
@@ -20,6 +20,7 @@ from actors.persistence.checkpoint_writer import write_checkpoint
 from actors.persistence.disk import write_whole
 from actors.persistence.journal import JOURNAL, JournalScan, head_bytes, read_tail, scan_tail
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.packing import Pack, Payloads
 from actors.persistence.segments import SEGMENT_PREFIX, Segment, write_segment
 from actors.record import recovery
 from actors.runs.checkpointing import Checkpointer, checkpoint_of
@@ -167,11 +168,11 @@ def a_segment_after_the_ticks_are_gone(patch: pytest.MonkeyPatch) -> type[Simula
     put = write_whole
 
     def empty_first(
-        disk: SimulatedDisk, start: int, tick: int, before: bytes, payloads: Callable[[], Iterable[bytes]]
+        disk: SimulatedDisk, start: int, tick: int, before: bytes, payloads: Payloads, pack: Pack
     ) -> Segment:
         tail, kept = read_tail(disk), [*payloads()]
         put(disk, JOURNAL, [head_bytes(tail.header, tail.sealed)])
-        return write_segment(disk, start, tick, before, lambda: kept)
+        return write_segment(disk, start, tick, before, lambda: kept, pack)
 
     patch.setattr(journal_writer, "write_segment", empty_first)
     return SimulatedDisk

@@ -15,12 +15,12 @@ import anyio
 from anyio import to_thread
 
 from actors.core.errors import ActorError, PlaceError
+from actors.core.processors import processors
 from actors.factory.known_code import known_code
 from actors.factory.ray_cluster import connected
 from actors.studies.causes.futures import Futures, Outcome
 from actors.studies.causes.processes import OnOutcome, beside_the_first
 from actors.studies.causes.undone import Undone, outcomes_of
-from actors.studies.experiments.machine import processors
 from actors.studies.experiments.node import Sort, place_run, sort_here
 
 SLICES = 4

@@ -29,11 +29,6 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     at: float = 0.0
 
 
-def processors() -> int:
-    """Return the processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def available_bytes() -> int | None:
     """Return the bytes of memory that can still be used: of the machine, or of the container if it has fewer."""
     left = _machine_bytes("MemAvailable")

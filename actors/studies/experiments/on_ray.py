@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from actors.core.errors import PlaceError
 from actors.core.files import read_regular
+from actors.core.processors import processors
 from actors.factory.input_files import INPUT_BYTES_MAX, locate_input
 from actors.factory.ray_cluster import connected
 from actors.studies.experiments.batch import Batch, OnDone
 from actors.studies.experiments.cells import CELLS, Done, cell_path
-from actors.studies.experiments.machine import Load, processors
+from actors.studies.experiments.machine import Load
 from actors.studies.experiments.node import (
     Order,
     Returned,

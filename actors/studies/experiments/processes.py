@@ -15,12 +15,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 
+from actors.core.processors import processors
 from actors.factory.checks import check_domain
 from actors.factory.input_files import inputs_shared, kept_inputs
 from actors.factory.kept_inputs import place_of
 from actors.studies.experiments.batch import Batch, OnDone
 from actors.studies.experiments.cells import Done, Task, cell_path, work
-from actors.studies.experiments.machine import LoadMeter, available_bytes, processors, resident_bytes
+from actors.studies.experiments.machine import LoadMeter, available_bytes, resident_bytes
 from actors.studies.experiments.plan import Cell
 from actors.studies.experiments.standing import Progress
 from actors.studies.gateway.place import GatewayPlace

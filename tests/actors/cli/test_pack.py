@@ -207,6 +207,7 @@ def test_a_key_is_found_as_json_has_it(escaped: int, feed: Path, prism: Prism, m
     assert (ended.code, "oracle.log: has the value of $PRISM_LLM_API_KEY in it" in ended.err) == (2, True), ended.err
 
 
+@pytest.mark.process
 def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
     segment = min(Path("run").glob("*.seg"))

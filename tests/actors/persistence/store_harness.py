@@ -9,6 +9,8 @@ import anyio
 from actors.persistence.batch_writer import Execute
 from actors.persistence.journal import JOURNAL
 from actors.persistence.oracle_log import ANSWERS
+from actors.persistence.packers import NOBODY, Packers
+from actors.persistence.packing import Pack, Payloads, packed
 from actors.runs.run_store import RunStore
 from tests.actors.persistence.files import Tick, decided, draft_at, encode, frames, history_of
 from tests.crash.disk import SimulatedDisk
@@ -34,19 +36,41 @@ class Gate:
         write()
 
 
+class PackersHere(Packers):
+    """Packers that start no process, and read ticks when they begin, as processes do."""
+
+    def begin(self, tick: int, payloads: Payloads) -> Pack:
+        found = [*payloads()]
+        return lambda tick, _: packed(tick, lambda: found)
+
+
 class StoreHarness:
     """A running store on a disk in memory.
 
     Args:
         segment_bytes: the size of a segment; 0 seals nothing.
+        packers: pack segments beside the run.
     """
 
     def __init__(
-        self, disk: SimulatedDisk, execute: Execute = inline, *, keeps_answers: bool = True, segment_bytes: int = 0
+        self,
+        disk: SimulatedDisk,
+        execute: Execute = inline,
+        *,
+        keeps_answers: bool = True,
+        segment_bytes: int = 0,
+        packers: Packers = NOBODY,
     ) -> None:
         self.disk = disk
         recorded = history_of(disk)
-        self.store = RunStore(disk, recorded, keeps_answers=keeps_answers, segment_bytes=segment_bytes, execute=execute)
+        self.store = RunStore(
+            disk,
+            recorded,
+            keeps_answers=keeps_answers,
+            segment_bytes=segment_bytes,
+            packers=packers,
+            execute=execute,
+        )
         self.ticks = frames(200, recorded.start)
         disk.operations.clear()
 

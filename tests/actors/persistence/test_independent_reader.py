@@ -51,6 +51,7 @@ def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
     assert decided == []  # the embedded oracle computes its answers again
 
 
+@pytest.mark.process
 def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_path: Path) -> None:
     sealed = run_of(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.02}})
     names = sorted(path.name for path in sealed.glob("journal-*"))

@@ -10,7 +10,7 @@ import pytest
 from actors import run
 from actors.core.errors import ActorError
 from actors.persistence.journal import JOURNAL
-from actors.runs.needs import LAST, LOCKED, ROUNDS, SEALING, SIZES, Rehearsed, forecast_of, measure, needs
+from actors.runs.needs import BESIDE, LAST, PACKER_MIB, ROUNDS, SEALING, SIZES, Rehearsed, forecast_of, measure, needs
 from prism.config import Config, PopulationConfig, SimulationConfig
 
 SMALL = Config(simulation=SimulationConfig(rounds=15, ticks_per_round=8, seed=3), population=PopulationConfig(size=200))
@@ -43,14 +43,14 @@ def test_of_a_journal_that_is_sealed_only_its_share_and_half_a_segment_are_left(
     assert forecast_of((small, large), 200_000, 50).journal_bytes == pytest.approx(2e7 * 50 * 0.05 + 8e6)
     assert forecast_of((small,), 10_000, 2).journal_bytes == pytest.approx(2e6)
     assert forecast_of((small,), 10_000, 2).memory_mib == pytest.approx(90)
-    assert forecast_of((small,), 10_000, 9).memory_mib == pytest.approx(90 + SEALING * 8e6 / 2**20)
+    assert forecast_of((small,), 10_000, 9).memory_mib == pytest.approx(90 + PACKER_MIB + SEALING * 8e6 / 2**20)
 
 
 def test_a_run_waits_for_a_part_of_its_sealing_if_it_seals_anything() -> None:
     sealing = {"segment_bytes": 8_000_000, "sealed_share": 0.05, "seal_s": 2e-8}
     small, large = (msgspec.structs.replace(rehearsed(size), **sealing) for size in SIZES)
     unsealed = forecast_of((rehearsed(SIZES[0]), rehearsed(SIZES[1])), 1_000_000, 50)
-    assert forecast_of((small, large), 1_000_000, 50).run_s == pytest.approx(unsealed.run_s + LOCKED * 2e-8 * 1e8 * 50)
+    assert forecast_of((small, large), 1_000_000, 50).run_s == pytest.approx(unsealed.run_s + BESIDE * 2e-8 * 1e8 * 50)
     assert forecast_of((small,), 10_000, 2).run_s == forecast_of((rehearsed(SIZES[0]),), 10_000, 2).run_s
 
 
