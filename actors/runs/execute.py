@@ -325,15 +325,11 @@ async def _run_on_disk(run: Run, oracle: Oracle[Any], host: Host, logs: LogConte
         with run.directory.writing():
             rows = await to_thread.run_sync(cut_series, disk, run.recorded.tick, run.config.simulation.ticks_per_round)
         dividing = engine_of(run.config, run.domain, is_own=host.oracle is not None)
-<<<<<<< HEAD
-        async with dividing as engine, anyio.create_task_group() as tasks:
-=======
         async with (
             in_threads(Packers(max(1, processors() - 1) if host.packs_aside else 0)) as packers,
-            in_threads(dividing) as engine,
+            dividing as engine,
             anyio.create_task_group() as tasks,
         ):
->>>>>>> sealing
             simulation, stopped_by = await run_recorded(
                 run, oracle, disk, drive, rows=rows, observer=host.observer, engine=engine, packers=packers
             )
