@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen_shannon
 from prism.experiment import Design, Hypothesis, compared, decomposed, described, effects_on
 from prism.experiment.design import Range
@@ -34,7 +35,6 @@ from prism.scorecard.social import LARGE_PER, LARGE_POSTS, correlation_interval,
 from prism.sharing.audit import mean_with_interval
 from prism.survey.outcome import mcnemar
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Ends = tuple[float | None, float | None]
 Law = Callable[[np.random.Generator, int], Floats]

@@ -18,8 +18,9 @@ from actors.results.distributions import AttributeCourse, Moment, NumberCourse, 
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.answers.measure_words import figure as digits
+from prism.columns import Floats
 from prism.palette import BLUE
-from prism.social.measures import Floats, is_constant
+from prism.social.measures import is_constant
 
 CHARTS_MAX: Final = 4
 """The most attributes of a run that are drawn: the first ones of the configuration."""

@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
-from numpy.typing import NDArray
 
 from actors.pages.card import Chart, Table
 from actors.pages.html import shown, tag
@@ -22,12 +21,12 @@ from actors.record.course import MadePost
 from actors.results.audience import Audience
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
+from prism.columns import Floats
 from prism.palette import BLUE, GREEN, VERMILION
 from prism.scorecard import Feed, Tree, TreeShape, shape_of
 from prism.scorecard.social import SECONDS_AN_HOUR, rank_correlation
 from prism.social.ties.graph_library import load_igraph
 
-Floats = NDArray[np.float64]
 REAL: Final = "real cascades"
 FEW: Final = 5
 """The fewest cascades of a curve."""

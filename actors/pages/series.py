@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from actors.pages.picture import TEXT
 from actors.pages.words import plural
 from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
+from prism.columns import Floats
 from prism.palette import BLUE, BROWN, GREEN, GREY, INDIGO, ORANGE, PLUM, PURPLE, SKY, VERMILION
 
-Floats = NDArray[np.float64]
 MARKS_MAX = 40
 """The most interventions that are marked: more lines would hide the others."""
 GROUP_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY, BROWN, INDIGO, PLUM)

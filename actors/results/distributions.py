@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.record.messages import those_of, ticks_of
+from prism.columns import Floats
 from prism.config import Config
 from prism.config.attributes import AttributeConfig, Value
 from prism.events import AttributeSet
-from prism.social.measures import Floats, bimodality, variance
+from prism.social.measures import bimodality, variance
 
 ROUNDS_MAX: Final = 60
 """The most rounds whose ends are kept: of a longer run they are evenly chosen, and the last one."""

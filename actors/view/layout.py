@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from prism.columns import Floats
+
 Ints = NDArray[np.int32]
 
 STEPS = 60

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from prism.calibration.calibration_file import GOALS, SHAPES, SIZE, Target
-from prism.calibration.parameters import Floats
 from prism.calibration.posterior import Datum
+from prism.columns import Floats
 from prism.scorecard import Matching, Tree, shape_of
 from prism.scorecard.matched import distance as distance_of
 

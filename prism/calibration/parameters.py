@@ -8,9 +8,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from prism.columns import Floats
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import Floats, Parameter, snapped
+from prism.calibration.parameters import Parameter, snapped
+from prism.columns import Floats
 from prism.distribution import effective_number
 
 INTERVAL: Final = (0.05, 0.95)

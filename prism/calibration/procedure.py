@@ -22,7 +22,6 @@ from prism.calibration.comparison import (
 )
 from prism.calibration.parameters import (
     Effect,
-    Floats,
     Point,
     design_places,
     point_at,
@@ -33,6 +32,7 @@ from prism.calibration.parameters import (
 )
 from prism.calibration.posterior import INTERVAL, Inference, Posterior
 from prism.calibration.ranks import CORRELATED, COVERED, IDENTIFIED, TruthRanks, ranked
+from prism.columns import Floats
 
 SEEDS_A_STEP: Final = 1_000_000
 STEPS: Final = ("screening", "design", "confirm")

@@ -9,8 +9,9 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from prism.calibration.parameters import Floats, Parameter
+from prism.calibration.parameters import Parameter
 from prism.calibration.posterior import INTERVAL, Datum, Inference
+from prism.columns import Floats
 
 PARTS: Final = 10
 """The parts of the runs: emulators that are tested on one part learn from the other parts."""

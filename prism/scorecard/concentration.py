@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from prism.scorecard.matched import INTERVAL, Floats
+from prism.columns import Floats
+from prism.scorecard.matched import INTERVAL
 
 TOP_SHARE: Final = 0.1
 MONTH_DAYS: Final = 30.0

@@ -10,11 +10,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from prism.columns import Floats
 from prism.config.model import DAY_HOURS
 from prism.distribution import effective_number, student
 from prism.scorecard.concentration import MONTH_DAYS, TOP_SHARE, month_interval, month_share, top_share
 from prism.scorecard.facts import Agreement, Fact, agreement_of, unknown
-from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Floats, Matching
+from prism.scorecard.matched import FEWEST, INTERVAL, NEIGHBOURS, RESAMPLES, Comparison, Matching
 from prism.scorecard.trees import Tree, TreeShape, shape_of
 from prism.social.people.hours import hour_at
 

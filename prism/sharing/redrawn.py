@@ -21,9 +21,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
+from prism.columns import Floats
 from prism.rng import WORLD, Draw, integer, uniform
 from prism.sharing.distilled import FEWEST, FOLDS
 from prism.sharing.fields import Fields, Value
@@ -38,7 +38,6 @@ DRAWN: Final = 24
 LEAST: Final = 0.01
 """The share that is added to probabilities before their logarithm is taken."""
 
-Floats = NDArray[np.float64]
 Shares = tuple[float, ...]
 Base = Callable[[Key, Sequence[Value]], Sequence[float]]
 """A function from an archetype and the values of a question's fields to the expected probabilities of the options."""

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prism.calibration.parameters import Floats, Parameter, design_places
+from prism.calibration.parameters import Parameter, design_places
 from prism.calibration.posterior import Datum, Inference, Posterior
 from prism.calibration.ranks import ranked
+from prism.columns import Floats
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 

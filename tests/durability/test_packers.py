@@ -13,7 +13,7 @@ import pytest
 
 from tests.durability.process_runs import differences, prism
 from tests.durability.process_runs import ends as ended
-from tests.durability.test_shards import events
+from tests.durability.sharded_runs import events
 from tests.packers import ends, packers_of
 from tests.paths import ROOT
 from tests.patience import HANG_S

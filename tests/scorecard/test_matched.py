@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism.columns import Floats
 from prism.scorecard import Matching
-from prism.scorecard.matched import NEIGHBOURS, Floats, distance, weighted_median
+from prism.scorecard.matched import NEIGHBOURS, distance, weighted_median
 from prism.scorecard.social import rank_correlation
 
 VALUES = st.lists(st.integers(0, 9), min_size=1, max_size=30)

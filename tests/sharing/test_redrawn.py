@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.sharing import Judged
 from prism.sharing.fields import Fields
 from prism.sharing.redrawn import Drawn, Possible
 from tests.tiers import Size
 
-Floats = NDArray[np.float64]
 Shares = tuple[float, ...]
 KIND = ("reading", "decides", "like", "reply", "scroll")
 FIELDS = Fields(("post.group", "agent.age"), {"post.group", "agent.age"}, {"post.group"})

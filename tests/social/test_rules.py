@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from actors.factory.charts import load_chart
 from actors.factory.config_file import read_config
 from actors.runtime.simulation import Simulation
+from prism.columns import Floats
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.social.ties.graph import FollowGraph
@@ -21,7 +22,6 @@ from tests.tiers import Size
 
 pytestmark = pytest.mark.usefixtures("logged")
 
-Floats = NDArray[np.float64]
 Settings = dict[str, object]
 """Settings of a run by their dotted names, with `__` for a dot."""
 PRECISION = 1e-12

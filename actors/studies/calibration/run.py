@@ -19,7 +19,7 @@ from actors.studies.experiments.driver import Executor
 from actors.studies.experiments.measures import measured
 from actors.studies.experiments.plan import Cell
 from prism.calibration import SHAPES, Observed, Point, Result, calibrated, rows_of
-from prism.calibration.parameters import Floats
+from prism.columns import Floats
 from prism.config import Config
 from prism.scorecard.concentration import month_share
 from prism.scorecard.social import rank_correlation

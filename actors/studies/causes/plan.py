@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism.columns import Floats
 from prism.experiment.intervals import CONFIDENCE
 from prism.rng import WORLD, Draw, uniform, uniforms
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from actors.core.errors import JournalError
 from actors.record.manifest import read_summary
 from actors.record.rounds import RoundsTable, read_rounds
 from actors.studies.experiments.record import CellLine, CellState, ExperimentRecord
+from prism.columns import Floats
 
-Floats = NDArray[np.float64]
 LOW, HIGH = 0.05, 0.95
 """The quantiles of a band: nine of ten cells are within it."""
 POINTS_MAX = 120

@@ -13,7 +13,7 @@ from actors.pages.report import report
 from actors.record.rounds import read_rounds
 from actors.results.distributions import NumberCourse, ValueCourse, moment_of
 from actors.results.run_record import RunRecord
-from prism.social.measures import Floats
+from prism.columns import Floats
 from tests.command import prism_alone
 from tests.paths import ROOT
 
