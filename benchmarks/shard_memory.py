@@ -48,7 +48,7 @@ class Noted(ShardedEngine):
     async def turn(self, tick: int) -> Turned:
         """Take the turns, and write them down."""
         turned = await super().turn(tick)
-        pickle.dump([each.tobytes() for each in turned.answers], self._file)
+        pickle.dump([each.answers.tobytes() for each in turned.waves], self._file)
         return turned
 
     async def settle(self, acts: Acts) -> None:
@@ -82,7 +82,7 @@ async def run_shard(people: int, shards: int, number: int, place: Path) -> None:
             turned = (await shard.step(before, None, begins=True)).turned
             answers, before = pickle.load(file), pickle.load(file)
             if turned is None or not all(
-                own.tobytes() in of_all for own, of_all in zip(turned.answers, answers, strict=True)
+                own.answers.tobytes() in of_all for own, of_all in zip(turned.waves, answers, strict=True)
             ):
                 raise SystemExit("its answers are not those of one process")
     await shard.step(before, None, begins=False)

@@ -27,7 +27,7 @@ from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
 from actors.runtime.sharded_engine import ShardedEngine
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, ranges_of
+from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
 from prism.columns import Column, Floats
 from prism.config import Config
 from prism.domain import Domain
@@ -92,6 +92,11 @@ class ShardsOnRay(Shards):
         """Let all shards take a step; they begin at once."""
         given = self._ray.put((acts, changes))
         return self._results([each.step.remote(given, begins=begins) for each in self._actors])
+
+    async def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Sequence[TurnedWave]:
+        """Let the agents of each shard take the turns of these triggers."""
+        calls = zip(self._actors, decisions, strict=True)
+        return await self._results([each.decide.remote(tick, own) for each, own in calls])
 
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks."""
@@ -180,6 +185,10 @@ class _ShardActor:
     def step(self, given: tuple[Acts | None, Floats | None], *, begins: bool) -> Stepped:
         """Take a step."""
         return self._loop.run_until_complete(self._shard.step(*given, begins=begins))
+
+    def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
+        """Take the turns of these triggers."""
+        return self._loop.run_until_complete(self._shard.decide(tick, decisions))
 
     def share(self) -> Shared:
         """Return what the shard knows between two ticks."""

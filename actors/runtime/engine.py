@@ -425,6 +425,9 @@ class EngineActor:
 
     def _ask(self, question: Question[Any], encoded: bytes) -> None:
         self._world.deliberates(question)
+        self._open(question, encoded)
+
+    def _open(self, question: Question[Any], encoded: bytes) -> None:
         self.counters.questions += 1
         due = question.tick + self._deliberation
         self.open_questions.open(question, due)

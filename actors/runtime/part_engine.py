@@ -2,7 +2,8 @@
 
 A tick has two waves, of triggers and of decisions. Both are turns on the state at the tick's beginning, because an
 agent that gets a decision gets no trigger. So their turns are taken together, and others are told once what the agents
-do. When it is known what the agents of others do, everything is applied in the order of agents.
+do; if the engine's oracle is asked for all, decisions come from there between the two. When it is known what the agents
+of others do, everything is applied in the order of agents.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 from actors.core.state import EngineState
 from actors.runtime.answers import Answers
 from actors.runtime.engine import EngineActor
-from actors.runtime.shards import WAVES, Acts, Turned
+from actors.runtime.shards import Acts, Turned, TurnedWave, asks_engine
 from prism.agents import Trigger
+from prism.agents.questions import Questions
 from prism.columns import Floats
 from prism.domain import WorldShard
 
@@ -37,12 +39,16 @@ class PartEngine(EngineActor):
         super().__init__(*args, **options)
         self._part, self._own = part, own
         self._end = options["config"].simulation.length
+        self._asks_engine = asks_engine(options["config"].oracle)
         self._waves: list[Answers] = []
         self.changes: list[Floats] = []
         """The changes of the own agents in each wave of the tick that was applied last, if they make any."""
 
     def restore(self, state: EngineState) -> None:
-        """Continue from a state, with the questions of the own agents."""
+        """Continue from a state, with the questions of the own agents, unless the engine's oracle is asked by all."""
+        if self._asks_engine:
+            super().restore(state)
+            return
         questions = ((due, self._codec.question(asked).agent, asked) for due, asked in state.asked)
         own = msgspec.structs.replace(
             state,
@@ -52,13 +58,42 @@ class PartEngine(EngineActor):
         super().restore(own)
 
     async def turn(self, tick: int) -> Turned:
-        """Take the turns of both waves of the next tick, on the state at its beginning."""
+        """Take the turns of the next tick, on the state at its beginning; of the first wave, if the engine is asked."""
         if tick in self._interventions:
             self._intervene(tick)
         triggers = self._world.triggers(tick)
         first = await self._agents.exchange(tick, triggers)
-        asked = self.counters.questions
-        self._ask_those_of(first)
+        asked, questions = self.counters.questions, list[bytes]()
+        if self._asks_engine:
+            questions, second = self._questions_of(first), _NOBODY
+        else:
+            self._ask_those_of(first)
+            second = await self._decide_here(tick)
+        self._waves = [first, second]
+        waves = tuple(map(self._turned_wave, self._waves))
+        return Turned(waves, len(triggers), self.counters.questions - asked, questions)
+
+    async def decide(self, tick: int, decisions: Sequence[Trigger[Any]]) -> TurnedWave:
+        """Take the turns of the own agents whose decisions take effect in the tick whose first wave is taken."""
+        self._waves[1] = await self._agents.exchange(tick, decisions)
+        return self._turned_wave(self._waves[1])
+
+    def _turned_wave(self, wave: Answers) -> TurnedWave:
+        answers = np.frombuffer(b"".join(wave.encoded), dtype=np.uint8)
+        return TurnedWave(answers, wave.number, self._part.acts(wave.updates))
+
+    def _questions_of(self, answers: Answers) -> list[bytes]:
+        """Let the agents that ask deliberate, and return their questions."""
+        asked = answers.questions
+        if isinstance(asked, Questions):
+            self._world.all_deliberate(asked)
+            return [*map(asked.encoded, range(len(asked)))]
+        for question, _ in asked:
+            self._world.deliberates(question)
+        return [encoded for _, encoded in asked]
+
+    async def _decide_here(self, tick: int) -> Answers:
+        """Answer the questions, and take the turns of the second wave."""
         self.open_questions.offer()
         decided = list[Sequence[Trigger[Any]]]()
         if due := self.open_questions.take_due(tick):
@@ -67,15 +102,7 @@ class PartEngine(EngineActor):
             decided.append(chosen)
         if len(decided) > 1:
             raise RuntimeError(f"tick {tick}: expected the decisions of one wave, got those of {len(decided)}")
-        second = [await self._agents.exchange(tick, each) for each in decided]
-        self._waves = [first, *second, *[_NOBODY] * (WAVES - 1 - len(second))]
-        return Turned(
-            answers=tuple(np.frombuffer(b"".join(each.encoded), dtype=np.uint8) for each in self._waves),
-            numbers=tuple(each.number for each in self._waves),
-            acts=tuple(self._part.acts(each.updates) for each in self._waves),
-            triggers=len(triggers),
-            asked=self.counters.questions - asked,
-        )
+        return await self._agents.exchange(tick, decided[0]) if decided else _NOBODY
 
     async def settle(self, acts: Acts) -> None:
         """Apply the tick whose turns were taken: in each wave those below, the own agents, and those above."""

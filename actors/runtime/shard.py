@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
+from actors.core.messages import Codec
 from actors.core.state import EngineState, OracleState, RunState
 from actors.runtime.part_engine import PartEngine
-from actors.runtime.shards import Acts, Shards, Shared, Stepped, divided, ranges_of, shard_of
+from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of, shard_of
 from actors.runtime.simulation import Simulation
 from prism.columns import Column, Columns, Floats, Ints
 from prism.config import Config
@@ -35,6 +36,9 @@ class Shard:
         if not isinstance(engine, ShardEngine):
             raise TypeError(f"expected a ShardEngine, got a {type(engine).__name__}")
         self._engine = engine
+        self._trigger = Codec(domain.context_type, domain.effect_type).trigger
+        self._decided_s = 0.0
+        """The seconds that decisions have taken since the last step."""
         self._part.keep(own, is_whole=False)
         self._simulation.agents.begin(None)  # type: ignore[arg-type]  # turns that are taken at once have no tasks
 
@@ -61,7 +65,15 @@ class Shard:
             self._part.put_changes(changes)
         rows, counts = self._engine.take_counts()
         turned = await self._engine.turn(self._engine.tick) if begins else None
-        return Stepped(rows, counts, self._engine.changes, perf_counter() - begun, turned)
+        busy_s, self._decided_s = self._decided_s + perf_counter() - begun, 0.0
+        return Stepped(rows, counts, self._engine.changes, busy_s, turned)
+
+    async def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
+        """Take the turns of the own agents whose decisions take effect in the tick whose first wave is taken."""
+        begun = perf_counter()
+        wave = await self._engine.decide(tick, [*map(self._trigger, decisions)])
+        self._decided_s += perf_counter() - begun
+        return wave
 
     def share(self) -> Shared:
         """Return what the engine does not know, between two ticks."""
@@ -76,7 +88,9 @@ class ShardEngine(PartEngine):
     """The engine of a shard: what took place, the engine of the run writes down."""
 
     def restore(self, state: EngineState) -> None:
-        """Continue from a state; what has been counted, the engine of the run has."""
+        """Continue from a state; what has been counted, and the questions to its oracle, the engine of the run has."""
+        if self._asks_engine:
+            state = msgspec.structs.replace(state, asked=(), decided=())
         super().restore(msgspec.structs.replace(state, choices=()))
 
     def _intervene(self, tick: int) -> None:
@@ -119,6 +133,10 @@ class ShardsHere(Shards):
     async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
         """Let all shards take a step."""
         return [await each.step(acts, changes, begins=begins) for each in self._shards]
+
+    async def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Sequence[TurnedWave]:
+        """Let the agents of each shard take the turns of these triggers."""
+        return [await each.decide(tick, own) for each, own in zip(self._shards, decisions, strict=True)]
 
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks."""

@@ -3,7 +3,8 @@
     shards: turns of tick t -> answers and acts -> engine: all acts, by agent -> shards: apply tick t, turns of t + 1
 
 The engine is itself the first shard. There is one exchange a tick: while the others apply it and take the next turns,
-the engine does the same for its own agents, writes down what took place, and makes the frame.
+the engine does the same for its own agents, writes down what took place, and makes the frame. If a model is asked, the
+engine's oracle gets the questions of all shards, and a tick with decisions has a second exchange, which brings them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from actors.core.snapshot import Exchange
 from actors.core.state import EngineState, RunState
 from actors.runtime.engine import do_nothing
 from actors.runtime.part_engine import PartEngine
-from actors.runtime.shards import WAVES, Shards, Stepped, Turned, ranges_of, shard_of, size_of
+from actors.runtime.shards import Shards, Stepped, Turned, ranges_of, shard_of
 from prism.agents import Trigger
 from prism.columns import Column, Floats
 from prism.domain import Domain
@@ -45,6 +46,8 @@ class ShardedEngine(PartEngine):
         super().__init__(*args, part=shard_of(domain), own=ranges_of(config, domain)[0], **options)
         self._shards = shards
         self._part.keep(self._own, is_whole=True)
+        self._ends = np.array([own.stop for own in ranges_of(config, domain)])
+        """The ends of the ranges of agents."""
         self.exchange: Exchange = Exchange({str(shard): 0.0 for shard in range(config.run.shards)})
         self._ahead: Awaitable[Sequence[Stepped]] | None = None
         """The step of the others with the turns of the next tick; None while all stand between two ticks."""
@@ -87,11 +90,15 @@ class ShardedEngine(PartEngine):
         own = await self._busy(self.turn(tick)) if self._own_turned is None else self._own_turned
         stepped = await self._waited(others)
         self._ahead = self._own_turned = None
-        turned = [own, *(each.turned for each in stepped if each.turned is not None)]
+        turned: Sequence[Turned] = [own, *(each.turned for each in stepped if each.turned is not None)]
         self._count_turns(turned, tick)
+        if self._asks_engine:
+            self._ask_of_all(turned)
+            turned = await self._decide(turned, tick)
         # 2. The acts of all, by agent. All go on with them, unless somebody looks at the run after this tick.
-        acts = tuple(np.concatenate([each.acts[wave] for each in turned]) for wave in range(WAVES))
-        self.exchange.sent += size_of(acts) * len(stepped)
+        waves = [*zip(*(each.waves for each in turned), strict=True)]
+        acts = tuple(np.concatenate([each.acts for each in wave]) for wave in waves)
+        self.exchange.sent += sum(each.nbytes for each in acts) * len(stepped)
         looks = self._looks_after(tick)
         others = self._shards.step(acts, None, begins=not looks)
         self._happened = []
@@ -104,13 +111,38 @@ class ShardedEngine(PartEngine):
         # 3. The frame comes last, as the others may soon be ready for the next exchange, and then wait for this one.
         if changes and self._part.has_changes:
             self._take_over([np.concatenate(of_wave) for of_wave in zip(*changes, strict=True)], tick)
-        for wave, events in enumerate(self._happened):
-            self._frame.extend(each.answers[wave].tobytes() for each in turned)
-            self._in_frame += sum(each.numbers[wave] for each in turned)
+        for wave, events in zip(waves, self._happened, strict=True):
+            self._frame.extend(each.answers.tobytes() for each in wave)
+            self._in_frame += sum(each.number for each in wave)
             self.reactions.add(self._add_events(events))
         frame = self.digest.add(tick, self._frame, self._in_frame)
         self._frame, self._in_frame = [], 0
         return frame
+
+    def _ask_of_all(self, turned: Sequence[Turned]) -> None:
+        """Put the questions of all shards to the oracle, in the order of agents."""
+        self.exchange.received += sum(len(each) for one in turned[1:] for each in one.questions)
+        for encoded in chain.from_iterable(each.questions for each in turned):
+            self._open(self._codec.question(encoded), encoded)
+        self.open_questions.offer()
+
+    async def _decide(self, turned: Sequence[Turned], tick: int) -> Sequence[Turned]:
+        """Await the decisions that take effect in this tick, and return the turns with those of their agents."""
+        if not (due := self.open_questions.take_due(tick)):
+            return turned
+        await self._await_answers(due, tick)
+        by_shard: list[list[Trigger[Any]]] = [[] for _ in self._ends]
+        for each in self.open_questions.close_all(due, tick):
+            by_shard[np.searchsorted(self._ends, each.agent, side="right")].append(each)
+        encoded = [[*map(self._codec.encode, each)] for each in by_shard[1:]]
+        self.exchange.sent += sum(map(len, chain.from_iterable(encoded)))
+        others = self._shards.decide(tick, encoded)
+        own = await self._busy(self.decide(tick, by_shard[0]))
+        begun, decided = perf_counter(), await others
+        self.exchange.waited_s += perf_counter() - begun
+        self.exchange.received += sum(len(each.answers) + each.acts.nbytes for each in decided)
+        second = zip(turned, [own, *decided], strict=True)
+        return [each._replace(waves=(each.waves[0], wave)) for each, wave in second]
 
     def end_wave(self) -> None:
         """Keep what took place for the frame."""
@@ -141,7 +173,7 @@ class ShardedEngine(PartEngine):
             self.counters.rows.update(each.rows)
             self._part.add_counts(each.counts)
             if each.turned is not None:
-                self.exchange.received += sum(map(len, each.turned.answers)) + size_of(each.turned.acts)
+                self.exchange.received += sum(len(one.answers) + one.acts.nbytes for one in each.turned.waves)
         return stepped
 
     def _looks_after(self, tick: int) -> bool:

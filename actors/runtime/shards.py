@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actors.core.state import RunState
+from actors.oracle.events import caps_of
 from prism.columns import Column, Floats, Ints
-from prism.config import Config
+from prism.config import Config, OracleConfig
 from prism.divergence import CountsState
 from prism.domain import Domain, HasShards, WorldShard
 from prism.errors import ConfigError
 
-WAVES = 2
-"""The waves of a tick."""
 WRITING = 0.06
 """The work of writing an activation down, as a share of that of its turn, as far as no wait for others hides it."""
 
@@ -24,20 +23,32 @@ Acts = tuple[Ints, ...]
 """The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
 
 
+class TurnedWave(NamedTuple):
+    """The turns of the agents of a shard in one wave of a tick, which has two.
+
+    Args:
+        answers: the bytes as the agents encoded them; number: how many answers these are; acts: as of
+            `prism.domain.WorldShard.acts`.
+    """
+
+    answers: NDArray[np.uint8]
+    number: int
+    acts: Ints
+
+
 class Turned(NamedTuple):
     """The turns of the agents of a shard in one tick.
 
     Args:
-        answers: of each wave, the bytes as the agents encoded them; numbers: how many answers these are; acts: those of
-            each wave.
-        triggers: those of the first wave; asked: the questions.
+        waves: the turns of each wave; nobody's in the second if the engine asks for all, which then knows who has one.
+        triggers: those of the first wave; asked: the number of questions that the shard has answered.
+        questions: those for the engine's oracle, as the agents encoded them.
     """
 
-    answers: tuple[NDArray[np.uint8], ...]
-    numbers: tuple[int, ...]
-    acts: Acts
+    waves: tuple[TurnedWave, ...]
     triggers: int
     asked: int
+    questions: Sequence[bytes]
 
 
 class Stepped(NamedTuple):
@@ -78,6 +89,9 @@ class Shards(Protocol):
     def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Awaitable[Sequence[Stepped]]:
         """Let all shards take a step: see `Shard.step`. They may begin before the result is awaited."""
 
+    def decide(self, tick: int, decisions: Sequence[Sequence[bytes]]) -> Awaitable[Sequence[TurnedWave]]:
+        """Let the agents of each shard take the turns of these triggers: see `PartEngine.decide`."""
+
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks, but for the rows of their agents."""
 
@@ -88,9 +102,9 @@ class Shards(Protocol):
         """Let all shards continue from a checkpoint."""
 
 
-def size_of(acts: Acts) -> int:
-    """Return the bytes of acts."""
-    return sum(each.nbytes for each in acts)
+def asks_engine(config: OracleConfig) -> bool:
+    """Return whether all questions go through the engine's oracle; else each shard answers its own at once."""
+    return config.backend != "choice" or config.rate_per_s is not None or bool(caps_of(config))
 
 
 def divided(domain: Domain) -> HasShards:

@@ -349,17 +349,15 @@ def _shard_conflicts(
     run: RunConfig, simulation: SimulationConfig, feed: FeedConfig, llm: LLMConfig, oracle: OracleConfig
 ) -> Iterator[Conflict]:
     """Yield the settings with which agents cannot be divided: what one does would depend on more than its acts."""
-    caps = oracle.rate_per_s, oracle.max_calls, oracle.max_tokens, oracle.max_usd
     needed = {
         "simulation.domain": (simulation.domain == "social", "social"),
         "feed.reshare_credit": (feed.reshare_credit != "newest", _BY_ALL),
         "run.record_feeds": (not run.record_feeds, "false, as a feed is known to its reader's shard only"),
-        "llm.memory": (not llm.memory, "0"),
-        "oracle.backend": (oracle.backend == "choice", "choice, as a model is asked by one process"),
+        "llm.memory": (not llm.memory, "0, as what somebody remembers is known to their shard only"),
+        "llm.writes": (not llm.writes, "false, as a text is known to its author's shard only"),
         "oracle.mode": (oracle.mode == "pace", "pace"),
-        "oracle.sharing.by": (oracle.sharing.by == "none", "none"),
+        "oracle.sharing.by": (oracle.sharing.by == "none", "none, as judgements note what only somebody's shard knows"),
         "oracle.sharing.distilled": (oracle.sharing.distilled is None, "none"),
-        "oracle.rate_per_s": (set(caps) == {None}, "no limit, nor any of oracle.max_calls, max_tokens and max_usd"),
     }
     for key, (is_so, expected) in needed.items():
         if run.shards > 1 and not is_so:

@@ -159,9 +159,20 @@ TOGETHER = {
             "somebody is known to their shard only"
         ),
     ),
-    "a model in shards": (
-        "run: {shards: 2}\noracle: {backend: ollama}",
-        "2: oracle.backend: with run.shards, oracle.backend must be choice, as a model is asked by one process",
+    "memory in shards": (
+        "run: {shards: 2}\nllm: {memory: 3}",
+        "2: llm.memory: with run.shards, llm.memory must be 0, as what somebody remembers is known to their shard only",
+    ),
+    "written texts in shards": (
+        "run: {shards: 2}\nllm: {writes: true}",
+        "2: llm.writes: with run.shards, llm.writes must be false, as a text is known to its author's shard only",
+    ),
+    "shared judgements in shards": (
+        "run: {shards: 2}\noracle: {sharing: {by: archetype}}",
+        (
+            "2: oracle.sharing.by: with run.shards, oracle.sharing.by must be none, as judgements note what only "
+            "somebody's shard knows"
+        ),
     ),
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.record.manifest import read_summary
+from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.sharded_runs import assert_same, begun, ended, events, wait_for
 
 pytestmark = [
@@ -47,3 +48,30 @@ def test_a_run_loses_its_engine_and_is_resumed_in_three_shards(tmp_path: Path, w
     process.communicate()
     ended(begun("resume", run, "-q", "--set", "run.shards=3", place=tmp_path))
     assert_same(run, whole)
+
+
+ASKING = """
+simulation: {{rounds: 4, ticks_per_round: 24, seed: 5}}
+population: {{size: 100, ambiguity: 0.3, deliberation_minutes: 2, activity: {{mean: 0.9, sigma: 0.1}}}}
+oracle: {{backend: ollama, max_concurrency: 8, tape: record, tape_path: tape.sqlite}}
+llm: {{host: "{host}", systemone: "off"}}
+run: {{checkpoint_every_ticks: 12, activation: compiled}}
+"""
+"""Undecided people who deliberate, so that questions are open in checkpoints; a model answers by chat."""
+
+
+def test_a_run_that_asks_a_model_loses_a_shard_and_is_the_run_of_its_tape_in_one_process(tmp_path: Path) -> None:
+    with ModelServer(ServerSettings(latency=Latency(mean_s=0.03, p99_s=0.2))) as server:
+        (tmp_path / "asking.yaml").write_text(ASKING.format(host=server.url), encoding="utf-8")
+        process = begun("run", "asking.yaml", "--out", "run", "-q", "--set", "run.shards=3", place=tmp_path)
+        wait_for(tmp_path / "run", "checkpoint_written", process, 2)
+        places = events(tmp_path / "run", "shards_ready")[0]["places"]
+        os.kill(int(places[1].rpartition(":")[2]), signal.SIGKILL)
+        wait_for(tmp_path / "run", "shard_lost", process)
+        ended(process)
+        calls = len(server.calls)
+        ended(begun("run", "asking.yaml", "--out", "whole", "-q", place=tmp_path))
+    assert calls > 100
+    assert all("sky" in str(each.body) for each in server.calls[calls:]), "the tape has all but the check"
+    assert read_summary(tmp_path / "run")["resumes"] == 1
+    assert_same(tmp_path / "run", tmp_path / "whole")

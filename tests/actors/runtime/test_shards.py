@@ -9,15 +9,18 @@ import anyio
 import msgspec
 import pytest
 
+from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
+from actors.runtime.engine import EngineActor
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
 from prism.columns import Column, Columns
 from prism.config import Config
 from prism.errors import ConfigError
+from prism.llm import LanguageModel
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.social.shard import check_shards
@@ -53,13 +56,20 @@ class World:
         self._behaviour = behaviour
         self._people = people
 
-    async def simulation(self, shards: int, checkpoint: Checkpoint | None = None) -> Simulation:
+    async def simulation(
+        self,
+        shards: int,
+        checkpoint: Checkpoint | None = None,
+        model: LanguageModel | None = None,
+        record: Record | None = None,
+    ) -> Simulation:
         """Return a run in so many shards, or, with 0, in one process; from a checkpoint, if there is one."""
         run = msgspec.structs.replace(self.config.run, shards=max(1, shards))
         config = msgspec.structs.replace(self.config, run=run)
         domain = SocialDomain(config, self._people, self._behaviour)
-        engine = partial(ShardedEngine, shards=ShardsHere(config, domain), domain=domain)
-        simulation = Simulation(config, domain, engine=engine) if shards else Simulation(config, domain)
+        sharded = partial(ShardedEngine, shards=ShardsHere(config, domain), domain=domain)
+        engine = sharded if shards else EngineActor
+        simulation = Simulation(config, domain, domain.oracle(model), record, engine=engine)
         if checkpoint is not None:
             simulation.restore(checkpoint[0], Columns(checkpoint[1]))
             await simulation.engine.scatter(*checkpoint)

@@ -1,0 +1,230 @@
+"""People in shards put their questions to the one oracle of the run: it answers and refuses as for one process."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+
+from actors.core.errors import first_error
+from actors.core.messages import Decided, Retried
+from actors.core.ports import Unrecorded
+from actors.core.state import RunState
+from actors.testing import ScriptedModel
+from actors.testing.answers import answer
+from prism.config import Config
+from prism.errors import OracleRefusedError
+from prism.llm import ChatRequest, Completion, LLMFailureException
+from prism.llm.tape import Tape
+from prism.llm.taped_model import TapedModel
+from prism.rng import uniform
+from prism.social.chart import SOCIAL_BEHAVIOUR
+from prism.social.people.population import build_population
+from tests.actors.runtime.test_compiled import random_chart
+from tests.actors.runtime.test_shards import SHARDS, Checkpoint, World, outcome, settings_of
+from tests.schedules import run_scheduled
+from tests.tiers import Size
+
+pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+
+UNREADABLE, UNSURE = 0.1, 0.1
+"""The shares of prompts to which the model says nothing: always, and the first time that it is asked."""
+
+
+def says(request: ChatRequest) -> str:
+    """Return an answer that follows from the prompt and its seed."""
+    lot = uniform(7, request.seed, 0, 1_000_002)
+    if lot < UNREADABLE or (lot < UNREADABLE + UNSURE and not request.attempt):
+        return ""
+    return answer(msgspec.to_builtins(request.messages), request.seed, request.schema)
+
+
+class SlowModel(ScriptedModel):
+    """A model whose answers take a random virtual time, so that they come in any order.
+
+    Args:
+        seed: of the durations.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(says)
+        self._seed = seed
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the answer after a while."""
+        await anyio.sleep(20.0 * uniform(self._seed, request.seed, request.attempt, 1_000_000))
+        return await super().complete(request)
+
+
+class Kept(Unrecorded):
+    """A record that keeps the answers, but for how long they took."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+
+    async def keep(self, *records: bytes) -> None:
+        """Keep records."""
+        for each in map(msgspec.msgpack.Decoder(Decided | Retried).decode, records):
+            self.answers.append(msgspec.structs.replace(each, latency_s=0.0) if isinstance(each, Decided) else each)
+
+    def log(self) -> list[Any]:
+        """Return the answers in the order of questions; those of different ones come in any order."""
+        return sorted(self.answers, key=lambda each: (each.asked, each.agent))
+
+
+def asking_world(seed: int, deliberation: int = 0, **oracle: Any) -> World:
+    """Return a small world whose undecided people ask a model, and deliberate for so many ticks."""
+    settings = {"backend": "ollama", "deadline_s": 1e6, "max_attempts": 2, "max_fallback_share": 1.0, **oracle}
+    made = settings_of(seed)
+    people = {**made["population"], "size": 40, "ambiguity": 0.6, "deliberation_minutes": deliberation}
+    config = msgspec.convert({**made, "population": people, "oracle": settings}, Config)
+    behaviour = random_chart(seed) if seed % 2 else SOCIAL_BEHAVIOUR
+    return World(config, behaviour, build_population(config.population, config.simulation.seed))
+
+
+def asked(world: World, shards: int, schedule: int) -> tuple[object, ...]:
+    """Return the outcome of a run in a schedule, with the answers in its log."""
+    kept = Kept()
+
+    async def run() -> tuple[object, ...]:
+        return await outcome(await world.simulation(shards, model=SlowModel(schedule), record=kept))
+
+    digest, totals, columns, state = run_scheduled(schedule, run)
+    return digest, totals, columns, in_order(state), kept.log()
+
+
+def in_order(state: Any) -> RunState:
+    """Return a state without the order in which answers have come."""
+    engine = msgspec.structs.replace(state.engine, decided=tuple(sorted(state.engine.decided)))
+    oracle = msgspec.structs.replace(state.oracle, spent=tuple(sorted(state.oracle.spent, key=str)))
+    found: RunState = msgspec.structs.replace(state, engine=engine, oracle=oracle)
+    return found
+
+
+def test_whatever_the_shards_and_the_order_of_answers_a_run_has_the_digest_and_the_log_of_one_process(
+    size: Size,
+) -> None:
+    reasons = set[str]()
+    for seed in range(size(30, everyday=2)):
+        world = asking_world(seed, (1, 4, 0)[seed % 3], max_concurrency=(16, 1, 3)[seed // 3 % 3])
+        whole = asked(world, 0, schedule=seed)
+        state: Any = whole[3]
+        reasons |= {*state.engine.fallbacks}
+        for shards in SHARDS[seed % 2 :: 2]:
+            assert asked(world, shards, schedule=seed + shards) == whole, (seed, shards)
+    assert "invalid_response" in reasons
+
+
+def test_a_budget_that_runs_out_runs_out_at_the_same_question() -> None:
+    # One call at a time, and none again: otherwise the durations of calls decide who comes last.
+    world = asking_world(3, max_concurrency=1, max_attempts=1, max_calls=31)
+    whole = asked(world, 0, schedule=1)
+    state: Any = whole[3]
+    assert state.oracle.calls == 31
+    assert state.engine.fallbacks["spent"] > 30
+    assert asked(world, 3, schedule=2) == whole
+
+
+def test_a_run_that_ends_with_its_budget_ends_in_shards_too() -> None:
+    world = asking_world(2, max_concurrency=1, max_calls=60, when_spent="stop")
+
+    async def run(shards: int) -> tuple[bool, int, int]:
+        simulation = await world.simulation(shards, model=SlowModel(3))
+        await simulation.run()
+        return simulation.is_spent, simulation.tick, simulation.oracle.statistics.calls
+
+    whole, divided = (run_scheduled(1, partial(run, shards)) for shards in (0, 3))
+    assert whole == divided
+    assert whole[0]
+    assert whole[1] < world.config.simulation.length
+    assert whole[2] == 60
+
+
+@pytest.mark.parametrize("limits", [{"rate_per_s": 5.0}, {"max_calls": 10}])
+def test_limits_hold_for_the_embedded_choice_of_all_shards_together(limits: dict[str, Any]) -> None:
+    world, free = asking_world(0, backend="choice", **limits), asking_world(0, backend="choice")
+
+    async def run(world: World, shards: int) -> tuple[object, ...]:
+        return await outcome(await world.simulation(shards))
+
+    whole, divided = (run_scheduled(1, partial(run, world, shards)) for shards in (0, 3))
+    assert divided == whole
+    assert (whole[0] == run_scheduled(1, partial(run, free, 3))[0]) is ("rate_per_s" in limits)
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
+def test_a_run_goes_on_with_its_open_questions_in_another_number_of_shards(before: int, after: int) -> None:
+    world = asking_world(2, deliberation=4)
+
+    async def run() -> tuple[object, object, object]:
+        first, taken = await world.simulation(before, model=SlowModel(1)), list[Checkpoint]()
+
+        async def between() -> None:
+            if not taken and first.engine.tick > 20:
+                checkpoint = await first.checkpoint()
+                engine = checkpoint[0].engine
+                if len(engine.asked) > len(engine.decided) > 0:
+                    taken.append(checkpoint)
+
+        await first.run(between=between)
+        resumed = await world.simulation(after, taken[0], SlowModel(2))
+        await resumed.run()
+        whole = await world.simulation(0, model=SlowModel(3))
+        await whole.run()
+        return tuple(each.engine.digest.hexdigest() for each in (first, resumed, whole))  # type: ignore[return-value]
+
+    one, two, three = run_scheduled(4, run)
+    assert one == two == three
+
+
+def test_a_run_that_is_told_to_stop_while_it_asks_goes_on_later() -> None:
+    world = asking_world(2, deliberation=4)
+
+    async def run() -> tuple[bool, str, str]:
+        stopped = await world.simulation(2, model=SlowModel(1))
+        await stopped.run(lambda tick: stopped.stop() if tick == 21 else None, every=50)
+        state = await stopped.checkpoint()
+        resumed = await world.simulation(3, state, SlowModel(2))
+        await resumed.run()
+        whole = await world.simulation(0, model=SlowModel(3))
+        await whole.run()
+        ended = 21 <= stopped.tick <= 22
+        return ended, resumed.engine.digest.hexdigest(), whole.engine.digest.hexdigest()
+
+    ended, resumed, whole = run_scheduled(5, run)
+    assert ended
+    assert resumed == whole
+
+
+def test_a_tape_of_shards_answers_any_number_of_shards(tmp_path: Path) -> None:
+    world, path = asking_world(0, max_attempts=1), tmp_path / "tape.sqlite"
+
+    async def run(shards: int, model: TapedModel) -> str:
+        simulation = await world.simulation(shards, model=model)
+        await simulation.run()
+        return simulation.engine.digest.hexdigest()
+
+    with closing(Tape(path, "record")) as tape:
+        recorded = anyio.run(run, 2, TapedModel(ScriptedModel(says), tape, "record"))
+    with closing(Tape(path, "replay")) as tape:
+        for shards in (0, 1, 3):
+            assert anyio.run(run, shards, TapedModel(None, tape, "replay")) == recorded
+
+
+def test_a_server_that_refuses_the_run_ends_it_in_shards_too() -> None:
+    world = asking_world(2)
+
+    async def run(shards: int) -> int:
+        model = ScriptedModel(*[says] * 40, LLMFailureException("client_error"))
+        simulation = await world.simulation(shards, model=model)
+        with pytest.raises(ExceptionGroup) as ended:
+            await simulation.run()
+        assert first_error(ended.value, OracleRefusedError)
+        return simulation.tick
+
+    assert run_scheduled(1, partial(run, 0)) == run_scheduled(1, partial(run, 3)) > 0
