@@ -104,6 +104,13 @@ def size() -> Size:
     return tiers.size()
 
 
+@pytest.fixture(scope="session")
+def compiled_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The XDG_CACHE_HOME of processes that compile kernels: one for all workers, so that this is done once."""
+    base = tmp_path_factory.getbasetemp()
+    return (base if worker_id == "master" else base.parent) / "compiled"
+
+
 @pytest.fixture
 def logged() -> Iterator[list[EventDict]]:
     """Return the events logged during the test, in order; nothing is printed."""

@@ -32,15 +32,17 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, study: Path) -> Shell:
-    """A shell whose `prism` is that of this project and whose `python` is this one."""
+def shell(tmp_path: Path, study: Path, compiled_cache: Path) -> Shell:
+    """A shell whose `prism` is that of this project and compiles as a user's does, and whose `python` is this one."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for program, arguments in (("prism", " -m actors.cli"), ("python", "")):
         script = programs / program
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
         script.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    path, cache = f"{programs}:{os.environ['PATH']}", str(compiled_cache)
+    own = {"PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PRISM_JIT": "", "XDG_CACHE_HOME": cache}
+    environment = {**os.environ, **own}
 
     def run(commands: str) -> str:
         arguments = ["bash", "-euo", "pipefail", "-c", commands]
