@@ -12,10 +12,11 @@ PEERS  := .venv-peers
 CONFIG ?= configs/default.yaml
 MINUTES ?= 20
 TICKS ?= 1000000
-# One process of tests more than there are processors, because many tests wait. The tests of a file stay together in the
-# slow tier, whose fixtures are dear.
+# One process of tests more than there are processors, because many tests wait, and two more in the slow tier, where
+# files of tests that wait lie side by side. The tests of a file stay together there, since their fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS)
+test-slow: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
