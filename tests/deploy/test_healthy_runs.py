@@ -1,4 +1,4 @@
-"""A real Prometheus over healthy runs: three that end, are resumed, forked, interrupted, paused. No alert fires."""
+"""A real Prometheus over healthy runs: two that end, are resumed, forked, interrupted, paused. No alert fires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.paths import ROOT
 
 pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
 
-RUNS = 3
+RUNS = 2
 SPEED = 10
 """A minute in the rules takes six seconds: even on a busy machine a scrape or a start is quick beside its limit."""
 PAUSE_S = 2.0

@@ -27,8 +27,8 @@ from tests.deploy.watched_runs import WatchedRun, watched_run
 from tests.paths import ROOT
 
 CONFIGS = ROOT / "configs"
-SOCIAL = {"simulation.rounds": 100000, "population.size": 200, "run.tick_s": 0.02, "run.checkpoint_every_ticks": 20}
-ECONOMY = {"simulation.rounds": 20000, "run.tick_s": 0.05}
+SOCIAL = {"simulation.rounds": 100000, "population.size": 200, "run.tick_s": 0.1, "run.checkpoint_every_ticks": 20}
+ECONOMY = {"simulation.rounds": 20000, "run.tick_s": 0.25}
 VARIABLES = {"instance": ".*", "__rate_interval": "3s", "__range": "60s"}
 PRICES = {"llm.prices.input": 1.0, "llm.prices.output": 4.0}
 PATIENCE_S = 45.0

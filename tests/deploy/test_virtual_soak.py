@@ -24,6 +24,7 @@ from deploy.soak.virtual_report import LEAK_MIB, MIB, Census, Sample, grown, is_
 from prism.config import Config
 from prism.llm import ChoiceRequest, Distribution, LLMFailureException
 from tests.paths import ROOT
+from tests.tiers import Size
 
 REQUEST = ChoiceRequest(state="at home", instructions="Choose.", options={"idle": None, "scrolling": None})
 
@@ -182,14 +183,16 @@ def test_a_small_soak_is_a_run_with_files_that_are_sampled(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_over_thousands_of_ticks_nothing_grows_but_the_files(tmp_path: Path) -> None:
-    table = soaked(tmp_path, 4000)
-    found = grown(table.censuses(), warm_tick=1200)
+def test_over_thousands_of_ticks_nothing_grows_but_the_files(tmp_path: Path, size: Size) -> None:
+    ticks = size(4000, everyday=2000)
+    table = soaked(tmp_path, ticks)
+    warm_tick = ticks * 3 // 10
+    found = grown(table.censuses(), warm_tick=warm_tick)
     # The counts of choices fill up slowly: a cell of three lists for each of 6 bins of relevance and 64 groups.
     first, last = found.pop("builtins.list", (0, 0))
     assert last - first <= 3 * 6 * 64
     assert found == {}
-    warm = [each for each in table.samples() if each.tick >= 1200]
+    warm = [each for each in table.samples() if each.tick >= warm_tick]
     earlier, later = warm[: len(warm) // 2], warm[len(warm) // 2 :]
     assert max(each.checkpoint_bytes for each in later) < 1.3 * max(each.checkpoint_bytes for each in earlier)
     assert max(each.tasks for each in later) < 1.3 * max(each.tasks for each in earlier)
@@ -198,8 +201,8 @@ def test_over_thousands_of_ticks_nothing_grows_but_the_files(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_a_planted_leak_is_named(tmp_path: Path) -> None:
-    table = soaked(tmp_path, 1500, model=LeakyModel)
-    assert "builtins.list" in grown(table.censuses(), warm_tick=450)
+    table = soaked(tmp_path, 1000, model=LeakyModel)
+    assert "builtins.list" in grown(table.censuses(), warm_tick=300)
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.process
 @pytest.mark.slow
 def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Path, size: Size) -> None:
-    kills = size(10, everyday=5)
+    kills = size(10, everyday=3)
     config, counts = tmp_path / "small.yaml", KillCounts(kills)
     config.write_text(SMALL)
     assert embedded(config, tmp_path, counts, Random(3)) == []

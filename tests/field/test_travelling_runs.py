@@ -247,6 +247,7 @@ budget: {design: 50, confirm: 11}
 """
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.process
 def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(

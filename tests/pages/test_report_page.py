@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.browser import NARROW, WIDE, Browser, Scheme, browser, chromium
-from tests.docs.refresh_images import run_prism
+from tests.command import prism_alone
 from tests.hostile_texts import MARKUP, TEXTS
 from tests.paths import ROOT
 
@@ -81,9 +81,17 @@ PHONE = 400
 HOSTILE = "\n".join(MARKUP.values())[:1900]
 
 
+def made(*arguments: str) -> None:
+    ended = prism_alone(*arguments)
+    assert ended.code == 0, ended.err
+
+
 @pytest.fixture(scope="module")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the reports of a hostile social run, an economy, and two configurations with two seeds."""
+    """A directory with the reports of a hostile social run, an economy, and two configurations with two seeds.
+
+    It is made before the browser starts, which has an event loop in this thread.
+    """
     place = tmp_path_factory.mktemp("studies")
     people = {
         "simulation": {"rounds": 6, "seed": 1},
@@ -96,18 +104,16 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     (place / "people.yaml").write_text(yaml.safe_dump(people))
     for name, settings in {"a1": (), "a2": ("simulation.seed=2",), "b1": ("feed.algorithm=hot",)}.items():
-        run_prism(
-            "run", str(place / "people.yaml"), "-q", f"--out={place / name}", *(f"--set={each}" for each in settings)
-        )
+        made("run", str(place / "people.yaml"), "-q", f"--out={place / name}", *(f"--set={each}" for each in settings))
     economy = ROOT / "configs" / "economy.yaml"
     for name, weight in {"economy": 0.5, "strong": 1.5}.items():
-        run_prism("run", str(economy), "-q", f"--out={place / name}", f"--set=economy.taylor.inflation_weight={weight}")
+        made("run", str(economy), "-q", f"--out={place / name}", f"--set=economy.taylor.inflation_weight={weight}")
     post = json.loads((place / "a1" / "summary.json").read_text())["largest_cascade"]["root_post"]
-    few = ("--budget=24", "--draws=3", "--top=6")
+    few = ("--budget=12", "--draws=2", "--top=6")
     for of in (("--of=likes",), (f"--of=cascade:{post}",), ("--of=posts", "--groups=party")):
-        run_prism("cause", str(place / "a1"), *of, *few)
+        made("cause", str(place / "a1"), *of, *few)
     for name, runs in REPORTS.items():
-        run_prism("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
+        made("report", *(str(place / run) for run in runs), f"--out={place / f'{name}.html'}", "-q")
     return place
 
 

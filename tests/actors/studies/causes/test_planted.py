@@ -117,7 +117,7 @@ def test_what_is_not_among_the_causes_has_no_effect(tmp_path: Path) -> None:
 def test_the_intervals_under_other_draws_hold_the_mean_effect(tmp_path: Path, size: Size) -> None:
     settings = influencer(tmp_path)
     differences = []
-    for seed in range(1000, 1000 + size(150, everyday=40)):
+    for seed in range(1000, 1000 + size(150, everyday=20)):
         whole, part = (
             run_of(tmp_path, each, f"{name}-{seed}", seed)
             for name, each in (
