@@ -87,7 +87,12 @@ def pack_array(
         kept: returns what is kept of the values of a piece.
     """
     for start in range(0, max(1, len(values)), PIECE):
-        yield Column(name, _encode(kept(values[start : start + PIECE]).tolist()))
+        yield piece_of(name, kept(values[start : start + PIECE]))
+
+
+def piece_of(name: str, values: NDArray[Any]) -> Column:
+    """Return the values of an array as one piece."""
+    return Column(name, _encode(values.tolist()))
 
 
 def pack_items(name: str, items: Mapping[Any, Any]) -> Iterator[Column]:
@@ -121,6 +126,13 @@ def pack_rows(name: str, rows: Rows) -> Iterator[Column]:
     yield from pack_array(f"{name}.key", rows.keys)
     yield from pack_array(f"{name}.length", rows.lengths)
     yield from pack_array(name, rows.values)
+
+
+def pieces_of(name: str, rows: Rows) -> Iterator[Column]:
+    """Yield lists in three arrays as one piece of each of the columns of `pack_rows`."""
+    yield piece_of(f"{name}.key", rows.keys)
+    yield piece_of(f"{name}.length", rows.lengths)
+    yield piece_of(name, rows.values)
 
 
 def places_in_lists(lengths: Ints) -> Ints:

@@ -6,7 +6,7 @@ questions; the world knows what they mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from prism.agents.forms import Forms, HasForms
@@ -281,7 +281,7 @@ class WorldShard(Protocol):
     """A world that is one of several which together are the world of a run, each with the turns of a range of agents.
 
     What an agent does to what all have in common, its *acts*, every one of them carries out. All else about an agent is
-    right in the world of its own shard only. Between two ticks the engine's world can take over what the others have.
+    right in the world of its own shard only.
     """
 
     def ranges(self, shares: Sequence[float]) -> list[range]:
@@ -319,11 +319,11 @@ class WorldShard(Protocol):
     def add_counts(self, counts: Ints) -> None:
         """Add counts of another world."""
 
-    def rows(self, people: range) -> Any:
-        """Return all that is right about some of the own agents in this world only."""
+    def common(self) -> Iterator[Column]:
+        """Yield the first part of `World.columns`: what all have in common."""
 
-    def put(self, rows: Any) -> None:
-        """Take over what `rows` of another world has returned."""
+    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
+        """Yield the other parts, one for each block of own agents: a piece of each column, first `bundles.AGENTS`."""
 
     def take_states(self) -> Any:
         """Return what the own agents have added to counts of states since the last call."""

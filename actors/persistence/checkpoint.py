@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
-from zlib import compress, decompressobj
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
 import msgspec
@@ -19,15 +18,12 @@ from actors.core.frames import DECODE_ERRORS
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import chained_payloads
+from prism.bundles import Bundles, is_block, read
 from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
-FORMAT = 3
-UNPACKED_MAX: Final = 1 << 28
-"""The most bytes of the pieces in one frame."""
+FORMAT = 4
 _PREFIX, _SUFFIX = "checkpoint-", ".bin"
-_encode = msgspec.msgpack.Encoder().encode
-_decode: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +46,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The first frame of a checkpoint. Frames with pieces of columns follow, then a frame with the number of pieces.
+    """The first frame of a checkpoint. Frames with a bundle of columns each follow, then one with the number of them.
 
     These further frames are compressed, usually to a quarter, so that the disk of a large run can keep up.
     """
@@ -65,7 +61,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     position: Position
     state: RunState
-    columns: Sequence[Column]
+    columns: Bundles
 
     @property
     def name(self) -> str:
@@ -137,8 +133,12 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         DamagedError: its content is not what was written.
         JournalError: it has another format.
     """
-    columns = list[Column]()
-    head = _read(disk, name, columns.extend)
+    columns = Bundles([], [])
+
+    def take(payload: bytes, content: list[Column]) -> None:
+        (columns.blocks if is_block(content) else columns.common).append(payload)
+
+    head = _read(disk, name, take)
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
 
@@ -149,11 +149,11 @@ def read_position(disk: Disk, name: str) -> Position:
         DamagedError: its content is not what was written.
         JournalError: it has another format.
     """
-    return _read(disk, name, lambda _: None).position
+    return _read(disk, name, lambda *_: None).position
 
 
-def _read(disk: Disk, name: str, take: Callable[[list[Column]], object]) -> Head:
-    """Return the head of a checkpoint, and pass its columns to `take`, some at a time."""
+def _read(disk: Disk, name: str, take: Callable[[bytes, list[Column]], object]) -> Head:
+    """Return the head of a checkpoint, and pass its bundles to `take`, packed and as they are."""
     head, taken, count = None, 0, None
     for start, payload in chained_payloads(disk, name, MAGIC):
         if count is not None:
@@ -163,8 +163,8 @@ def _read(disk: Disk, name: str, take: Callable[[list[Column]], object]) -> Head
         elif isinstance(content := _columns_or_count(name, start, payload), int):
             count = content
         else:
-            take(content)
-            taken += len(content)
+            take(payload, content)
+            taken += 1
     if head is None or count != taken:
         raise DamagedError(name, disk.size(name), "it ends before its last column")
     return head
@@ -180,15 +180,8 @@ def _head(name: str, start: int, payload: bytes) -> Head:
     return head
 
 
-def packed(content: Sequence[Column] | int) -> bytes:
-    """Return the payload of a frame after the head: msgpack, compressed."""
-    return compress(_encode(content), 1)
-
-
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
-    unpacked = decompressobj()
     try:
-        content = unpacked.decompress(payload, UNPACKED_MAX)
-        return _decode(content)
+        return read(payload)
     except (ZlibError, *DECODE_ERRORS) as error:
         raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

@@ -25,14 +25,10 @@ from actors.persistence.checkpoint import (
     checkpoint_name,
     checkpoint_names,
     is_draft,
-    packed,
 )
 from actors.persistence.disk import Disk
+from prism.bundles import Bundler, packed
 from prism.columns import Column
-
-FRAME_BYTES = 1 << 20
-"""The least bytes of a frame's pieces. The thread waits for its turn with the loop a few times for each frame: with a
-frame for each piece it would fall behind."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -55,14 +51,12 @@ class CheckpointWriter:
         """Bytes written so far."""
         self._name = checkpoint_name(position.tick)
         self._draft = f".{self._name}.tmp"
-        self._waiting: deque[Head | list[Column] | int] = deque([Head(position=position, state=state)])
-        """Frames, which the loop adds and the thread takes: the head, then pieces, then the number of pieces."""
-        self._frame: list[Column] = []
-        """The pieces of the next frame."""
-        self._frame_bytes = 0
+        self._waiting: deque[Head | list[Column] | bytes | int] = deque([Head(position=position, state=state)])
+        """Frames, which the loop adds and the thread takes: the head, then bundles, then the number of bundles."""
+        self._bundler = Bundler(self._put)
+        self._bundles = 0
         self._added_bytes = self._written_bytes = 0
         """Bytes of whole frames: the loop changes the first count, and the thread the second."""
-        self._pieces = 0
         self._link = ORIGIN
         self._is_begun = False
         self._added = anyio.Event()
@@ -75,8 +69,8 @@ class CheckpointWriter:
     ) -> None:
         self.is_whole = kind is None
         if self.is_whole:
-            self._waiting += [self._frame, self._pieces]
-            self._added_bytes += self._frame_bytes
+            self._bundler.end()
+            self._waiting.append(self._bundles)
         self.has_ended = True
         self._added.set()
 
@@ -85,16 +79,15 @@ class CheckpointWriter:
         """Bytes that were added and are not yet written, about."""
         return self._added_bytes - self._written_bytes
 
-    def add(self, column: Column) -> None:
-        """Add the next piece of a column."""
-        self._frame.append(column)
-        self._pieces += 1
-        self._frame_bytes += len(column.data)
-        if self._frame_bytes >= FRAME_BYTES:
-            self._waiting.append(self._frame)
-            self._added_bytes += self._frame_bytes
-            self._frame, self._frame_bytes = [], 0
-            self._added.set()
+    def add(self, piece: Column | bytes) -> None:
+        """Add the next piece of a column, or a block of agents that is packed already."""
+        self._bundler.add(piece)
+
+    def _put(self, bundle: list[Column] | bytes) -> None:
+        self._waiting.append(bundle)
+        self._bundles += 1
+        self._added_bytes += _size_of(bundle)
+        self._added.set()
 
     async def has_more(self) -> bool:
         """Wait until there is a frame to write, and return True; return False once there are no more."""
@@ -112,13 +105,13 @@ class CheckpointWriter:
             self.size = len(MAGIC)
         while self._waiting:
             frame = self._waiting.popleft()
-            payload = _encode(frame) if isinstance(frame, Head) else packed(frame)
+            payload = _payload(frame)
             self._link = link_of(self._link, payload)
             encoded = encode_frame(self._link, payload)
             disk.append(self._draft, encoded)
             self.size += len(encoded)
-            if isinstance(frame, list):
-                self._written_bytes += sum(len(column.data) for column in frame)
+            if isinstance(frame, list | bytes):
+                self._written_bytes += _size_of(frame)
 
     def put_in_place(self, disk: Disk, keep: Retention) -> None:
         """Give it its name; remove the checkpoints that are not kept, and drafts that crashes left. Blocks."""
@@ -132,6 +125,16 @@ class CheckpointWriter:
         """Remove the part of it that is written. Blocks."""
         with suppress(FileNotFoundError):
             disk.remove(self._draft)
+
+
+def _size_of(bundle: list[Column] | bytes) -> int:
+    return len(bundle) if isinstance(bundle, bytes) else sum(len(column.data) for column in bundle)
+
+
+def _payload(frame: Head | list[Column] | bytes | int) -> bytes:
+    if isinstance(frame, bytes):
+        return frame
+    return _encode(frame) if isinstance(frame, Head) else packed(frame)
 
 
 def write_checkpoint(disk: Disk, checkpoint: Checkpoint, keep: Retention = LATEST) -> None:

@@ -96,7 +96,7 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
     """
     if checkpoint is None:
         return
-    columns, problem = Columns(checkpoint.columns), ""
+    columns, problem = Columns(simulation.engine.own_part(checkpoint.columns)), ""
     try:
         simulation.restore(checkpoint.state, columns)
     except (KeyError, IndexError, TypeError, ValueError, msgspec.MsgspecError) as error:

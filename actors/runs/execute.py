@@ -88,7 +88,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         manifest: its present manifest.
         recorded: the ticks of its journal after the checkpoint, to be run again and compared.
         digest: the digest after the journal's last tick.
-        checkpoint: the checkpoint to start from; None for tick 0.
+        checkpoint: the checkpoint to start from, whose columns are released then; None for tick 0.
         is_whole: whether every file is as the run wrote it, as far as a resume can check. If not, a resume writes the
             derived files again, even of a run that has all its ticks.
     """
@@ -396,6 +396,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         simulation.oracle.statistics.add_logged(run.recorded.effort)
     if run.checkpoint is not None:
         await simulation.engine.scatter(run.checkpoint.state, run.checkpoint.columns)
+        run.checkpoint.columns.release()
     checkpointer = Checkpointer(simulation, store, every)
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:

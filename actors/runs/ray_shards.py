@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -28,10 +29,15 @@ from actors.runtime.engine import EngineActor
 from actors.runtime.shard import Shard
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of
-from prism.columns import Column, Floats
+from prism.bundles import Bundles
+from prism.columns import Floats
 from prism.config import Config
 from prism.domain import Domain
 from prism.errors import ConfigError
+
+AHEAD = 64
+"""The blocks of agents of each shard that may be ready before the engine wants them: some 30 MB, while it takes others.
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -64,7 +70,8 @@ class ShardsOnRay(Shards):
         # As bytes: arrays from the object store could not be written to.
         order = ray.put(cloudpickle.dumps((config, divided(domain).again())))
         actor = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(_ShardActor)
-        self._actors = [actor.remote(order, own) for own in ranges_of(config, domain)[1:]]
+        self._own = ranges_of(config, domain)[1:]
+        self._actors = [actor.remote(order, own) for own in self._own]
         self._head = _Head(ray.get_runtime_context().gcs_address)
 
     async def begin(self) -> None:
@@ -102,15 +109,23 @@ class ShardsOnRay(Shards):
         """Return what the shards know between two ticks."""
         return await self._results([each.share.remote() for each in self._actors])
 
-    async def rows(self, shard: int, people: range) -> Any:
-        """Return the rows of some of a shard's agents."""
-        (found,) = await self._results([self._actors[shard].rows.remote(people)], shard + 1)
-        return found
+    def blocks(self, shard: int) -> AsyncIterator[bytes]:
+        """Return the blocks of a shard's agents; it begins at once, and works ahead."""
+        actor = self._actors[shard]
+        actor.begin_blocks.remote()
+        calls = deque(actor.block.remote() for _ in range(AHEAD))
 
-    async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
+        async def found() -> AsyncIterator[bytes]:
+            while block := (await self._results([calls.popleft()], shard + 1))[0]:
+                calls.append(actor.block.remote())
+                yield block
+
+        return found()
+
+    async def restore(self, state: RunState, columns: Bundles) -> None:
         """Let all shards continue from a checkpoint."""
-        given = self._ray.put((state, columns))
-        await self._results([each.restore.remote(given) for each in self._actors])
+        given, shards = self._ray.put((state, columns.common)), zip(self._own, self._actors, strict=True)
+        await self._results([each.restore.remote(given, columns.about(own).blocks) for own, each in shards])
 
     async def _results(self, calls: Sequence[Any], first: int = 1) -> Sequence[Any]:
         """Return the results of calls to shards, from the first one on."""
@@ -194,13 +209,18 @@ class _ShardActor:
         """Return what the shard knows between two ticks."""
         return self._shard.share()
 
-    def rows(self, people: range) -> Any:
-        """Return the rows of some of the own agents."""
-        return self._shard.rows(people)
+    def begin_blocks(self) -> None:
+        """Begin to return the blocks of the own agents."""
+        self._blocks = self._shard.blocks()
 
-    def restore(self, given: tuple[RunState, Sequence[Column]]) -> None:
-        """Continue from a checkpoint."""
-        self._loop.run_until_complete(self._shard.restore(*given))
+    def block(self) -> bytes:
+        """Return the next block; no bytes after the last one."""
+        return next(self._blocks, b"")
+
+    def restore(self, given: tuple[RunState, list[bytes]], blocks: list[bytes]) -> None:
+        """Continue from a checkpoint, given what all have in common, and the blocks with the own agents."""
+        state, common = given
+        self._loop.run_until_complete(self._shard.restore(state, Bundles(common, blocks)))
 
 
 @asynccontextmanager

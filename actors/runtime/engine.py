@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from itertools import chain
 from time import perf_counter
 from typing import Any, Final
@@ -34,6 +34,7 @@ from actors.runtime.open_questions import AnswerNow, ChooseNow, OpenQuestions
 from prism.agents import Question, Trigger
 from prism.agents.questions import Answered, Questions
 from prism.agents.waves import Kind, Updates
+from prism.bundles import Bundles
 from prism.columns import Column
 from prism.config import Config, RunConfig
 from prism.config.interventions import KINDS, InterventionConfig, planned
@@ -246,11 +247,20 @@ class EngineActor:
         """True if the next tick has begun elsewhere, so that it must be run."""
         return False
 
-    async def scatter(self, state: RunState, columns: Sequence[Column]) -> None:
+    async def columns(self) -> AsyncIterator[Column | bytes]:
+        """Yield the world's columns, between two ticks; as bytes a block of agents that is packed already."""
+        for column in self._world.columns():
+            yield column
+
+    def own_part(self, columns: Bundles) -> Bundles:
+        """Return what the world needs of a checkpoint: all, without shards."""
+        return columns
+
+    async def scatter(self, state: RunState, columns: Bundles) -> None:
         """Let others that have a part of the agents continue from a checkpoint: without shards there are none."""
 
     async def gather(self) -> None:
-        """Make the world and the open questions whole, between two ticks: they are, without shards."""
+        """Make counts and open questions whole, between two ticks: they are, without shards."""
 
     @property
     def is_replaying(self) -> bool:

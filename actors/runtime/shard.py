@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,8 @@ from actors.core.state import EngineState, OracleState, RunState
 from actors.runtime.part_engine import PartEngine
 from actors.runtime.shards import Acts, Shards, Shared, Stepped, TurnedWave, divided, ranges_of, shard_of
 from actors.runtime.simulation import Simulation
-from prism.columns import Column, Columns, Floats, Ints
+from prism.bundles import Bundles, blocks_in, packed
+from prism.columns import Columns, Floats, Ints
 from prism.config import Config
 from prism.domain import Domain
 
@@ -42,8 +42,8 @@ class Shard:
         self._part.keep(own, is_whole=False)
         self._simulation.agents.begin(None)  # type: ignore[arg-type]  # turns that are taken at once have no tasks
 
-    async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
-        """Continue from a checkpoint of the whole run."""
+    async def restore(self, state: RunState, columns: Bundles) -> None:
+        """Continue from a checkpoint, of which it needs the blocks with its own agents."""
         own = RunState(engine=state.engine, supervisor=state.supervisor, oracle=OracleState())
         self._simulation.restore(own, Columns(columns))
         self._part.keep(self._own, is_whole=False)
@@ -79,9 +79,9 @@ class Shard:
         """Return what the engine does not know, between two ticks."""
         return self._engine.share()
 
-    def rows(self, people: range) -> Any:
-        """Return the rows of some of the own agents."""
-        return self._part.rows(people)
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the packed blocks of the own agents between two ticks; of the first and the last maybe only a part."""
+        return (packed([*pieces]) for pieces in self._part.about(blocks_in(self._own)))
 
 
 class ShardEngine(PartEngine):
@@ -128,7 +128,8 @@ class ShardsHere(Shards):
 
     def __init__(self, config: Config, domain: Domain) -> None:
         again = divided(domain).again()
-        self._shards = [Shard(config, again(), own) for own in ranges_of(config, domain)[1:]]
+        self._own = ranges_of(config, domain)[1:]
+        self._shards = [Shard(config, again(), own) for own in self._own]
 
     async def step(self, acts: Acts | None, changes: Floats | None, *, begins: bool) -> Sequence[Stepped]:
         """Let all shards take a step."""
@@ -142,11 +143,12 @@ class ShardsHere(Shards):
         """Return what the shards know between two ticks."""
         return [each.share() for each in self._shards]
 
-    async def rows(self, shard: int, people: range) -> Any:
-        """Return the rows of some of a shard's agents."""
-        return self._shards[shard].rows(people)
+    async def blocks(self, shard: int) -> AsyncIterator[bytes]:
+        """Yield the blocks of a shard's agents."""
+        for block in self._shards[shard].blocks():
+            yield block
 
-    async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
+    async def restore(self, state: RunState, columns: Bundles) -> None:
         """Let all shards continue from a checkpoint."""
-        for each in self._shards:
-            await each.restore(state, columns)
+        for own, each in zip(self._own, self._shards, strict=True):
+            await each.restore(state, columns.about(own))

@@ -9,7 +9,7 @@ engine's oracle gets the questions of all shards, and a tick with decisions has 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from time import perf_counter
@@ -24,14 +24,12 @@ from actors.runtime.engine import do_nothing
 from actors.runtime.part_engine import PartEngine
 from actors.runtime.shards import Shards, Stepped, Turned, ranges_of, shard_of
 from prism.agents import Trigger
+from prism.bundles import Bundles, begins_and_ends, blocks_in, joined, unpacked
 from prism.columns import Column, Floats
 from prism.domain import Domain
 from prism.events import Event
 
 Of = TypeVar("Of")
-
-ROWS_AT_ONCE = 65_536
-"""The agents whose rows are taken over together: some 50 MB, of which the object store has room for many."""
 
 
 class ShardedEngine(PartEngine):
@@ -43,7 +41,8 @@ class ShardedEngine(PartEngine):
 
     def __init__(self, *args: Any, shards: Shards, domain: Domain, **options: Any) -> None:
         config = options["config"]
-        super().__init__(*args, part=shard_of(domain), own=ranges_of(config, domain)[0], **options)
+        self._ranges = ranges_of(config, domain)
+        super().__init__(*args, part=shard_of(domain), own=self._ranges[0], **options)
         self._shards = shards
         self._part.keep(self._own, is_whole=True)
         self._ends = np.array([own.stop for own in ranges_of(config, domain)])
@@ -192,24 +191,51 @@ class ShardedEngine(PartEngine):
         if asked and tick + self._deliberation < self._end and self.on_computed is not None:
             self.on_computed(asked, tick)
 
-    async def scatter(self, state: RunState, columns: Sequence[Column]) -> None:
+    def own_part(self, columns: Bundles) -> Bundles:
+        """Return what the own world needs of a checkpoint."""
+        return columns.about(self._own)
+
+    async def scatter(self, state: RunState, columns: Bundles) -> None:
         """Let the others continue from a checkpoint."""
         self._part.keep(self._own, is_whole=True)
         await self._shards.restore(state, columns)
 
     async def gather(self) -> None:
-        """Take over what the shards know, between two ticks."""
+        """Take over the counts and open questions of the shards, between two ticks."""
         if self._gathered == self.tick:
             return
         self._gathered, shared = self.tick, await self._shards.share()
-        for shard, each in enumerate(shared):
-            for start in range(each.own.start, each.own.stop, ROWS_AT_ONCE):
-                people = range(start, min(start + ROWS_AT_ONCE, each.own.stop))
-                self._part.put(await self._shards.rows(shard, people))
+        for each in shared:
             self._part.add_states(each.states)
             self.open_questions.choices.add_counts(each.choices)
         self._asked = [*chain.from_iterable(each.asked for each in shared)]
         self._decided = [*chain.from_iterable(each.decided for each in shared)]
+
+    async def columns(self) -> AsyncIterator[Column | bytes]:
+        """Yield the columns: see `EngineActor.columns`. The blocks of other shards come from them, and are not kept."""
+        for column in self._part.common():
+            yield column
+        begun: list[Column] = []
+        async for agents, found in self._blocks():
+            begins, ends = begins_and_ends(agents, self._ranges[-1].stop)
+            if begins and ends and isinstance(found, bytes):
+                yield found
+                continue
+            pieces = unpacked(found) if isinstance(found, bytes) else found
+            if not (begins and ends):  # several shards have agents of this block
+                begun = joined([[] if begins else begun, pieces])
+                pieces = begun if ends else ()
+            for column in pieces:
+                yield column
+
+    async def _blocks(self) -> AsyncIterator[tuple[range, Iterable[Column] | bytes]]:
+        """Yield the parts of each shard's agents that are in different blocks, and their pieces."""
+        others = [self._shards.blocks(shard) for shard in range(len(self._ranges) - 1)]  # they all begin
+        for each in zip(blocks_in(self._own), self._part.about(blocks_in(self._own)), strict=True):
+            yield each
+        for own, blocks in zip(self._ranges[1:], others, strict=True):
+            for agents in blocks_in(own):
+                yield agents, await anext(blocks)
 
     def state(self) -> EngineState:
         """Return its state, between two ticks, with the questions of all shards."""

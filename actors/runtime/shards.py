@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from actors.core.state import RunState
 from actors.oracle.events import caps_of
-from prism.columns import Column, Floats, Ints
+from prism.bundles import Bundles
+from prism.columns import Floats, Ints
 from prism.config import Config, OracleConfig
 from prism.divergence import CountsState
 from prism.domain import Domain, HasShards, WorldShard
@@ -95,11 +96,11 @@ class Shards(Protocol):
     async def share(self) -> Sequence[Shared]:
         """Return what the shards know between two ticks, but for the rows of their agents."""
 
-    async def rows(self, shard: int, people: range) -> Any:
-        """Return the rows of some of a shard's agents, as of `prism.domain.WorldShard.rows`."""
+    def blocks(self, shard: int) -> AsyncIterator[bytes]:
+        """Return the blocks of a shard's agents, as of `Shard.blocks`. It may begin before the first is awaited."""
 
-    async def restore(self, state: RunState, columns: Sequence[Column]) -> None:
-        """Let all shards continue from a checkpoint."""
+    async def restore(self, state: RunState, columns: Bundles) -> None:
+        """Let all shards continue from a checkpoint: each gets what all have in common, and its own blocks."""
 
 
 def asks_engine(config: OracleConfig) -> bool:

@@ -35,6 +35,7 @@ from actors.runtime.supervisor import RestartIntensity, Supervisor
 from prism.agents import MOVED, Question
 from prism.agents.questions import Answered, Chosen, Questions
 from prism.agents.waves import Kind
+from prism.bundles import Bundles
 from prism.columns import Column, Columns
 from prism.config import Config, OracleConfig
 from prism.divergence import EMBEDDED, FIRST_OPTION, Reference
@@ -215,18 +216,18 @@ class Simulation:
             guards=self.guard_errors(),
         )
 
-    async def copy_columns(self, add: Callable[[Column], None], room: Callable[[], Awaitable[None]]) -> None:
+    async def copy_columns(self, add: Callable[[Column | bytes], None], room: Callable[[], Awaitable[None]]) -> None:
         """Pass the world to `add`, one piece at a time, between two ticks, and wait for `room` after each."""
-        for column in self.domain.world.columns():
-            add(column)
+        async for piece in self.engine.columns():
+            add(piece)
             await room()
 
-    async def checkpoint(self) -> tuple[RunState, list[Column]]:
+    async def checkpoint(self) -> tuple[RunState, Bundles]:
         """Return everything that `restore` needs, between two ticks."""
         await self.engine.gather()
-        columns: list[Column] = []
-        await self.copy_columns(columns.append, anyio.lowlevel.checkpoint)
-        return self.state(), columns
+        pieces: list[Column | bytes] = []
+        await self.copy_columns(pieces.append, anyio.lowlevel.checkpoint)
+        return self.state(), Bundles.of(pieces)
 
     def snapshot(self, mailboxes: Mapping[str, MailboxStatistics]) -> RunSnapshot:
         """Return the state of the run now, for `RunView`. It costs about 0.1 ms, whatever the number of agents."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from heapq import nlargest
 from types import MappingProxyType
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows
+from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows, pieces_of
 from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
@@ -422,16 +422,14 @@ class Network:
 
     # Checkpoints
 
-    def columns(self) -> Iterator[Column]:
-        """Yield every post and the posts that each person has seen, for `restore`."""
+    def common(self) -> Iterator[Column]:
+        """Yield every post, and all else that people have in common, for `restore`."""
         authors = np.flatnonzero(self.state.t.people[:, col.MADE])
         yield from pack_array("made.key", authors)
         yield from pack_array("made", authors, self.state.t.people[:, col.MADE].__getitem__)
         yield from pack("posts", self.living, POSTS_A_PIECE)
         yield from pack_items("counts", self.counts)
         yield from pack("from_outside", [self.from_outside])
-        yield from self._timelines()
-        yield from self._roots("seen", "seen")
         yield from self.cascades.columns()
         yield from self._worth()
         for name, rows in self.state.tie_rows():
@@ -440,11 +438,26 @@ class Network:
             yield from pack_items("tie_counts", self.tie_counts)
         if self.reshares_received is not None:
             yield from pack_array("reshares_received", self.reshares_received)
-        if self.state.t.settings.exposure != ONCE:
-            yield from self._roots("exposed_roots", "exposed")
-            for posts in self.state.ring("exposed_posts").blocks():
-                yield from pack_rows("exposed_posts", posts)
-            yield from self._roots("engaged", "engaged")
+
+    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
+        """Yield, for each block of people, the pieces of what came to each of them and what they have seen."""
+        root_of, timelines, rings = self.cascades.roots(), self.timelines, {"seen": self.seen}
+        is_once = self.state.t.settings.exposure == ONCE
+        if not is_once:
+            rings |= {"exposed_roots": self.state.ring("exposed"), "engaged": self.state.ring("engaged")}
+        exposed = None if is_once else self.state.ring("exposed_posts")
+
+        def pieces(people: range) -> Iterator[Column]:
+            rows = timelines.some(people)
+            known = rows.only(rows.values >= self.living.first)  # oldest first, as the rest
+            yield from pieces_of("timelines", known._replace(values=self.living.ids(known.values)))
+            for name, ring in rings.items():
+                rows = ring.some(people)
+                yield from pieces_of(name, rows._replace(values=root_of(rows.values)))
+            if exposed is not None:
+                yield from pieces_of("exposed_posts", exposed.some(people))
+
+        yield from map(pieces, blocks)
 
     def _worth(self) -> Iterator[Column]:
         """Yield the qualities of living cascades that are not 1, and the least appeals."""
@@ -454,18 +467,6 @@ class Network:
             if which.any():
                 values = zip(rows[which, 0].tolist(), worth[which, column].tolist(), strict=True)
                 yield from pack_items(name, dict(values))
-
-    def _timelines(self) -> Iterator[Column]:
-        """Yield the ids of the posts that have come to each person and are not forgotten, oldest first."""
-        for rows in self.timelines.blocks():
-            known = rows.only(rows.values >= self.living.first)
-            yield from pack_rows("timelines", known._replace(values=self.living.ids(known.values)))
-
-    def _roots(self, name: str, table: str) -> Iterator[Column]:
-        """Yield the roots of cascades in each person's ring, with NO_POST for a forgotten one."""
-        root_of = self.cascades.roots()
-        for rows in self.state.ring(table).blocks():
-            yield from pack_rows(name, rows._replace(values=root_of(rows.values)))
 
     def restore(self, columns: Columns) -> None:
         """Take over the network that these columns hold."""

@@ -7,14 +7,13 @@ then the turns of its own people, then the acts of those above. Each replica of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism.agents.waves import Updates
-from prism.columns import Floats, Ints
+from prism.columns import Column, Floats, Ints
 from prism.config import Config
 from prism.errors import ConfigError
 from prism.events import Events
@@ -43,13 +42,6 @@ def check_shards(config: Config) -> None:
         if each.set is not None and each.set.get("feed.reshare_credit") == "newest":
             problem = "with run.shards, feed.reshare_credit must stay seen or root"
             raise ConfigError("configuration", problem, key=f"interventions[{place}].set")
-
-
-class PeopleRows(NamedTuple):
-    """The rows of some people of a shard, by table."""
-
-    people: range
-    tables: dict[str, NDArray[Any]]
 
 
 class StateCounts(NamedTuple):
@@ -97,19 +89,16 @@ class SocialShard:
         """Release the rows of other people, but for how many posts they have made, by which posts get their names."""
         state, own = self._world.network.state, slice(self._own.start, self._own.stop)
         t, fresh = state.t, dict[str, Any]()
-        for name in self._tables():
+        for name in _TABLES:
             table = getattr(t, name)
+            if len(table) < len(t.people):
+                continue
             fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
             fresh[name][own] = table[own]
         for column in (col.MADE, col.BEGUN_IN, col.BEGUN):
             authors = np.flatnonzero(t.people[:, col.MADE])
             fresh["people"][authors, column] = t.people[authors, column]
         state.t = t._replace(**fresh)
-
-    def _tables(self) -> list[str]:
-        """Return the names of the tables with a row for each person."""
-        t = self._world.network.state.t
-        return [name for name in _TABLES if len(getattr(t, name)) == len(t.people)]
 
     def _begin_counts(self) -> None:
         t = self._world.network.state.t
@@ -169,16 +158,13 @@ class SocialShard:
         steps[0] = t.counts.share[0]
         t.counts.share[0] = np.add.accumulate(steps)[-1]  # one by one, as `build_feed` adds them
 
-    def rows(self, people: range) -> PeopleRows:
-        """Return the rows of some of the own people."""
-        t, some = self._world.network.state.t, slice(people.start, people.stop)
-        return PeopleRows(people, {name: getattr(t, name)[some] for name in self._tables()})
+    def common(self) -> Iterator[Column]:
+        """Yield what people have in common, for a checkpoint."""
+        return self._world.common()
 
-    def put(self, rows: PeopleRows) -> None:
-        """Take over rows of people of another world."""
-        t, some = self._world.network.state.t, slice(rows.people.start, rows.people.stop)
-        for name, table in rows.tables.items():
-            getattr(t, name)[some] = table
+    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
+        """Yield the pieces about each block of own people."""
+        return self._world.about(blocks)
 
     def take_states(self) -> StateCounts:
         """Return the counts of states since the last call."""

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from itertools import compress
+from itertools import chain, compress, tee
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +32,20 @@ from numpy.typing import NDArray
 from prism.agents.questions import Questions
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
-from prism.columns import Column, Columns, Floats, Ints, Rows, pack, pack_array, pack_items, pack_rows, places_in_lists
+from prism.bundles import AGENTS, blocks_in
+from prism.columns import (
+    Column,
+    Columns,
+    Floats,
+    Ints,
+    Rows,
+    distinct,
+    pack,
+    pack_items,
+    piece_of,
+    pieces_of,
+    places_in_lists,
+)
 from prism.config import Config
 from prism.config.interventions import InterventionConfig, with_settings
 from prism.distribution import size_totals
@@ -81,6 +94,17 @@ from prism.statechart.definition import LAWS, Delay, DelayLaw
 
 _WITH_VIEW = frozenset({"sees_post", "decides", "ignores"})
 """The triggers that always carry the post in view. Others do if a guard of theirs reads it."""
+_OF_EVERYBODY: Final = {
+    "state": col.STATE,
+    "entered": col.ENTERED,
+    "session_round": col.SESSION_ROUND,
+    "shown": col.SHOWN,
+    "left": col.LEFT,
+    "agenda_tick": col.DUE,
+}
+"""The columns of checkpoints with a number for each person, and where these are in the table of people."""
+_OF_SOME: Final = {"deliberating": col.WAITS, "quarantined": col.BARRED}
+"""The columns of checkpoints with the people who have a 1 in the table of people, and where it is."""
 _ROLES: Final = {Role.OFFLINE: OFFLINE, Role.BROWSE: BROWSE, Role.ATTEND: ATTEND}
 
 
@@ -562,53 +586,61 @@ class SocialWorld(World):
 
     def columns(self) -> Iterator[Column]:
         """Yield the people and the network, for `restore`."""
-        people, names = self.people, np.array(self.triggers_known, dtype=object)
+        yield from self.common()
+        yield from chain.from_iterable(self.about(blocks_in(range(len(self.people)))))
+
+    def common(self) -> Iterator[Column]:
+        """Yield what people have in common, which every shard knows."""
         yield from pack("state_names", self.states_known)
-        yield from pack_array("state", people[:, col.STATE])
-        yield from pack_array("entered", people[:, col.ENTERED])
-        yield from pack_array("session_round", people[:, col.SESSION_ROUND])
-        yield from self._sessions()
-        yield from self._in_view()
-        about_to = np.flatnonzero(people[:, col.PENDING])
-        yield from pack_array("pending.key", about_to)
-        yield from pack_array("pending", about_to, lambda piece: np.array(self.actions)[people[piece, col.PENDING]])
         if self.drafts:
             yield from pack_items("drafts", self.drafts)
-        yield from pack_array("deliberating", np.flatnonzero(people[:, col.WAITS]))
-        yield from pack_array("quarantined", np.flatnonzero(people[:, col.BARRED]))
         yield from pack("ticks", [self.ticks])
         yield from self.realised.columns()
-        yield from pack_array("agenda_tick", people[:, col.DUE])
-        yield from pack_array("agenda_name", people[:, col.NEXT], names.__getitem__)
-        yield from self.network.columns()
+        yield from self.network.common()
         yield from self.changing.columns()
         if self.memory is not None and self.config.llm.memory:
             yield from self.memory.columns()
         if self.interventions:
             yield from pack("interventions", self.interventions)
-            yield from pack_items("silenced", self.silenced)
 
-    def _sessions(self) -> Iterator[Column]:
-        """Yield the posts of each person's latest feed, if the session is not over, and how many are left."""
-        people, feed, living = self.people, self.network.state.t.feed, self.network.living
-        yield from pack_array("shown", people[:, col.SHOWN])
-        yield from pack_array("left", people[:, col.LEFT])
-        have = np.flatnonzero(people[:, col.LEFT] > 0)
-        step = 4096
-        for start in range(0, max(1, len(have)), step):
-            block = have[start : start + step]
-            lengths = people[block, col.LEFT]
-            owners = np.repeat(block, lengths)
-            numbers = feed[owners, people[owners, col.SHOWN] - people[owners, col.LEFT] + places_in_lists(lengths)]
-            yield from pack_rows("sessions", Rows(block, lengths, living.ids_or(numbers.astype(np.int64), GONE)))
+    def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
+        """Yield, for each block of people, a piece of each column with values of single people."""
+        one, other = tee(blocks)
+        for people, of_network in zip(one, self.network.about(other), strict=True):
+            yield chain(self._table(people), self._in_view(people), self._session(people), of_network)
 
-    def _in_view(self) -> Iterator[Column]:
+    def _table(self, people: range) -> Iterator[Column]:
+        """Yield people's states, and what comes next."""
+        rows, names = self.people[people.start : people.stop], np.array(self.triggers_known, dtype=object)
+        yield piece_of(AGENTS, np.arange(people.start, people.stop))
+        for name, column in _OF_EVERYBODY.items():
+            yield piece_of(name, rows[:, column])
+        yield piece_of("agenda_name", names[rows[:, col.NEXT]])
+        about_to = np.flatnonzero(rows[:, col.PENDING])
+        yield piece_of("pending.key", people.start + about_to)
+        yield piece_of("pending", np.array(self.actions)[rows[about_to, col.PENDING]])
+        for name, column in _OF_SOME.items():
+            yield piece_of(name, people.start + np.flatnonzero(rows[:, column]))
+        if self.interventions:
+            silent = np.flatnonzero(rows[:, col.SILENT])
+            yield piece_of("silenced.key", people.start + silent)
+            yield piece_of("silenced", rows[silent, col.SILENT])
+
+    def _session(self, people: range) -> Iterator[Column]:
+        """Yield the posts of each person's latest feed that are still to be shown, if the session is not over."""
+        table, feed, living = self.people, self.network.state.t.feed, self.network.living
+        have = people.start + np.flatnonzero(table[people.start : people.stop, col.LEFT] > 0)
+        lengths = table[have, col.LEFT]
+        owners = np.repeat(have, lengths)
+        numbers = feed[owners, table[owners, col.SHOWN] - table[owners, col.LEFT] + places_in_lists(lengths)]
+        yield from pieces_of("sessions", Rows(have, lengths, living.ids_or(numbers.astype(np.int64), GONE)))
+
+    def _in_view(self, people: range) -> Iterator[Column]:
         """Yield the post that each person has in view, and the tick since when."""
-        people, living = np.flatnonzero(self.people[:, col.CURRENT] != NO_POST), self.network.living
-        yield from pack_array("current.key", people)
-        yield from pack_array("current", people, lambda piece: living.ids_or(self.people[piece, col.CURRENT], GONE))
-        yield from pack_array("came.key", people)
-        yield from pack_array("came", people, self.people[:, col.CAME].__getitem__)
+        looking = people.start + np.flatnonzero(self.people[people.start : people.stop, col.CURRENT] != NO_POST)
+        yield piece_of("current.key", looking)
+        yield piece_of("current", self.network.living.ids_or(self.people[looking, col.CURRENT], GONE))
+        yield piece_of("came", self.people[looking, col.CAME])
 
     def restore(self, columns: Columns) -> None:
         """Take over the world that these columns hold.
@@ -616,23 +648,21 @@ class SocialWorld(World):
         Raises:
             ConfigError: people are in states that this world's chart does not have: a fork may have another chart.
         """
-        people = self.people
-        people[:, col.STATE] = self._states_of(columns.values("state_names", str), columns.values("state", int))
-        people[:, col.ENTERED] = columns.array("entered")
-        people[:, col.SESSION_ROUND] = columns.array("session_round")
+        people, those = self.people, columns.array(AGENTS)
+        for name, column in _OF_EVERYBODY.items():
+            people[those, column] = columns.array(name)
+        people[those, col.STATE] = self._states_of(columns.values("state_names", str), people[those, col.STATE])
         for agent, action in columns.items("pending", int, str).items():
             people[agent, col.PENDING] = self._action(action)
         if "drafts" in columns.unread:
             self.drafts = columns.items("drafts", int, str)
-        people[columns.values("deliberating", int), col.WAITS] = 1
-        people[columns.values("quarantined", int), col.BARRED] = 1
+        for name, column in _OF_SOME.items():
+            people[columns.array(name), column] = 1
         self.ticks = columns.value("ticks", int)
-        people[:, col.DUE] = columns.array("agenda_tick")
-        people[:, col.NEXT] = [*map(self._trigger_number, columns.values("agenda_name", str))]
+        people[those, col.NEXT] = [*map(self._trigger_number, columns.values("agenda_name", str))]
         if "interventions" in columns.unread:
             self.interventions = columns.values("interventions", InterventionConfig)
-            for agent, until in columns.items("silenced", int, int | None).items():
-                people[agent, col.SILENT] = FOREVER if until is None else until
+            people[columns.array("silenced.key"), col.SILENT] = columns.array("silenced")
             for intervention in self.interventions:
                 self._adopt(intervention)
         self.network.restore(columns)  # under its latest settings: they say how much it keeps
@@ -647,8 +677,7 @@ class SocialWorld(World):
         people, numbers, state = self.people, self.network.living.numbers, self.network.state
         at, posts = columns.array("current.key"), numbers(columns.array("current"))
         people[at, col.CURRENT] = np.where(posts == NO_POST, GONE, posts)
-        people[columns.array("came.key"), col.CAME] = columns.array("came")
-        people[:, col.SHOWN], people[:, col.LEFT] = columns.array("shown"), columns.array("left")
+        people[at, col.CAME] = columns.array("came")
         feed = widened(state.t.feed, int(people[:, col.SHOWN].max()))  # a fork may have shorter feeds
         state.t = state.t._replace(feed=feed)
         rows = columns.rows("sessions")
@@ -662,13 +691,13 @@ class SocialWorld(World):
             self.triggers_known.append(name)
         return self.triggers_known.index(name)
 
-    def _states_of(self, names: list[str], codes: list[int]) -> NDArray[np.int16]:
-        missing = [names[code] for code in sorted({*codes}) if names[code] not in self._codes]
+    def _states_of(self, names: list[str], codes: Ints) -> NDArray[np.int16]:
+        missing = [names[code] for code in distinct(codes).tolist() if names[code] not in self._codes]
         if missing:
             problem = f"people are in states that this chart does not have: {', '.join(missing)}"
             raise ConfigError("configuration", problem, key="statechart.file")
         numbers = np.array([self._codes.get(name, 0) for name in names], dtype=np.int16)
-        return numbers[np.array(codes, dtype=np.int64)]
+        return numbers[codes]
 
     def _hour_factor(self, tick: int) -> float:
         """Return the factor of everybody's activity in the hour of the day in which a round begins."""

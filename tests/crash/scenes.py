@@ -264,7 +264,7 @@ REAL_TIME = Scene(is_live=True, config=with_oracle(mode="realtime"))
 def run_to_the_end(async_fn: Callable[[], Awaitable[None]], schedule: int = 0) -> None:
     """Run in one schedule. Of a group of errors, raise the one that the command line would show."""
     # What they keep is small, but is to be on its way to the disk for as long as a large checkpoint would be.
-    with patch("actors.persistence.checkpoint_writer.FRAME_BYTES", 1):
+    with patch("prism.bundles.BUNDLE_BYTES", 1):
         try:
             run_scheduled(schedule, async_fn)
         except BaseExceptionGroup as group:

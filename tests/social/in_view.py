@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
-from prism.columns import Ints
+from prism.columns import Column, Ints
 from prism.social.kernels import turn_kernel
 from prism.social.network import Network
 from prism.social.posts.post import NO_POST, PostView
 from prism.social.tables import BROWSE, CAME, CLOSED, CURRENT, LEFT, SESSION_ROUND, SHOWN, STATE
+
+
+def columns_of(network: Network) -> list[Column]:
+    """Return all that `Network.restore` needs."""
+    everybody = range(network.population.size)
+    return [*network.common(), *chain.from_iterable(network.about([everybody]))]
 
 
 def view_of(network: Network, agent: int, post: int, tick: int) -> PostView | None:

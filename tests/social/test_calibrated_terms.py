@@ -38,7 +38,7 @@ from tests.config.refusals import refusal
 from tests.social import driver
 from tests.social.cascade_edges import edges
 from tests.social.driver import SMALL, Run, whole
-from tests.social.in_view import view_of
+from tests.social.in_view import columns_of, view_of
 from tests.social.people import person, persona, view
 from tests.social.scalar_feed import feed_for, roots_in
 
@@ -55,7 +55,7 @@ def network(sigma: float = 0.0, **feed: Any) -> Network:
 
 
 def copied(net: Network, **feed: Any) -> Network:
-    copy, columns = network(net.state.t.settings.quality_sigma, **feed), Columns(net.columns())
+    copy, columns = network(net.state.t.settings.quality_sigma, **feed), Columns(columns_of(net))
     copy.restore(columns)
     assert columns.unread == []
     return copy
@@ -167,8 +167,8 @@ def test_quality_is_kept_over_a_checkpoint_and_forgotten_with_its_posts() -> Non
     post = net.publish(ADA, 3)
     assert seen(copied(net, horizon_rounds=2), DI, post.id) == seen(net, DI, post.id)
     net.retire(60)
-    assert not any(column.name.startswith("shared_qualities") for column in net.columns())
-    assert not any(column.name == "shared_qualities" for column in network().columns())
+    assert not any(column.name.startswith("shared_qualities") for column in columns_of(net))
+    assert not any(column.name == "shared_qualities" for column in columns_of(network()))
 
 
 @given(st.floats(0.01, 3.0), st.integers(0, 50), st.integers(0, 100))

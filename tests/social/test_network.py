@@ -14,7 +14,7 @@ from prism.social.posts.post import Post, PostKind, author_of, post_id
 from prism.social.tables import LEFT, SHOWN
 from prism.social.ties.graph import FollowGraph
 from tests.social.cascade_edges import CascadeEdge, edges
-from tests.social.in_view import view_of
+from tests.social.in_view import columns_of, view_of
 from tests.social.people import persona
 from tests.social.scalar_feed import feed_for
 
@@ -240,7 +240,7 @@ def test_a_timeline_keeps_no_posts_that_are_forgotten() -> None:
     for tick in range(0, 200, 10):
         net.retire(tick)
         net.publish(ADA, tick)
-    kept = Columns(net.columns()).lists("timelines", int, int)
+    kept = Columns(columns_of(net)).lists("timelines", int, int)
     assert kept[BO] == list(net.posts)
     assert len(net.posts) == 3
 
@@ -251,7 +251,7 @@ def test_timelines_and_what_has_been_seen_keep_the_latest() -> None:
     for tick in range(20):
         post = net.publish(ADA, tick)
         shown += [net.posts[each].root for each in feed_for(net, BO, tick)]
-        columns = Columns(net.columns())
+        columns = Columns(columns_of(net))
         assert columns.lists("timelines", int, int)[BO] == list(net.posts)[-4:]
         assert columns.lists("seen", int, int).get(BO, []) == shown[-6:]
         assert post.id in net.posts
@@ -271,7 +271,7 @@ def test_the_counts_of_authors_go_on_after_a_restore() -> None:
     net, again = network(), network()
     net.publish(ADA, 0)
     net.reply(BO, post_id(ADA, 0), 1)
-    again.restore(Columns(net.columns()))
+    again.restore(Columns(columns_of(net)))
     assert (again.publish(ADA, 2).id, again.publish(BO, 2).id) == (post_id(ADA, 1), post_id(BO, 1))
 
 
@@ -281,7 +281,7 @@ def test_a_fork_may_keep_less_than_was_kept_and_has_room_for_what_came_before() 
         net.publish(ADA, tick)
     feed_for(net, CY, 40)
     small: dict[str, Any] = {"memory": 2, "size": 1, "pool": 1, "out_of_network": 1.0, "horizon_rounds": 2}
-    fork, columns = network(**small), Columns(net.columns())
+    fork, columns = network(**small), Columns(columns_of(net))
     fork.restore(columns)
     assert columns.unread == []
     assert fork.timelines.of(BO) == [*range(40)]

@@ -31,7 +31,8 @@ from actors.studies.causes.asked import Asking, open_asking
 from actors.studies.causes.course import Course, course_of
 from actors.studies.causes.redrawn import Redrawn
 from prism.agents import Question
-from prism.columns import Column, Columns
+from prism.bundles import Bundles
+from prism.columns import Columns
 from prism.config import Config, InterventionConfig
 from prism.domain import Domain, HasFutures, HasPosts, Prepares
 from prism.sharing import Role
@@ -72,7 +73,7 @@ class Snapshot(NamedTuple):
 
     tick: int
     state: RunState | None
-    columns: Sequence[Column]
+    columns: Bundles
     course: Course
 
 
@@ -182,7 +183,7 @@ class Futures:
 
         found, record = recovered.checkpoint, Replay(recovered.recorded, add)
         if found is None:
-            return Snapshot(0, None, (), course.copy()), record
+            return Snapshot(0, None, Bundles([], []), course.copy()), record
         return Snapshot(found.position.tick, found.state, found.columns, course.copy()), record
 
     async def walk(self, ticks: Sequence[int]) -> AsyncIterator[Snapshot]:

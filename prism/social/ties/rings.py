@@ -32,15 +32,18 @@ class Rings:
         return found
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield the numbers of all who have any, oldest first, of some people at a time; at least one block."""
-        people, width = np.flatnonzero(self._counts), self.rows.shape[1]
-        step = max(1, BLOCK // width)
-        for start in range(0, max(1, len(people)), step):
-            block = people[start : start + step]
-            lengths = self._counts[block]
-            owners = np.repeat(block, lengths)
-            places = (self._ends[owners] - self._counts[owners] + places_in_lists(lengths)) % width
-            yield Rows(block, lengths, self.rows[owners, places].astype(np.int64))
+        """Yield `some` of all people, some at a time; at least one block."""
+        step = max(1, BLOCK // self.rows.shape[1])
+        for start in range(0, max(1, len(self.rows)), step):
+            yield self.some(range(start, min(start + step, len(self.rows))))
+
+    def some(self, people: range) -> Rows:
+        """Return the numbers, oldest first, of those of these people who have any."""
+        block = people.start + np.flatnonzero(self._counts[people.start : people.stop])
+        lengths = self._counts[block]
+        owners = np.repeat(block, lengths)
+        places = (self._ends[owners] - self._counts[owners] + places_in_lists(lengths)) % self.rows.shape[1]
+        return Rows(block, lengths, self.rows[owners, places].astype(np.int64))
 
     def fill(self, rows: Rows) -> None:
         """Set the first numbers of everybody. There is room for them."""

@@ -18,6 +18,7 @@ from actors.persistence.oracle_log import LoggedAnswer, create_answers, encode_a
 from actors.record.recorded_ticks import RecordedTicks
 from actors.record.recovery import recover
 from prism.agents import Question, Update
+from prism.bundles import Bundles
 from prism.columns import Column, pack
 from prism.config import Config
 from tests.crash.disk import SimulatedDisk
@@ -114,5 +115,5 @@ def checkpoint_at(tick: int, end: int, link: bytes = ORIGIN, values: int = 5) ->
     return Checkpoint(
         position=Position(tick=tick, journal_bytes=end, link=link, answers_bytes=8, answers_end=8, lines={}),
         state=RunState(engine=EngineState(tick=tick, link=link)),
-        columns=[*pack("numbers", range(values)), Column("names", encode(["a", "b"]))],
+        columns=Bundles.of([*pack("numbers", range(values)), Column("names", encode(["a", "b"]))]),
     )

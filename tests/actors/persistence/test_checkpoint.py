@@ -20,13 +20,13 @@ from actors.persistence.checkpoint import (
     Retention,
     checkpoint_name,
     checkpoint_names,
-    packed,
     read_checkpoint,
     read_position,
     tick_of,
 )
 from actors.persistence.checkpoint_writer import CheckpointWriter, write_checkpoint
 from actors.persistence.framed_files import read_frames
+from prism.bundles import packed
 from prism.columns import PIECE, Columns
 from tests.actors.persistence.files import checkpoint_at
 from tests.crash.disk import SimulatedDisk
@@ -125,7 +125,7 @@ def test_it_is_whole_before_it_has_its_name() -> None:
 
 def test_it_is_written_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     disk, checkpoint = SimulatedDisk(), checkpoint_at(7, 100, values=2 * PIECE)
-    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
     with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
         for column in checkpoint.columns:
             before = disk.size(draft_of(checkpoint)) if draft_of(checkpoint) in disk.names() else 0
@@ -142,7 +142,7 @@ def test_one_that_is_given_up_is_not_whole_and_leaves_nothing() -> None:
     draft = CheckpointWriter(checkpoint.position, checkpoint.state)
     with suppress(ZeroDivisionError), draft:
         draft.write(disk)
-        draft.add(checkpoint.columns[0])
+        draft.add(next(iter(checkpoint.columns)))
         assert disk.names() == [draft_of(checkpoint)]
         raise ZeroDivisionError
     assert not draft.is_whole
@@ -209,7 +209,7 @@ def test_another_format_is_refused_by_its_number() -> None:
     payload = msgspec.msgpack.encode(Head(format=1, position=position, state=RunState()))
     disk = SimulatedDisk()
     disk.append("checkpoint-1.bin", MAGIC + encode_frame(link_of(ORIGIN, payload), payload))
-    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 3"):
+    with pytest.raises(JournalError, match="has format 1, and this version of PRISM reads 4"):
         read_checkpoint(disk, "checkpoint-1.bin")
 
 

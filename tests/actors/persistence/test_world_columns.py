@@ -15,7 +15,8 @@ from actors.core.state import RunState
 from actors.persistence.checkpoint import Checkpoint, Position
 from actors.runs.checkpointing import restore
 from actors.runtime.simulation import Simulation
-from prism.columns import Column, Columns, pack
+from prism.bundles import Bundles
+from prism.columns import Columns, pack
 from prism.config import Config
 from prism.social.chart import SOCIAL_CHART
 from prism.social.domain import SocialDomain
@@ -39,7 +40,7 @@ class Taken(NamedTuple):
 
     digest: str
     state: RunState
-    columns: list[Column]
+    columns: Bundles
 
 
 class RunPart:
@@ -211,7 +212,7 @@ def test_a_column_that_is_missing_is_an_error() -> None:
     for left_out in {column.name for column in taken.columns}:
         columns = [column for column in taken.columns if column.name != left_out]
         with pytest.raises(KeyError, match=left_out):
-            RunPart(SMALL, 0, start=taken._replace(columns=columns))
+            RunPart(SMALL, 0, start=taken._replace(columns=Bundles.of(columns)))
 
 
 @pytest.mark.parametrize("change", ["missing", "unknown", "other values"])
@@ -225,4 +226,4 @@ def test_the_world_of_another_version_is_one_clear_line(change: str) -> None:
     }[change]
     position = Position(tick=TICKS, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
     with pytest.raises(JournalError, match=r"00\d\d\.bin: holds the world of another version, which (can|has)"):
-        restore(simulation(), Checkpoint(position=position, state=state, columns=changed))
+        restore(simulation(), Checkpoint(position=position, state=state, columns=Bundles.of(changed)))

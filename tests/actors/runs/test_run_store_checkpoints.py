@@ -90,7 +90,7 @@ async def copy(harness: StoreHarness, draft: CheckpointWriter, waiting: list[int
 
 async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
-    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
     gate = Gate()
     harness = StoreHarness(empty_run(), gate.execute, keeps_answers=False)
     made = checkpoint_at(0, harness.ticks[0].end)
@@ -109,7 +109,7 @@ async def test_what_is_copied_for_a_checkpoint_waits_for_the_disk(monkeypatch: p
 
 async def test_copying_for_a_checkpoint_ends_where_the_disk_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.runs.run_store.COPIED_BYTES", 2000)
-    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
 
     async def fail(write: Callable[[], None]) -> None:
         raise OSError(errno.ENOSPC, "no space left", "checkpoint")

@@ -52,7 +52,7 @@ async def test_a_disk_that_fails_wakes_everybody_who_waits_for_it(code: int) -> 
 async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_left(
     file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("actors.persistence.checkpoint_writer.FRAME_BYTES", 1)
+    monkeypatch.setattr("prism.bundles.BUNDLE_BYTES", 1)
     harness, half = StoreHarness(empty_run(), keeps_answers=False), f".{checkpoint_at(1, 0).name}.tmp"
     checkpoint = checkpoint_at(1, harness.ticks[0].end, harness.ticks[0].link)
     async with anyio.create_task_group() as tasks:
@@ -60,14 +60,14 @@ async def test_on_a_full_disk_half_a_checkpoint_does_not_take_up_what_room_is_le
         await harness.commit(0, 1)
         with CheckpointWriter(checkpoint.position, checkpoint.state) as draft:
             harness.store.checkpoint(draft)
-            draft.add(checkpoint.columns[0])
+            draft.add(next(iter(checkpoint.columns)))
             await anyio.wait_all_tasks_blocked()
             assert half in harness.disk.names()
             harness.disk.fault = DiskFault(at=1, code=errno.ENOSPC, lasts=True)
             if file == "the journal":
                 await harness.commit(1, 2)
             else:
-                draft.add(checkpoint.columns[-1])
+                draft.add([*checkpoint.columns][-1])
             await anyio.wait_all_tasks_blocked()
         with pytest.raises(JournalError, match="No space left"):
             await harness.store.close()

@@ -17,7 +17,9 @@ from actors.runtime.engine import EngineActor
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
 from actors.runtime.simulation import Simulation
-from prism.columns import Column, Columns
+from prism import bundles
+from prism.bundles import Bundles
+from prism.columns import Columns
 from prism.config import Config
 from prism.errors import ConfigError
 from prism.llm import LanguageModel
@@ -33,7 +35,7 @@ pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
 
 SHARDS = (1, 2, 3, 8)
 SMALL = ("simulation.rounds=3", "population.size=60", "feed.pool=10", "run.activation=compiled")
-Checkpoint = tuple[RunState, list[Column]]
+Checkpoint = tuple[RunState, Bundles]
 
 
 def settings_of(seed: int) -> dict[str, Any]:
@@ -71,7 +73,7 @@ class World:
         engine = sharded if shards else EngineActor
         simulation = Simulation(config, domain, domain.oracle(model), record, engine=engine)
         if checkpoint is not None:
-            simulation.restore(checkpoint[0], Columns(checkpoint[1]))
+            simulation.restore(checkpoint[0], Columns(simulation.engine.own_part(checkpoint[1])))
             await simulation.engine.scatter(*checkpoint)
         return simulation
 
@@ -99,7 +101,11 @@ def run_in(world: World, shards: int) -> tuple[object, ...]:
     return anyio.run(run)
 
 
-def test_any_number_of_shards_makes_the_run_of_one_process(size: Size) -> None:
+@pytest.mark.parametrize("agents_a_block", [7, 2048])
+def test_any_number_of_shards_makes_the_run_of_one_process(
+    agents_a_block: int, size: Size, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", agents_a_block)
     for seed in range(size(40, everyday=3)):
         world = random_world(seed)
         whole = run_in(world, 0)
@@ -120,7 +126,10 @@ def test_ties_that_people_change_change_in_all_shards() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
-def test_a_run_goes_on_from_a_checkpoint_in_another_number_of_shards(before: int, after: int) -> None:
+def test_a_run_goes_on_from_a_checkpoint_in_another_number_of_shards(
+    before: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
     world = random_world(3)
 
     async def run() -> tuple[object, object, object]:
