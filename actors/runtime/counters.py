@@ -52,7 +52,9 @@ class Counters:
 
     def state(self) -> CountersState:
         """Return the counts so far."""
-        return CountersState(rows=tuple(self.rows.items()), activations=self.activations, questions=self.questions)
+        return CountersState(
+            rows=tuple(sorted(self.rows.items())), activations=self.activations, questions=self.questions
+        )
 
     def restore(self, state: CountersState) -> None:
         """Set the counts to those of a checkpoint."""

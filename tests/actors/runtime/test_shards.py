@@ -9,10 +9,13 @@ import anyio
 import msgspec
 import pytest
 
+from actors.core.frames import ORIGIN
 from actors.core.ports import Record
 from actors.core.state import RunState
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
+from actors.persistence.checkpoint import LATEST, Position, checkpoint_name
+from actors.persistence.checkpoint_writer import CheckpointWriter
 from actors.runtime.engine import EngineActor
 from actors.runtime.shard import ShardsHere
 from actors.runtime.sharded_engine import ShardedEngine
@@ -26,8 +29,10 @@ from prism.llm import LanguageModel
 from prism.social.domain import SocialDomain
 from prism.social.people.population import Population, build_population
 from prism.social.shard import check_shards
+from prism.social.tables import CURRENT, DUE, ENTERED, SHOWN
 from prism.statechart import Behaviour
 from tests.actors.runtime.test_compiled import random_chart, random_settings
+from tests.crash.disk import SimulatedDisk
 from tests.paths import ROOT
 from tests.tiers import Size
 
@@ -88,8 +93,6 @@ async def outcome(simulation: Simulation) -> tuple[object, ...]:
     """Run to the end; return the digest, the totals, and all that a checkpoint has."""
     await simulation.run()
     state, columns = await simulation.checkpoint()
-    rows = sorted(state.counters.rows)
-    state = msgspec.structs.replace(state, counters=msgspec.structs.replace(state.counters, rows=tuple(rows)))
     totals = simulation.domain.world.totals()
     return simulation.engine.digest.hexdigest(), totals, columns, state
 
@@ -123,6 +126,51 @@ def test_ties_that_people_change_change_in_all_shards() -> None:
     assert isinstance(totals, dict)
     assert totals["follows"] > 10
     assert run_in(world, 3) == whole
+
+
+def file_after(simulation: Simulation, ticks: int) -> bytes:
+    """Return the file of a checkpoint that is taken after so many ticks, while the run goes on."""
+    disk = SimulatedDisk()
+
+    async def between() -> None:
+        if simulation.tick == ticks:
+            await simulation.engine.gather()
+            state = simulation.state()
+            with CheckpointWriter(position, state) as draft:
+                await simulation.copy_columns(draft.add, anyio.lowlevel.checkpoint)
+            draft.write(disk)
+            draft.put_in_place(disk, LATEST)
+
+    position = Position(tick=ticks, journal_bytes=0, link=ORIGIN, answers_bytes=0, answers_end=0, lines={})
+    anyio.run(partial(simulation.run, between=between))
+    return disk.visible(checkpoint_name(ticks))
+
+
+def test_the_file_of_a_checkpoint_is_that_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
+    world = random_world(3)
+    whole, *others = (file_after(anyio.run(world.simulation, shards), 20) for shards in (0, 2, 5, 8))
+    assert len(whole) > 1000
+    assert [each == whole for each in others] == [True] * 3
+
+
+def test_the_engine_keeps_the_rows_of_its_own_people_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
+    world = random_world(3)
+
+    async def run() -> tuple[Simulation, Simulation]:
+        first = await world.simulation(3)
+        await first.run()
+        return first, await world.simulation(3, await first.checkpoint())
+
+    for simulation in anyio.run(run):
+        engine, domain = simulation.engine, simulation.domain
+        assert isinstance(engine, ShardedEngine)
+        assert isinstance(domain, SocialDomain)
+        own, t = engine._own, domain.world.network.state.t
+        assert t.timeline[own.start : own.stop].any()
+        assert not t.timeline[own.stop :].any()
+        assert not t.people[own.stop :, [ENTERED, DUE, CURRENT, SHOWN]].any()
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 3), (3, 0), (0, 2), (8, 1)])
