@@ -49,8 +49,7 @@ class Measured(NamedTuple):
     """One run.
 
     Args:
-        ready_s: the time until shards are ready; run_s: from then to the end of the last tick; gather_s: the time in
-            which the engine takes over what shards know, as before a checkpoint.
+        ready_s: the time until shards are ready; run_s: from then to the end of the last tick.
         engine_s: processor seconds of the engine's process, of which `peak_mb` is the memory; shards_s: the seconds in
             which each shard worked.
         received, sent: bytes a tick.
@@ -58,7 +57,6 @@ class Measured(NamedTuple):
 
     ready_s: float
     run_s: float
-    gather_s: float
     engine_s: float
     shards_s: list[float]
     peak_mb: float
@@ -82,12 +80,10 @@ async def measure(people: int, rounds: int, shards: int) -> Measured:
         simulation = Simulation(config, domain, engine=engine)
         ready, ends, used = perf_counter(), list[float](), process_time()
         await simulation.run(lambda _: ends.append(perf_counter()), every=config.simulation.ticks_per_round)
-        done = perf_counter()
         exchange, ticks = simulation.engine.exchange, simulation.tick
         return Measured(
             ready_s=ready - begun,
             run_s=ends[-1] - ready,
-            gather_s=done - ends[-1],
             engine_s=process_time() - used,
             shards_s=[] if exchange is None else [*exchange.busy_s.values()],
             peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -131,7 +127,7 @@ def _line(shards: int, measured: list[Measured]) -> str:
 
     worked = ", ".join(f"{each:.1f}" for each in measured[-1].shards_s) or "0"
     return (
-        f"{shards} shards: ready {of('ready_s'):.1f} s, ticks {of('run_s'):.1f} s, gathered in {of('gather_s'):.1f} s; "
+        f"{shards} shards: ready {of('ready_s'):.1f} s, ticks {of('run_s'):.1f} s; "
         f"engine {of('engine_s'):.1f} s of the processor and {of('peak_mb'):.0f} MB, shards worked {worked} s; "
         f"a tick: {of('received') / 1e3:,.0f} KB received, {of('sent') / 1e3:,.0f} KB sent"
     )

@@ -27,7 +27,8 @@ UNPACKED_MAX: Final = 1 << 28
 """The most bytes of the pieces in one bundle."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
+_pieces = msgspec.msgpack.Decoder(list[Column]).decode
+_pieces_or_number: Callable[[bytes], list[Column] | int] = msgspec.msgpack.Decoder(list[Column] | int).decode
 _values = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 
@@ -129,7 +130,7 @@ def is_block(bundle: list[Column]) -> bool:
     return bool(bundle) and bundle[0].name == AGENTS
 
 
-def joined(parts: Iterable[list[Column]]) -> list[Column]:
+def joined(parts: Iterable[Iterable[Column]]) -> list[Column]:
     """Return one block, of whose agents each part has some: one piece of each column, with the values of all parts."""
     columns: dict[str, list[msgspec.Raw]] = {}
     for name, data in chain.from_iterable(parts):
@@ -143,16 +144,19 @@ def packed(content: list[Column] | int) -> bytes:
 
 
 def unpacked(payload: bytes) -> list[Column]:
-    """Return the pieces of a bundle that has been read before."""
-    found = read(payload)
-    return found if isinstance(found, list) else []
+    """Return the pieces of a bundle."""
+    return _pieces(_inflated(payload))
 
 
-def read(payload: bytes) -> list[Column] | int:
+def unpacked_or_number(payload: bytes) -> list[Column] | int:
     """Return the pieces of a bundle, or the number of bundles.
 
     Raises:
         zlib.error: it was not compressed.
         msgspec.MsgspecError: it holds something else.
     """
-    return _decode(decompressobj().decompress(payload, UNPACKED_MAX))
+    return _pieces_or_number(_inflated(payload))
+
+
+def _inflated(payload: bytes) -> bytes:
+    return decompressobj().decompress(payload, UNPACKED_MAX)

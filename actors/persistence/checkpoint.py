@@ -18,7 +18,7 @@ from actors.core.frames import DECODE_ERRORS
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import chained_payloads
-from prism.bundles import Bundles, is_block, read
+from prism.bundles import Bundles, is_block, unpacked_or_number
 from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
@@ -182,6 +182,6 @@ def _head(name: str, start: int, payload: bytes) -> Head:
 
 def _columns_or_count(name: str, start: int, payload: bytes) -> list[Column] | int:
     try:
-        return read(payload)
+        return unpacked_or_number(payload)
     except (ZlibError, *DECODE_ERRORS) as error:
         raise DamagedError(name, start, f"its columns cannot be read: {error}") from None

@@ -213,10 +213,11 @@ class ShardedEngine(PartEngine):
 
     async def columns(self) -> AsyncIterator[Column | bytes]:
         """Yield the columns: see `EngineActor.columns`. The blocks of other shards come from them, and are not kept."""
+        others = [self._shards.blocks(shard) for shard in range(len(self._ranges) - 1)]  # they all begin
         for column in self._part.common():
             yield column
         begun: list[Column] = []
-        async for agents, found in self._blocks():
+        async for agents, found in self._blocks(others):
             begins, ends = begins_and_ends(agents, self._ranges[-1].stop)
             if begins and ends and isinstance(found, bytes):
                 yield found
@@ -228,9 +229,10 @@ class ShardedEngine(PartEngine):
             for column in pieces:
                 yield column
 
-    async def _blocks(self) -> AsyncIterator[tuple[range, Iterable[Column] | bytes]]:
+    async def _blocks(
+        self, others: Sequence[AsyncIterator[bytes]]
+    ) -> AsyncIterator[tuple[range, Iterable[Column] | bytes]]:
         """Yield the parts of each shard's agents that are in different blocks, and their pieces."""
-        others = [self._shards.blocks(shard) for shard in range(len(self._ranges) - 1)]  # they all begin
         for each in zip(blocks_in(self._own), self._part.about(blocks_in(self._own)), strict=True):
             yield each
         for own, blocks in zip(self._ranges[1:], others, strict=True):
