@@ -66,7 +66,7 @@ class Bundles(msgspec.Struct, frozen=True):
         return Bundles(self.common, self.blocks[first : last + 1])
 
     def release(self) -> None:
-        """Let go of the memory of all bundles."""
+        """Release the memory of all bundles."""
         self.common.clear()
         self.blocks.clear()
 

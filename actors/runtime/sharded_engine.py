@@ -243,4 +243,5 @@ class ShardedEngine(PartEngine):
         """Return its state, between two ticks, with the questions of all shards."""
         state = super().state()
         asked = sorted([*state.asked, *self._asked], key=itemgetter(0))
-        return msgspec.structs.replace(state, asked=tuple(asked), decided=(*state.decided, *self._decided))
+        decided = sorted([*state.decided, *self._decided], key=lambda each: self._codec.decided(each).asked)
+        return msgspec.structs.replace(state, asked=tuple(asked), decided=tuple(decided))

@@ -96,7 +96,6 @@ ALLOWED = {
     ("choice.py", 3): "the columns of draws",
     ("choice.py", 100_000): "the distributions that are kept for a while",
     ("world.py", 4): "the columns of a kind of update",
-    ("world.py", 4096): "the sessions in a piece of a column",
     ("post_kernel.py", 3): "the columns of views, and the bits of a byte",
     ("post_kernel.py", 4): "the columns of views",
     ("post_kernel.py", 7): "the bits of a byte",
