@@ -12,7 +12,7 @@ import pytest
 from actors.core.frames import ORIGIN
 from actors.core.ports import Record
 from actors.core.state import RunState
-from actors.factory.config_file import read_config
+from actors.factory.config_file import read_config, read_settings
 from actors.factory.domains import build_domain
 from actors.persistence.checkpoint import LATEST, Position, checkpoint_name
 from actors.persistence.checkpoint_writer import CheckpointWriter
@@ -147,9 +147,14 @@ def file_after(simulation: Simulation, ticks: int) -> bytes:
 
 
 def test_the_file_of_a_checkpoint_is_that_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 7)
-    world = next(each for each in map(random_world, range(20)) if each.config.deliberation_ticks > 2)
-    whole, *others = (file_after(anyio.run(world.simulation, shards), 20) for shards in (0, 2, 5, 8))
+    monkeypatch.setattr(bundles, "AGENTS_A_BLOCK", 50)
+    # In tick 11 answers of different ticks wait, of people in all shards.
+    settings = [*SMALL, "population.deliberation_minutes=4", "population.size=600", "simulation.rounds=1"]
+    config = read_settings(settings)
+    domain = build_domain(config).domain
+    assert isinstance(domain, SocialDomain)
+    world = World(config, domain.behaviour, domain.population)
+    whole, *others = (file_after(anyio.run(world.simulation, shards), 11) for shards in (0, 2, 5, 8))
     assert len(whole) > 1000
     assert [each == whole for each in others] == [True] * 3
 
