@@ -107,6 +107,13 @@ def restore(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
         raise ForeignCheckpointError(checkpoint.name, problem)
 
 
+async def scatter(simulation: Simulation, checkpoint: Checkpoint | None) -> None:
+    """Let the shards of a restored simulation continue from its checkpoint, whose columns are released then."""
+    if checkpoint is not None:
+        await simulation.engine.scatter(checkpoint.state, checkpoint.columns)
+        checkpoint.columns.release()
+
+
 def checkpoint_interval(config: Config, domain: Domain) -> int:
     """Return the ticks between two checkpoints; 0 for a checkpoint only at the end."""
     configured = config.run.checkpoint_every_ticks

@@ -45,7 +45,7 @@ from actors.persistence.packers import NOBODY, Packers
 from actors.record.manifest import CONFIG, SUMMARY, Manifest, Stop, read_summary
 from actors.record.phase_file import PhaseFile
 from actors.record.recorded_ticks import RecordedTicks
-from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore
+from actors.runs.checkpointing import Checkpointer, checkpoint_interval, restore, scatter
 from actors.runs.directory import TAPE, RunDirectory
 from actors.runs.manifest import OWN_PACKAGE
 from actors.runs.ray_shards import engine_of
@@ -394,9 +394,7 @@ async def run_recorded(  # noqa: PLR0913  # each thing that a run needs once
         simulation = Simulation(settings, run.domain, oracle, store, observer, run.directory.name, engine)
         restore(simulation, run.checkpoint)
         simulation.oracle.statistics.add_logged(run.recorded.effort)
-    if run.checkpoint is not None:
-        await simulation.engine.scatter(run.checkpoint.state, run.checkpoint.columns)
-        run.checkpoint.columns.release()
+    await scatter(simulation, run.checkpoint)
     checkpointer = Checkpointer(simulation, store, every)
     series = RoundsWriter(store, simulation, rows)
     async with anyio.create_task_group() as files:
