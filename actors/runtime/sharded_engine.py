@@ -243,5 +243,7 @@ class ShardedEngine(PartEngine):
         """Return its state, between two ticks, with the questions of all shards."""
         state = super().state()
         asked = sorted([*state.asked, *self._asked], key=itemgetter(0))
-        decided = sorted([*state.decided, *self._decided], key=lambda each: self._codec.decided(each).asked)
+        decided = [*state.decided, *self._decided]
+        if self._decided:  # those that one oracle has answered are in its order
+            decided.sort(key=lambda each: self._codec.decided(each).asked)
         return msgspec.structs.replace(state, asked=tuple(asked), decided=tuple(decided))
