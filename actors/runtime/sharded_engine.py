@@ -45,7 +45,7 @@ class ShardedEngine(PartEngine):
         super().__init__(*args, part=shard_of(domain), own=self._ranges[0], **options)
         self._shards = shards
         self._part.keep(self._own, is_whole=True)
-        self._ends = np.array([own.stop for own in ranges_of(config, domain)])
+        self._ends = np.array([own.stop for own in self._ranges])
         """The ends of the ranges of agents."""
         self.exchange: Exchange = Exchange({str(shard): 0.0 for shard in range(config.run.shards)})
         self._ahead: Awaitable[Sequence[Stepped]] | None = None

@@ -17,7 +17,7 @@ from prism.divergence import CountsState
 from prism.domain import Domain, HasShards, WorldShard
 from prism.errors import ConfigError
 
-WRITING = 0.06
+WRITING = 0.03
 """The work of writing an activation down, as a share of that of its turn, as far as no wait for others hides it."""
 
 Acts = tuple[Ints, ...]
