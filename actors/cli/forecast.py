@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.display.words import duration, plain, usd
+from actors.display.words import amount_of, duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
 from actors.runs.scaling import STARTS_S, memory_in, tick_in
@@ -77,14 +77,6 @@ def shard_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
         ("memory in shards", f"about {amount_of(memory_in(shards, needs.memory_mib) * 2**20)} for each"),
         ("exchanged", f"about {amount_of(tick.exchange_bytes)} a tick"),
     ]
-
-
-def amount_of(size: float) -> str:
-    """Return a number of bytes in the unit in which it is short."""
-    for unit, name in ((2**30, "GiB"), (2**20, "MiB")):
-        if size >= unit:
-            return f"{size / unit:.3g} {name}"
-    return f"{size / 1024:.3g} KiB"
 
 
 def _cost(config: Config, amount: float | None) -> str:

@@ -15,7 +15,7 @@ from actors.cli.divergence import divergence_table
 from actors.cli.sharing_table import sharing_table
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.display.trends import blocks
-from actors.display.words import duration, usd
+from actors.display.words import amount_of, duration, usd
 from actors.record.rounds import ROUNDS
 from actors.runs.interventions import DoneIntervention
 from actors.runs.summary import Summary
@@ -216,11 +216,23 @@ def _retries(summary: Summary) -> str:
     return f"{summary.oracle_retries:,} asked again ({reasons}), "
 
 
+def _shards(summary: Summary) -> str:
+    """Return how evenly the shards worked, and what they exchanged; empty without shards."""
+    if (found := summary.shards) is None:
+        return ""
+    worked, exchanged = sorted(found.busy_s.values()), (amount_of(found.received), amount_of(found.sent))
+    return (
+        f"{len(worked):,} shards worked {worked[0]:,.1f} to {worked[-1]:,.1f} s each\n"
+        f"the engine waited {found.waited_s:,.1f} s for the others; {exchanged[0]} came, {exchanged[1]} went\n"
+    )
+
+
 def _footer(summary: Summary, directory: str) -> Text:
     return Text(
         f"oracle calls per 1,000 activations: {summary.oracle_calls_per_1000_activations:.1f}\n"
         f"{counted(summary.oracle_questions, 'question')}, {counted(summary.oracle_calls, 'call')}, {_retries(summary)}"
         f"{summary.fallback_share:.1%} fallbacks\n"
+        f"{_shards(summary)}"
         f"digest {summary.digest}\n"
         f"files in {directory}"
     )

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
+from actors.core.snapshot import Exchange
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
@@ -28,7 +29,7 @@ STOPPED = "stopped"
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a run.
 
-    All follows from config, seed and answers, except for `stopped_by`, `resumes`, `ticks_replayed`,
+    All follows from config, seed and answers, except for `stopped_by`, `resumes`, `ticks_replayed`, `shards`,
     `latency_s_*` and `wall_*`.
 
     Args:
@@ -59,6 +60,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
         resumes: times that the run was resumed.
         ticks_replayed: ticks that the last process did again, because they were in the journal but in no checkpoint.
+        shards: the work and the exchange of the shards in the last process of the run; None without `run.shards`.
         world: the domain's own entries, such as posts and cascades; `summary.json` has them beside the other keys.
     """
 
@@ -102,6 +104,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     wall_activations: int
     resumes: int
     ticks_replayed: int
+    shards: Exchange | None
     world: dict[str, Any]
 
     @property
@@ -190,6 +193,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         wall_activations=counters.activations - counters.activations_recorded,
         resumes=resumes,
         ticks_replayed=simulation.engine.ticks_replayed,
+        shards=simulation.engine.exchange,
     )
 
 

@@ -19,7 +19,7 @@ from actors.record.rounds import ROUNDS
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed")
+CHANGING = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
 """The fields of a summary that come from the clock, and from resumes."""
 
 

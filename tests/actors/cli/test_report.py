@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from actors.cli.report import render
+from actors.core.snapshot import Exchange
 from actors.runs.summary import Summary, summarise
 from prism.config import Config
 from prism.divergence import EMBEDDED, Distance
@@ -76,6 +77,15 @@ def test_after_a_resume_the_time_is_that_of_the_last_process(week: Summary) -> N
     assert lines[3] == "1 tick done again"
     unknown = msgspec.structs.replace(resumed, wall_activations=0, ticks_replayed=0)
     assert shown(unknown, 80)[2] == "since resume 2: 0 activations in 1 min 00 s"
+
+
+def test_it_says_how_evenly_shards_worked_and_what_they_exchanged(week: Summary) -> None:
+    worked = {"0": 12_345.6, "1": 14_000.0, "2": 13_000.0}
+    found = Exchange(worked, sent=5 * 2**30, received=900 * 2**30, waited_s=1_234.5)
+    lines = shown(msgspec.structs.replace(week, shards=found), 80)
+    assert "3 shards worked 12,345.6 to 14,000.0 s each" in lines
+    assert "the engine waited 1,234.5 s for the others; 900 GiB came, 5 GiB went" in lines
+    assert not any("shards" in line for line in shown(week, 80))
 
 
 def test_it_says_what_the_model_cost_and_what_was_wasted(week: Summary) -> None:

@@ -16,7 +16,7 @@ from tests.command import Prism
 
 pytestmark = pytest.mark.long
 
-CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed")
+CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
 
 
 @pytest.fixture

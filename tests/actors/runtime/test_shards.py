@@ -116,16 +116,29 @@ def test_any_number_of_shards_makes_the_run_of_one_process(
             assert run_in(world, shards) == whole, (seed, shards)
 
 
-def test_ties_that_people_change_change_in_all_shards() -> None:
-    config = read_config(ROOT / "configs" / "partisans.yaml", [*SMALL])
+CONFIGS = "cascades", "contagion", "default", "friends", "headlines", "opinions", "partisans", "stress"
+"""The worlds that come with PRISM, but for those that need a model or a file that it does not have."""
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_world_that_comes_with_prism_makes_the_run_of_one_process(name: str) -> None:
+    config = read_config(ROOT / "configs" / f"{name}.yaml", [*SMALL, "population.size=100"])
     domain = build_domain(config).domain
     assert isinstance(domain, SocialDomain)
     world = World(config, domain.behaviour, domain.population)
     whole = run_in(world, 0)
-    totals = whole[1]
-    assert isinstance(totals, dict)
-    assert totals["follows"] > 10
-    assert run_in(world, 3) == whole
+    for shards in (2, 3, 8):
+        assert run_in(world, shards) == whole, shards
+
+
+def test_ties_and_attributes_that_people_change_change_in_all_shards() -> None:
+    for name, changed in (("partisans", "follows"), ("opinions", "attribute_changes")):
+        config = read_config(ROOT / "configs" / f"{name}.yaml", [*SMALL])
+        domain = build_domain(config).domain
+        assert isinstance(domain, SocialDomain)
+        totals = run_in(World(config, domain.behaviour, domain.population), 3)[1]
+        assert isinstance(totals, dict)
+        assert totals[changed] > 10
 
 
 def file_after(simulation: Simulation, ticks: int) -> bytes:
