@@ -67,7 +67,7 @@ class SocialTurns(Turns):
         """The outcome of each question and option that an oracle has chosen, and SETTLED; 0: it is not known yet."""
         weights = world.weights
         self._relevance = np.array([getattr(weights, name) for name in RELEVANCE], dtype=np.float64)
-        self._triggers = 0
+        self._triggers, self._are_compiled = 0, False
         """The triggers for which there are tables; 0 before the first wave."""
 
     def number(self, kind: Kind, effect: Any = None) -> int:
@@ -79,8 +79,9 @@ class SocialTurns(Turns):
         return found
 
     def prepare(self) -> None:
-        """Write the guards of the chart as a kernel, if that is not done for all triggers."""
-        if self._triggers != len(self._world.triggers_known):
+        """Write the guards of the chart as a kernel, if that is not done for all triggers, as kernels are now."""
+        self._world.follow_kernels()
+        if (self._triggers, self._are_compiled) != (len(self._world.triggers_known), kernels.are_compiled()):
             self._make_tables()
 
     def take(self, wave: Wave[Any], start: int, numbers: Ints) -> None:
@@ -183,6 +184,7 @@ class SocialTurns(Turns):
         world, chart = self._world, self._chart
         triggers, states = world.triggers_known, world.states_known
         self._triggers, size = len(triggers), len(triggers) * len(states)
+        self._are_compiled = kernels.are_compiled()
         fixed, starts = (np.full(size, ALONE, dtype=np.int64) for _ in range(2))
         views = np.zeros(size, dtype=np.bool_)
         self._with_view = np.array([world.has_view(trigger) for trigger in triggers], dtype=np.bool_)

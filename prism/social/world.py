@@ -29,6 +29,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism import kernels
 from prism.agents.questions import Questions
 from prism.agents.turn import MOVED, Question, Trigger, Update
 from prism.agents.waves import Kind, Updates, Wave
@@ -145,6 +146,7 @@ class SocialWorld(World):
         self.seed = config.simulation.seed
         self.ticks_per_round = config.simulation.ticks_per_round
         people = config.population
+        self._are_compiled = kernels.are_compiled()
         self.network = Network(
             population, config.feed, self.seed, self.ticks_per_round, people.relevance, people.quality_sigma
         )
@@ -235,12 +237,18 @@ class SocialWorld(World):
 
     def prepare(self) -> None:
         """Take over the kernels as they are now: machine code, or plain Python."""
+        self._are_compiled = kernels.are_compiled()
         self.changing.prepare()
         self.network.use(self.config.feed, self.config.population.relevance)
         if self.population.posts:
             people = self.config.population
             choice = post_choice_kernel(post_choice(people), self.changing.tables)
             self.network.state.offer(choice, people.posts.offered)
+
+    def follow_kernels(self) -> None:
+        """Take over the kernels if they have been compiled since, for another world of this process."""
+        if self._are_compiled != kernels.are_compiled():
+            self.prepare()
 
     def _tell_kernels(self) -> None:
         """Put the chart and the settings, as they are now, into the tables."""
@@ -337,6 +345,7 @@ class SocialWorld(World):
 
     def triggers(self, tick: int) -> Sequence[Trigger[PostView]]:
         """Return the triggers of this tick."""
+        self.follow_kernels()
         self.ticks = tick + 1
         if tick % self.ticks_per_round == 0:
             self.begin_round(tick)
