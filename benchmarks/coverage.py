@@ -20,9 +20,8 @@ from itertools import count, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prism.columns import Floats
+from prism.columns import Floats, Ints
 from prism.divergence import ComparedChoices, Distance, Ratio, Reference, jensen_shannon
 from prism.experiment import Design, Hypothesis, compared, decomposed, described, effects_on
 from prism.experiment.design import Range
@@ -35,7 +34,6 @@ from prism.scorecard.social import LARGE_PER, LARGE_POSTS, correlation_interval,
 from prism.sharing.audit import mean_with_interval
 from prism.survey.outcome import mcnemar
 
-Ints = NDArray[np.int64]
 Ends = tuple[float | None, float | None]
 Law = Callable[[np.random.Generator, int], Floats]
 Compared = Callable[..., Comparison]

@@ -38,7 +38,7 @@ class Noted(ShardedEngine):
     """An engine with everybody that writes down what a shard would be sent.
 
     Args:
-        file: where.
+        file: takes the answers and the acts of each tick.
     """
 
     def __init__(self, *args: Any, file: Any, **options: Any) -> None:
@@ -89,7 +89,7 @@ async def run_shard(people: int, shards: int, number: int, place: Path) -> None:
 
 
 def measured(*words: str) -> dict[str, float]:
-    """Return what a part of this takes in a process of its own."""
+    """Return what a part of this takes in a process of its own: `mib` and `seconds`."""
     ended = subprocess.run([sys.executable, "-m", "benchmarks.shard_memory", *words], check=True, capture_output=True)
     found: dict[str, float] = json.loads(ended.stdout.splitlines()[-1])
     return found

@@ -308,7 +308,7 @@ class WorldShard(Protocol):
         """Return the changes of the own agents in the wave that was applied last, a row each, by agent."""
 
     def put_changes(self, changes: Floats) -> None:
-        """Let changes of agents of other shards hold from now on."""
+        """Apply changes that agents of other shards have made."""
 
     def with_changes(self, tick: int, changes: Floats, events: Any) -> Any:
         """Return the events of a wave with those of changes of agents of other shards."""
@@ -323,7 +323,7 @@ class WorldShard(Protocol):
         """Yield the first part of `World.columns`: what all have in common."""
 
     def about(self, blocks: Iterable[range]) -> Iterator[Iterator[Column]]:
-        """Yield the other parts, one for each block of own agents: a piece of each column, first `bundles.AGENTS`."""
+        """Yield the other parts, one for each block of own agents: a piece of each column, first that of the agents."""
 
     def take_states(self) -> Any:
         """Return what the own agents have added to counts of states since the last call."""

@@ -220,10 +220,10 @@ def _shards(summary: Summary) -> str:
     """Return how evenly the shards worked, and what they exchanged; empty without shards."""
     if (found := summary.shards) is None:
         return ""
-    worked, exchanged = sorted(found.busy_s.values()), (amount_of(found.received), amount_of(found.sent))
+    worked, received, sent = sorted(found.busy_s.values()), amount_of(found.received), amount_of(found.sent)
     return (
         f"{len(worked):,} shards worked {worked[0]:,.1f} to {worked[-1]:,.1f} s each\n"
-        f"the engine waited {found.waited_s:,.1f} s for the others; {exchanged[0]} came, {exchanged[1]} went\n"
+        f"the engine waited {found.waited_s:,.1f} s for the others, received {received} and sent {sent}\n"
     )
 
 

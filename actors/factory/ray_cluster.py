@@ -45,8 +45,8 @@ def connected(address: str, processes: int, asked: str) -> Any:
         usual = "10001 is Ray's client" if address.startswith("ray://") else "6379 is the head"
         raise PlaceError(f"{asked}: nobody answers there; is the cluster up, and is it the right port? {usual}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Where its node is gone, Ray ends this process if that is the node's child, and takes one whose parent is process 1
-    # for such a child: in a container, under nohup. It does not once the node is this process, which is there.
+    # Ray ends a process whose node is gone, and takes the node for gone if the parent of the process is process 1. That
+    # is so in a container or under nohup. With this variable Ray looks for that process instead, and this one is there.
     os.environ["RAY_RAYLET_PID"] = str(os.getpid())
     import ray  # noqa: PLC0415  # an extra, and slow to import
 

@@ -71,7 +71,7 @@ class JournalWriter:
 
     @property
     def is_ahead(self) -> bool:
-        """True if more segments are full than one, and those that may be packed at once."""
+        """True if more segments are full than may be packed at once, and one."""
         return len(self._full) > 1 + self._packers.at_once
 
     @property
@@ -139,7 +139,7 @@ class JournalWriter:
             full.pack = self._packers.begin(full.tick, partial(self._payloads, full))
 
     def write_segments(self) -> None:
-        """Write the segments that are full, or else the first that was begun. It may raise OSError."""
+        """Write full segments, in order, up to the first that a packer packs. It may raise OSError."""
         while (full := next((each for each in self._full if each.segment is None), None)) is not None:
             full.segment = self._written(full)
             if full.pack is not None:
@@ -199,7 +199,7 @@ class _Full(msgspec.Struct):
     Args:
         start: its place in the journal; `end`: the place after it.
         tick: its first tick.
-        pack: ends its packing; None until that is begun.
+        pack: ends its packing; None until that is begun, and for good if the writer packs it.
         segment: its head; None until it is written.
     """
 

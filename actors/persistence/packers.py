@@ -20,9 +20,9 @@ from actors.persistence.packing import Pack, Packed, Payloads, packed
 log = structlog.get_logger(__name__)
 
 LIMIT_S = 120.0
-"""The longest wait for a packer, in seconds: one that hangs must not hold up the run. A segment takes a few seconds."""
+"""The longest wait for a packer: one that hangs must not hold up the run. A segment takes a few seconds."""
 DYING_S = 1.0
-"""The time between the end of a packer's connection and its own, in seconds, at most."""
+"""The most time between the end of a packer's connection and the end of its process."""
 
 
 class Packers(AbstractContextManager["Packers"]):
@@ -40,6 +40,7 @@ class Packers(AbstractContextManager["Packers"]):
         self._idle: list[_Packer] = []
         self._begun: list[_Packer] = []
         self._lost: list[_Packer | None] = []
+        """The packers that died; None for one that did not start. Two threads may add to it at once."""
 
     @property
     def at_once(self) -> int:

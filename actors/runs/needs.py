@@ -44,9 +44,9 @@ LAST: Final = 3
 """The last rounds of a rehearsal: further rounds are taken to be like these."""
 
 PACKER_MIB: Final = 75
-"""The memory of a process that packs segments; `SEALING`: what it takes beyond, as a multiple of a segment's bytes.
-Rehearsals seal no segment while they run."""
+"""The memory of a process that packs segments, before it has one. Rehearsals seal no segment while they run."""
 SEALING: Final = 2.0
+"""The further memory of that process, as a multiple of a segment's bytes."""
 
 BESIDE: Final = 0.5
 """The seconds that a run takes longer for each second of sealing: another processor packs, but they share memory."""

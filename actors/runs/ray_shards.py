@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from threading import current_thread, main_thread
@@ -36,8 +36,7 @@ from prism.domain import Domain
 from prism.errors import ConfigError
 
 AHEAD = 64
-"""The blocks of agents of each shard that may be ready before the engine wants them: some 30 MB, while it takes others.
-"""
+"""The blocks of agents of each shard that may be ready before the engine takes them: some 30 MB."""
 
 log = structlog.get_logger(__name__)
 
@@ -192,6 +191,8 @@ class _ShardActor:
         config, again = cloudpickle.loads(order)
         self._loop = asyncio.new_event_loop()
         self._shard = Shard(config, again(), own)
+        self._blocks: Iterator[bytes] = iter(())
+        """The blocks of the own agents that are still to be returned."""
 
     def place(self) -> tuple[str, int]:
         """Return the machine and the process, once the shard is ready."""
@@ -246,7 +247,7 @@ async def engine_of(
     address = os.environ.get("RAY_ADDRESS", "")
     asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
     ray = await to_thread.run_sync(connected, address or "local", config.run.shards - 1, asked)
-    if current_thread() is main_thread():  # Ray's own handler prints addresses of machine code
+    if current_thread() is main_thread():  # Ray has set a handler that prints addresses of machine code: set Python's
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
     shards = None
     async with in_threads(last_words(ENDED)):

@@ -2,8 +2,8 @@
 
 A tick has two waves, of triggers and of decisions. Both are turns on the state at the tick's beginning, because an
 agent that gets a decision gets no trigger. So their turns are taken together, and others are told once what the agents
-do; if the engine's oracle is asked for all, decisions come from there between the two. When it is known what the agents
-of others do, everything is applied in the order of agents.
+do. If the engine's oracle answers the questions of all shards, its decisions come between the two waves. Once the acts
+of the other agents are known, everything is applied in the order of agents.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOBODY = Answers(None, (), (), 0)
 
 
 class PartEngine(EngineActor):
-    """An engine that takes the turns of a tick for some agents, and applies them when it knows what others do.
+    """An engine that takes the turns of a tick for some agents, and applies them once it knows the acts of the others.
 
     Args:
         part: the world as one of several.
@@ -42,10 +42,10 @@ class PartEngine(EngineActor):
         self._asks_engine = asks_engine(options["config"].oracle)
         self._waves: list[Answers] = []
         self.changes: list[Floats] = []
-        """The changes of the own agents in each wave of the tick that was applied last, if they make any."""
+        """The changes of the own agents in each wave of the tick that was applied last; empty if none can be made."""
 
     def restore(self, state: EngineState) -> None:
-        """Continue from a state, with the questions of the own agents, unless the engine's oracle is asked by all."""
+        """Continue from a state, with the questions of the own agents, or of all if the engine's oracle answers."""
         if self._asks_engine:
             super().restore(state)
             return
@@ -58,7 +58,10 @@ class PartEngine(EngineActor):
         super().restore(own)
 
     async def turn(self, tick: int) -> Turned:
-        """Take the turns of the next tick, on the state at its beginning; of the first wave, if the engine is asked."""
+        """Take the turns of the next tick, on the state at its beginning.
+
+        If the engine's oracle answers the questions of all shards, these are the turns of the first wave only.
+        """
         if tick in self._interventions:
             self._intervene(tick)
         triggers = self._world.triggers(tick)

@@ -80,15 +80,15 @@ class Shard:
         return self._engine.share()
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the packed blocks of the own agents between two ticks; of the first and the last maybe only a part."""
+        """Yield the packed blocks of the own agents, between two ticks; the first and the last may be only parts."""
         return (packed([*pieces]) for pieces in self._part.about(blocks_in(self._own)))
 
 
 class ShardEngine(PartEngine):
-    """The engine of a shard: what took place, the engine of the run writes down."""
+    """The engine of a shard. The engine of the run writes down what took place."""
 
     def restore(self, state: EngineState) -> None:
-        """Continue from a state; what has been counted, and the questions to its oracle, the engine of the run has."""
+        """Continue from a state, without the counts and the questions that the engine of the run keeps."""
         if self._asks_engine:
             state = msgspec.structs.replace(state, asked=(), decided=())
         super().restore(msgspec.structs.replace(state, choices=()))

@@ -59,6 +59,7 @@ class ShardedEngine(PartEngine):
         self._every = 1
         self._ticks_per_round = config.simulation.ticks_per_round
         self._gathered = -1
+        """The tick of the last `gather`."""
         self._asked: list[tuple[int, bytes]] = []
         """The open questions of the others, as of `EngineState`, in the tick of the last `gather`."""
         self._decided: list[bytes] = []
@@ -148,7 +149,7 @@ class ShardedEngine(PartEngine):
         self._happened.append(self._world.take_events())
 
     def _take_over(self, changes: Sequence[Floats], tick: int) -> None:
-        """Let changes hold that agents of other shards have made, in each wave, and note what all are to be told."""
+        """Apply the changes that agents of other shards have made in each wave, and note what all are to be told."""
         pairs = zip(changes, self._happened, strict=True)
         self._happened = [self._part.with_changes(tick, *each) for each in pairs]
         others = np.concatenate(changes)
@@ -178,7 +179,7 @@ class ShardedEngine(PartEngine):
     def _looks_after(self, tick: int) -> bool:
         """Return whether the shards are to stand after a tick."""
         after = tick + 1
-        if after in self._interventions:  # what the others have counted before, counts as settings were then
+        if after in self._interventions:  # what the others have counted so far belongs to the settings before it
             return True
         if self._part.has_changes:  # the next turns read them
             return True
@@ -232,18 +233,19 @@ class ShardedEngine(PartEngine):
     async def _blocks(
         self, others: Sequence[AsyncIterator[bytes]]
     ) -> AsyncIterator[tuple[range, Iterable[Column] | bytes]]:
-        """Yield the parts of each shard's agents that are in different blocks, and their pieces."""
+        """Yield the agents that a shard has in a block, and their pieces; those of other shards are packed."""
         for each in zip(blocks_in(self._own), self._part.about(blocks_in(self._own)), strict=True):
             yield each
         for own, blocks in zip(self._ranges[1:], others, strict=True):
             for agents in blocks_in(own):
                 yield agents, await anext(blocks)
+            await anext(blocks, b"")  # its end: the loop would have to close a generator that has not reached it
 
     def state(self) -> EngineState:
         """Return its state, between two ticks, with the questions of all shards."""
         state = super().state()
         asked = sorted([*state.asked, *self._asked], key=itemgetter(0))
         decided = [*state.decided, *self._decided]
-        if self._decided:  # those that one oracle has answered are in its order
+        if self._decided:  # empty if one oracle answers for all: its answers stay in the order of arrival
             decided.sort(key=lambda each: self._codec.decided(each).asked)
         return msgspec.structs.replace(state, asked=tuple(asked), decided=tuple(decided))

@@ -18,7 +18,8 @@ from prism.domain import Domain, HasShards, WorldShard
 from prism.errors import ConfigError
 
 WRITING = 0.03
-"""The work of writing an activation down, as a share of that of its turn, as far as no wait for others hides it."""
+"""The work of writing an activation down, as a share of the work of its turn. The part that the engine does while it
+would only wait for others is left out."""
 
 Acts = tuple[Ints, ...]
 """The acts of each wave of a tick, as of `prism.domain.WorldShard.acts`."""
@@ -41,7 +42,8 @@ class Turned(NamedTuple):
     """The turns of the agents of a shard in one tick.
 
     Args:
-        waves: the turns of each wave; nobody's in the second if the engine asks for all, which then knows who has one.
+        waves: the turns of each wave. The second is empty if the engine's oracle answers all questions: the engine then
+            asks for these turns by `Shards.decide`.
         triggers: those of the first wave; asked: the number of questions that the shard has answered.
         questions: those for the engine's oracle, as the agents encoded them.
     """
@@ -70,7 +72,7 @@ class Stepped(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """The knowledge of a shard between two ticks that the engine does not have.
+    """The facts that a shard knows between two ticks, and the engine does not.
 
     Args:
         own: its agents; states: as of `prism.domain.WorldShard.take_states`.

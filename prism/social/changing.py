@@ -29,7 +29,7 @@ from prism.statechart.behaviour import Behaviour, Change
 NO_CHANGE: Final = -1
 """The number of a row that changes no attribute."""
 NO_CHANGES: Final = np.zeros((0, 3))
-"""Changes of attributes of which there are none."""
+"""An array of changes without a row: the person, the column and the new value of each."""
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
 
 _TAIL: Final = """
@@ -86,7 +86,7 @@ class ChangingAttributes:
         rows = ((trigger, *ends) for trigger, by_ends in behaviour.changes.items() for ends in by_ends)
         self.rows = {row: number for number, row in enumerate(rows)}
         """`{(trigger, state before, state after): its number}` of the rows that change attributes."""
-        self._following: NDArray[np.float64] = self._first_values()
+        self._following: Floats = self._first_values()
         state.t = state.t._replace(attributes=self._following.copy())
         self._changed = np.zeros(0, dtype=np.int64)
         self.latest: list[Floats] = []
@@ -94,12 +94,12 @@ class ChangingAttributes:
         self.count = 0
         """Changes of attributes so far."""
         self._kernel: Any = None
-        self._given: NDArray[np.float64] = np.zeros((1, 1))
+        self._given: Floats = np.zeros((1, 1))
 
     def __len__(self) -> int:
         return len(self.fields)
 
-    def _first_values(self) -> NDArray[np.float64]:
+    def _first_values(self) -> Floats:
         """Return the values that were drawn for people."""
         if not self.fields:
             return np.zeros((1, 1))
@@ -131,7 +131,7 @@ class ChangingAttributes:
         return LiveAttributes(drawn, self, person)
 
     @property
-    def _table(self) -> NDArray[np.float64]:
+    def _table(self) -> Floats:
         return self._state.t.attributes
 
     def _value(self, name: str, number: float) -> Value:
@@ -186,7 +186,7 @@ class ChangingAttributes:
         return self.latest[-1]
 
     def put(self, changes: Floats) -> None:
-        """Let changes hold that people of other shards have made."""
+        """Apply changes that people of other shards have made."""
         people, places = changes[:, 0].astype(np.int64), changes[:, 1].astype(np.int64)
         self._table[people, places] = self._following[people, places] = changes[:, 2]
         self.count += len(changes)

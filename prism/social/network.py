@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.agents.answer_kernel import NUMBER_BYTES
-from prism.columns import Column, Columns, Ints, pack, pack_array, pack_items, pack_rows, pieces_of
+from prism.columns import Column, Columns, Floats, Ints, pack, pack_array, pack_items, pack_rows, pieces_of
 from prism.config import FeedConfig
 from prism.config.attributes import Value
 from prism.config.interventions import PublishConfig
@@ -306,7 +306,7 @@ class Network:
         wholes, shares = self.see(people, tick)
         return [*map(partial(self._view, tick), wholes.tolist(), shares.tolist())]
 
-    def see(self, people: Ints, tick: int) -> tuple[Ints, NDArray[np.float64]]:
+    def see(self, people: Ints, tick: int) -> tuple[Ints, Floats]:
         """Return the rows of `prism.social.kernels.post_kernel.see`.
 
         Args:
@@ -329,7 +329,7 @@ class Network:
         """The words of views."""
         return ViewWords(self.population, [post.text for post in self.state.given])
 
-    def write_views(self, tick: int, wholes: Ints, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Ints]:
+    def write_views(self, tick: int, wholes: Ints, shares: Floats) -> tuple[NDArray[np.uint8], Ints]:
         """Return views as bytes, one after the other, and the place after each. No author has written a text.
 
         Args:

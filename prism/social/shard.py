@@ -91,7 +91,7 @@ class SocialShard:
         t, fresh = state.t, dict[str, Any]()
         for name in _TABLES:
             table = getattr(t, name)
-            if len(table) < len(t.people):
+            if len(table) < len(t.people):  # rings that the settings do not need have one row
                 continue
             fresh[name] = np.zeros(table.shape, dtype=table.dtype)  # no memory is taken where nothing is written
             fresh[name][own] = table[own]
@@ -136,7 +136,7 @@ class SocialShard:
         return np.concatenate(changes)
 
     def put_changes(self, changes: Floats) -> None:
-        """Let changes of people of other shards hold from now on."""
+        """Apply changes that people of other shards have made."""
         self._world.changing.put(changes)
 
     def with_changes(self, tick: int, changes: Floats, events: Events) -> Events:

@@ -163,7 +163,7 @@ class SocialWorld(World):
         if population.posts:
             self.network.state.give(population.posts, self.changing.tables.words)
         self.network.state.use_states(len(self.states_known), self._codes[behaviour.chart.initial.value])
-        self._rates: dict[tuple[float, float], NDArray[np.float64]] = {}
+        self._rates: dict[tuple[float, float], Floats] = {}
         """The original posts in a session of each person, by their mean and exponent."""
         self._participation = participation(population.size, self.seed, people.participation_sigma)
         self._kinds: dict[tuple[Kind, Any], tuple[int, ...]] = {}
@@ -733,7 +733,7 @@ class SocialWorld(World):
                 f"session, which is the most; the mean over people is still {config.posts_per_session:g}"
             )
 
-    def _posting_rates(self) -> float | NDArray[np.float64]:
+    def _posting_rates(self) -> float | Floats:
         config = self.config.population
         if not config.posts_by_followers and not config.participation_sigma:
             return config.posts_per_session

@@ -13,13 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prism.columns import Floats
+from prism.columns import Floats, Ints
 from prism.experiment.intervals import CONFIDENCE
 from prism.rng import WORLD, Draw, uniform, uniforms
-
-Ints = NDArray[np.int64]
 
 
 class Sample(NamedTuple):

@@ -32,7 +32,7 @@ class Rings:
         return found
 
     def blocks(self) -> Iterator[Rows]:
-        """Yield `some` of all people, some at a time; at least one block."""
+        """Yield the numbers of all people, as `some` returns them, for some people at a time; at least one block."""
         step = max(1, BLOCK // self.rows.shape[1])
         for start in range(0, max(1, len(self.rows)), step):
             yield self.some(range(start, min(start + step, len(self.rows))))

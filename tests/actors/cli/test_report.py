@@ -84,7 +84,7 @@ def test_it_says_how_evenly_shards_worked_and_what_they_exchanged(week: Summary)
     found = Exchange(worked, sent=5 * 2**30, received=900 * 2**30, waited_s=1_234.5)
     lines = shown(msgspec.structs.replace(week, shards=found), 80)
     assert "3 shards worked 12,345.6 to 14,000.0 s each" in lines
-    assert "the engine waited 1,234.5 s for the others; 900 GiB came, 5 GiB went" in lines
+    assert "the engine waited 1,234.5 s for the others, received 900 GiB and sent 5 GiB" in lines
     assert not any("shards" in line for line in shown(week, 80))
 
 

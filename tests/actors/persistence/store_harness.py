@@ -78,6 +78,12 @@ class StoreHarness:
         for tick in range(first, last):
             await self.store.commit(tick, self.ticks[tick].frame)
 
+    async def commit_slowly(self, ticks: int) -> None:
+        """Commit so many ticks, from the first on, one a second."""
+        for tick in range(ticks):
+            await self.commit(tick, tick + 1)
+            await anyio.sleep(1)
+
     async def keep(self, agent: int) -> None:
         await self.store.keep(encode(decided(0, agent)))
 

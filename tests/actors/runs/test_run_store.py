@@ -167,14 +167,9 @@ async def test_answers_and_ticks_are_written_while_a_segment_is_sealed_up_to_the
     first, second, *_ = segment_names(whole, read_tail(whole).sealed.start)
     of_two = check_segment(whole, first).ticks + check_segment(whole, second).ticks
 
-    async def commit() -> None:
-        for tick in range(40):
-            await harness.commit(tick, tick + 1)
-            await anyio.sleep(1)
-
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(harness.store.run)
-        tasks.start_soon(commit)
+        tasks.start_soon(harness.commit_slowly, 40)
         await anyio.sleep(100)
         assert gate.waiting == 1
         assert harness.store.statistics.ticks == of_two + 1
@@ -201,14 +196,9 @@ async def test_a_run_is_ahead_of_its_packers_by_one_segment_more_than_there_are_
     harness = StoreHarness(empty_run(), execute, segment_bytes=SEGMENT, keeps_answers=False, packers=PackersHere(2))
     names = segment_names(whole, read_tail(whole).sealed.start)
 
-    async def commit() -> None:
-        for tick in range(60):
-            await harness.commit(tick, tick + 1)
-            await anyio.sleep(1)
-
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(harness.store.run)
-        tasks.start_soon(commit)
+        tasks.start_soon(harness.commit_slowly, 60)
         await anyio.sleep(100)
         assert (gate.waiting, begun) == (1, 2)
         assert harness.store.statistics.ticks == sum(check_segment(whole, name).ticks for name in names[:4]) + 1
