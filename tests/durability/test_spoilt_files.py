@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from actors.core.frames import ORIGIN, Frame, encode_frame, link_of
-from actors.persistence.checkpoint import checkpoint_names
+from actors.persistence.checkpoint import FORMAT, checkpoint_names
 from actors.persistence.disk import RealDisk
 from actors.persistence.framed_files import read_frames
 from actors.persistence.journal import JOURNAL, MAGIC, read_header
@@ -117,9 +117,9 @@ def test_a_checkpoint_of_a_newer_format_is_passed_over(crashed_embedded: Crashed
     _, frame = next(read_frames(RealDisk(embedded), name, 8))
     assert isinstance(frame, Frame)
     head = msgspec.msgpack.decode(frame.payload)
-    payload = msgspec.msgpack.encode({**head, "format": 4})
+    payload = msgspec.msgpack.encode({**head, "format": FORMAT + 1})
     (embedded / name).write_bytes(b"PRISMC\r\n" + encode_frame(link_of(ORIGIN, payload), payload))
     ended = resumed(prism)
     assert ended.code == 0
-    assert f"prism: skipped: {name}: has format 4, and this version of PRISM reads 3\n" in ended.err
+    assert f"prism: skipped: {name}: has format {FORMAT + 1}, and this version of PRISM reads {FORMAT}\n" in ended.err
     assert (embedded / JOURNAL).read_bytes() == crashed_embedded.whole
