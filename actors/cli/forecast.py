@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.display.words import amount_of, duration, plain, usd
 from actors.runs.forecast import FACTOR, Forecast
 from actors.runs.needs import Needs
-from actors.runs.scaling import STARTS_S, memory_in, tick_in
+from actors.runs.scaling import STARTS_S, activations_in, memory_in, tick_in
 from prism.config import Config
 from prism.sharing.settings import calls_a_judgement
 
@@ -68,7 +68,7 @@ def shard_rows(config: Config, needs: Needs) -> list[tuple[str, str]]:
     shards, ticks = config.run.shards, config.simulation.length
     if shards == 1:
         return []
-    tick = tick_in(shards, needs.run_s / ticks / tick_in(1, 1.0).all_s)
+    tick = tick_in(shards, activations_in(needs.run_s / ticks))
     run_s = ticks * tick.all_s + STARTS_S
     slower = "" if run_s < needs.run_s else "; one process is faster"
     told = f"about {duration(run_s)} on {shards:,} nodes with 10 Gbit/s"

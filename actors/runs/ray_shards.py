@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from threading import current_thread, main_thread
+from threading import Event, Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
@@ -246,7 +246,8 @@ async def engine_of(
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
     address = os.environ.get("RAY_ADDRESS", "")
     asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
-    ray = await to_thread.run_sync(connected, address or "local", config.run.shards - 1, asked)
+    left = Event()
+    ray = await _in_daemon(partial(connected, address or "local", config.run.shards - 1, asked), left)
     if current_thread() is main_thread():  # Ray has set a handler that prints addresses of machine code: set Python's
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
     shards = None
@@ -262,6 +263,36 @@ async def engine_of(
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(_leave, ray, shards)
+                left.set()
+
+
+async def _in_daemon(function: Callable[[], Any], left: Event) -> Any:
+    """Return the result of a blocking function, whose thread does not keep the process from ending.
+
+    Ray may wait for minutes for a cluster that accepts a connection and says nothing, and no signal ends that. The
+    processes that it starts end with the thread that started them.
+
+    Args:
+        left: set when the thread may end.
+    """
+    loop, result = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+
+    def run() -> None:
+        try:
+            found = function()
+        except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
+            _tell(loop, result, partial(result.set_exception, error))
+        else:
+            _tell(loop, result, partial(result.set_result, found))
+            left.wait()
+
+    Thread(target=run, name="connecting to Ray", daemon=True).start()
+    return await result
+
+
+def _tell(loop: asyncio.AbstractEventLoop, result: asyncio.Future[Any], outcome: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop has ended, as nobody waits any more
+        loop.call_soon_threadsafe(lambda: None if result.done() else outcome())
 
 
 def _leave(ray: Any, shards: ShardsOnRay | None) -> None:

@@ -124,6 +124,11 @@ def tick_in(shards: int, activations: float, costs: Costs = MEASURED, design: De
     )
 
 
+def activations_in(tick_s: float, costs: Costs = MEASURED) -> float:
+    """Return the activations with which a tick of one process takes so long."""
+    return max(0.0, tick_s - costs.tick_s) / (costs.turn_s + costs.engine_s)
+
+
 ALONE_MIB: Final = 200.0
 """The memory of a process with nobody in it."""
 COMMON: Final = 0.49

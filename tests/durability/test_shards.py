@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from actors.record.manifest import read_summary
 from actors.testing import Latency, ModelServer, ServerSettings
-from tests.durability.sharded_runs import assert_same, begun, ended, events, wait_for
+from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
 
 pytestmark = [
     pytest.mark.slow,
@@ -75,3 +77,18 @@ def test_a_run_that_asks_a_model_loses_a_shard_and_is_the_run_of_its_tape_in_one
     assert all("sky" in str(each.body) for each in server.calls[calls:]), "the tape has all but the check"
     assert read_summary(tmp_path / "run")["resumes"] == 1
     assert_same(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait_for_a_cluster_that_says_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "config.yaml").write_text(CONFIG, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(STARTS_S)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        words = "run", "config.yaml", "--out", "run", "-q", "--set", "run.shards=2"
+        process = begun(*words, place=tmp_path, cluster=address)
+        silent.accept()[0].close()  # PRISM looks whether somebody is there; then Ray connects, and waits
+        time.sleep(4.0)
+        process.send_signal(number)
+        process.communicate(timeout=20.0)  # Ray itself would wait for minutes
+        assert process.returncode in {128 + number, -number}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, Design, memory_in, tick_in
+from actors.runs.scaling import ACT_BYTES, ALONE_MIB, Costs, Design, activations_in, memory_in, tick_in
 
 COSTS = Costs(
     turn_s=1e-6,
@@ -26,6 +26,18 @@ def test_one_process_does_all_the_work_and_exchanges_nothing() -> None:
     assert tick.all_s == pytest.approx(1.1)
     assert tick.exchange_bytes == 0.0
     assert tick.seal_s == pytest.approx(0.5)
+
+
+def test_a_tick_of_one_process_says_how_many_activations_it_has() -> None:
+    for tick_s in (0.01, 0.5, 20.0):
+        assert tick_in(1, activations_in(tick_s)).all_s == pytest.approx(tick_s)
+    assert activations_in(0.0) == 0.0
+
+
+@pytest.mark.parametrize("tick_s", [0.001, 0.01, 0.3, 10.0])
+@pytest.mark.parametrize("shards", [2, 8, 64])
+def test_shards_are_never_more_times_as_fast_as_there_are(tick_s: float, shards: int) -> None:
+    assert tick_in(shards, activations_in(tick_s)).all_s >= tick_s / shards
 
 
 def test_shards_divide_the_turns_and_repeat_the_acts() -> None:
