@@ -57,7 +57,11 @@ class Bundles(msgspec.Struct, frozen=True):
         if isinstance(bundle, bytes):
             self.blocks.append(bundle)
         else:
-            (self.blocks if is_block(bundle) else self.common).append(packed(bundle))
+            self.put(packed(bundle), bundle)
+
+    def put(self, payload: bytes, content: list[Column]) -> None:
+        """Add the next bundle, packed, given its pieces."""
+        (self.blocks if is_block(content) else self.common).append(payload)
 
     def about(self, agents: range) -> Bundles:
         """Return what all have in common, and the blocks with these agents; at least one."""

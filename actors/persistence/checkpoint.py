@@ -18,7 +18,7 @@ from actors.core.frames import DECODE_ERRORS
 from actors.core.state import RunState
 from actors.persistence.disk import Disk
 from actors.persistence.framed_files import chained_payloads
-from prism.bundles import Bundles, is_block, unpacked_or_number
+from prism.bundles import Bundles, unpacked_or_number
 from prism.columns import Column
 
 MAGIC = b"PRISMC\r\n"
@@ -134,11 +134,7 @@ def read_checkpoint(disk: Disk, name: str) -> Checkpoint:
         JournalError: it has another format.
     """
     columns = Bundles([], [])
-
-    def take(payload: bytes, content: list[Column]) -> None:
-        (columns.blocks if is_block(content) else columns.common).append(payload)
-
-    head = _read(disk, name, take)
+    head = _read(disk, name, columns.put)
     return Checkpoint(position=head.position, state=head.state, columns=columns)
 
 

@@ -8,6 +8,7 @@ import signal
 import socket
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from threading import Event, Thread, current_thread, main_thread
@@ -275,24 +276,19 @@ async def _in_daemon(function: Callable[[], Any], left: Event) -> Any:
     Args:
         left: set when the thread may end.
     """
-    loop, result = asyncio.get_running_loop(), asyncio.get_running_loop().create_future()
+    result = Future[Any]()
 
     def run() -> None:
+        result.set_running_or_notify_cancel()
         try:
-            found = function()
+            result.set_result(function())
         except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
-            _tell(loop, result, partial(result.set_exception, error))
+            result.set_exception(error)
         else:
-            _tell(loop, result, partial(result.set_result, found))
             left.wait()
 
     Thread(target=run, name="connecting to Ray", daemon=True).start()
-    return await result
-
-
-def _tell(loop: asyncio.AbstractEventLoop, result: asyncio.Future[Any], outcome: Callable[[], None]) -> None:
-    with suppress(RuntimeError):  # the loop has ended, as nobody waits any more
-        loop.call_soon_threadsafe(lambda: None if result.done() else outcome())
+    return await asyncio.wrap_future(result)
 
 
 def _leave(ray: Any, shards: ShardsOnRay | None) -> None:

@@ -57,16 +57,17 @@ class Shard:
             changes: those of all agents in the tick that was applied last; None for none.
             begins: whether the next tick begins; else the shard stays between two ticks.
         """
-        begun = perf_counter()
+        begun, made = perf_counter(), list[Floats]()
         if acts is not None:
             await self._engine.settle(acts)
             self._engine.tick += 1
+            made = self._engine.changes
         if changes is not None:
             self._part.put_changes(changes)
         rows, counts = self._engine.take_counts()
         turned = await self._engine.turn(self._engine.tick) if begins else None
         busy_s, self._decided_s = self._decided_s + perf_counter() - begun, 0.0
-        return Stepped(rows, counts, self._engine.changes, busy_s, turned)
+        return Stepped(rows, counts, made, busy_s, turned)
 
     async def decide(self, tick: int, decisions: Sequence[bytes]) -> TurnedWave:
         """Take the turns of the own agents whose decisions take effect in the tick whose first wave is taken."""
