@@ -13,7 +13,7 @@ import pytest
 from tests.paths import ROOT
 from tests.source import TREES, Module, modules, parse
 
-LINES_MAX = 50
+LINES_MAX = 80
 """Lines of a function, its docstring included."""
 
 LAZY = ("prism.agents", "prism.social.person")
