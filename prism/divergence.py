@@ -307,7 +307,7 @@ class ComparedChoices:
         units = np.rint(np.array(shares).reshape(-1, len(options)) * _ONE).astype(np.int64)
         self._add_rows(kind[0].trigger, kind[0].state, options, bins * _GROUPS + groups, taken, known, units)
 
-    def _add_rows(  # noqa: PLR0913, PLR0917  # a kind, and the columns of its choices
+    def _add_rows(  # a kind, and the columns of its choices
         self,
         trigger: str,
         state: str,

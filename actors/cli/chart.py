@@ -47,7 +47,7 @@ RUN_PATH = PackedOrDirectory()
 @TRUST
 @click.option("--lint", "lints", is_flag=True, help="Check the chart; exit code 4 if there is a fault.")
 @click.option("--coverage", type=RUN_PATH, metavar="RUN", help="List the rows, with how often this run took each.")
-def chart(  # noqa: PLR0913  # an argument for each option
+def chart(  # an argument for each option
     config: Path | None,
     overrides: Sequence[str],
     *,

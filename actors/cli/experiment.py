@@ -113,7 +113,7 @@ def plan(path: Path, out: Path | None, jobs: int | None) -> None:
 )
 @TRUST
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress and no tables.")
-def run(  # noqa: PLR0913  # an option each
+def run(  # an option each
     path: Path,
     out: Path | None,
     jobs: int | None,

@@ -33,7 +33,7 @@ from actors.runs.fork import fork as branch_off
 @TRUST
 @QUIET
 @with_log_options
-def fork(  # noqa: PLR0913  # one for each option
+def fork(  # one for each option
     path: Path,
     tick: int,
     overrides: Sequence[str],

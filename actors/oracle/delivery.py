@@ -54,7 +54,7 @@ class Delivery:
         ids: the ids of questions.
     """
 
-    def __init__(  # noqa: PLR0913  # each of its neighbours once
+    def __init__(  # each of its neighbours once
         self,
         codec: Codec,
         engine: Mailbox[bytes],

@@ -127,7 +127,7 @@ class Survey:
         JournalError, InputError, ResumeRefusedError, UntrustedCodeError: as for `OpenRun`.
     """
 
-    def __init__(  # noqa: PLR0913  # one for each option of the command
+    def __init__(  # one for each option of the command
         self,
         path: Path,
         questions: Path,

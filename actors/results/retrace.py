@@ -337,7 +337,7 @@ async def _retrace(
     return await do_again(run, recovered, until, record, begin)
 
 
-async def do_again(  # noqa: PLR0913  # each thing that it needs once
+async def do_again(  # each thing that it needs once
     run: OpenRun,
     recovered: Recovered,
     until: int,

@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     content: str = ""
 
 
-async def what_if(  # noqa: PLR0913  # one for each option of the command
+async def what_if(  # one for each option of the command
     path: Path,
     agent: int | str,
     tick: int,
@@ -170,7 +170,7 @@ class _Otherwise(NamedTuple):
     recorded: int
 
 
-async def _otherwise(  # noqa: PLR0913, PLR0917  # what one future needs, each once
+async def _otherwise(  # what one future needs, each once
     path: Path, number: int, asked: Asked, answer: str, until: int, found: Differences, on_begin: OnBegin, *, ask: bool
 ) -> _Otherwise:
     """Do the ticks again with another answer."""

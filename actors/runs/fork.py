@@ -72,7 +72,7 @@ class Branch(NamedTuple):
     code: Sequence[str] = ()
 
 
-async def fork(  # noqa: PLR0913  # one for each option of the command
+async def fork(  # one for each option of the command
     parent: RunDirectory,
     child: RunDirectory,
     tick: int,

@@ -103,7 +103,7 @@ class Replay(Record):
         await self._on_frame(tick, frame)
 
 
-async def replay(  # noqa: PLR0913  # where to begin, where to end, and who is told
+async def replay(  # where to begin, where to end, and who is told
     directory: RunDirectory,
     until: int | None = None,
     on_begin: Callable[[Simulation], None] = lambda _: None,

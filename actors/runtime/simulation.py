@@ -92,7 +92,7 @@ class Simulation:
         engine: makes the engine.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # each of its neighbours once
+    def __init__(  # each of its neighbours once
         self,
         config: Config,
         domain: Domain,

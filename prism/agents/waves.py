@@ -71,7 +71,7 @@ class Updates:
         of_kinds: the effect that all updates of a kind have, None for no effect; empty if no kind has an effect.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  # its columns
+    def __init__(  # its columns
         self,
         tick: int,
         agents: Ints,

@@ -14,7 +14,7 @@ HOUR_S, DAY_S = 3600.0, 86_400.0
 _ONE_RUN = "This is one run under one seed: another seed gives other numbers."
 
 
-def run_in_words(  # noqa: PLR0913  # what happened, and what limits it
+def run_in_words(  # what happened, and what limits it
     world: Mapping[str, Any],
     *,
     agents: int,

@@ -73,7 +73,7 @@ class LLMClient:
         retries: False where the asker makes a failed call again itself, as a run does.
     """
 
-    def __init__(  # noqa: PLR0913  # all but the first by name, and each with a default
+    def __init__(  # all but the first by name, and each with a default
         self,
         model: LanguageModel | LLMConfig,
         *,

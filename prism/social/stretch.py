@@ -67,7 +67,7 @@ class Stretches:
         is_more = world.changing.rows or world.memory is not None or world.config.run.record_feeds or world.drafts
         return len(world.people) <= PEOPLE_MAX and is_plain and not is_more
 
-    def run(  # noqa: PLR0913, PLR0917  # each thing that a kernel reads once
+    def run(  # each thing that a kernel reads once
         self,
         ticks: range,
         delay: int,

@@ -90,7 +90,7 @@ def _compared(asked: Asked) -> set[str]:
     return {each.name for each in asked.conditions} if len(asked.conditions) == 2 else set()
 
 
-def answers_of(  # noqa: PLR0913  # what each file of the directory says
+def answers_of(  # what each file of the directory says
     asked: Asked,
     seeds: Sequence[int],
     values: Values,

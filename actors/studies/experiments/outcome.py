@@ -158,7 +158,7 @@ def read_beside_cells(plan: Plan, out: Path, values: Values) -> dict[tuple[str, 
     return read_all_beside(plan.experiment, cells, out, values)
 
 
-def outcome_of(  # noqa: PLR0913  # what each file of the directory says
+def outcome_of(  # what each file of the directory says
     plan: Plan,
     values: Values,
     planned: Iterable[Hypothesis],

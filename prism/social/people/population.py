@@ -86,7 +86,7 @@ def ignore_step(_: str) -> None:
     """Ignore the next step."""
 
 
-def build_population(  # noqa: PLR0913  # each kind of input once
+def build_population(  # each kind of input once
     config: PopulationConfig,
     seed: int,
     *,
