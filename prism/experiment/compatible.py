@@ -8,7 +8,7 @@ is compatible if the 95% interval of the mean, or of the mean difference, lies o
 A number that is worked out from all runs of a condition enters by the pseudo-values of the jackknife, one for each run:
 their mean and their spread are those of the number.
 
-Source: Student (1908), Satterthwaite (1946), Tukey (1958). docs/decisions/096-replications.md has the reasons.
+Source: Student (1908), Satterthwaite (1946), Tukey (1958). docs/decisions/010-evidence.md has the reasons.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def test_every_test_that_a_decision_names_is_there(page: Path) -> None:
 
 
 def test_every_difference_from_the_specification_has_a_test() -> None:
-    (page,) = [page for page in PAGES if page.stem.startswith("025-")]
+    (page,) = [page for page in PAGES if page.stem.startswith("007-")]
     rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     rows = [line for line in rows if not line.startswith("| the specification |")]
     assert len(rows) > 30

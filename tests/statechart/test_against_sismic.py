@@ -1,6 +1,6 @@
 """Random nested charts, run by PRISM and by sismic, whose steps follow SCXML: same states, same actions in one order.
 
-What differs on purpose has a test of its own here, and its reason in docs/decisions/029-charts-as-files.md.
+What differs on purpose has a test of its own here, and its reason in docs/decisions/004-charts-and-expressions.md.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def without_oracle(definition: ChartDefinition) -> ChartDefinition:
     return replace(definition, states=tuple(sure(state) for state in definition.states))
 
 
-# What differs on purpose: decision 029, "Compared with sismic"
+# What differs on purpose: decision 004, "Compared with sismic"
 
 TWO = """
 initial: b

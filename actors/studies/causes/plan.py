@@ -82,7 +82,7 @@ def total(effects: Floats, chances: Floats) -> Total:
 
     The interval is Student's. Where most effects are 0 a few candidates make nearly all of the variance, so the degrees
     of freedom are the effective number of those that make it, less one; there is no interval with fewer than three
-    drawn candidates with an effect. docs/decisions/093-causes.md has the coverage.
+    drawn candidates with an effect. docs/decisions/011-causes.md has the coverage.
 
     Source: Kish (1965), the effective number.
     """

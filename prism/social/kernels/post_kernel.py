@@ -498,7 +498,7 @@ def drawn_quality(key: Any, author: Any, tick: Any, sigma: Any, place: Any) -> A
     It is what a post is worth to everybody, whatever their own taste. Sources: Salganik, Dodds & Watts, "Experimental
     study of inequality and unpredictability in an artificial cultural market" (2006), for a quality that all share
     beside what is private; Bakshy et al., "Everyone's an influencer" (2011), for the heavy tail of what content
-    becomes. The log-normal form is a choice: docs/decisions/035-social-terms.md.
+    becomes. The log-normal form is a choice: docs/decisions/005-worlds.md.
 
     Args:
         place: of the original among those that the author makes at this tick, from 0 on.

@@ -4,7 +4,7 @@ Sources: Muchnik et al., "Origins of power-law degree distribution in the hetero
 networks" (2013), for the heavy tail of people's activity; Wojcik & Hughes, "Sizing up Twitter users" (2019), where a
 tenth of the people makes 80% of the posts; Huberman, Romero & Wu, "Social networks that matter: Twitter under the
 microscope" (2009), where people with more followers post more. The log-normal form and the power are choices:
-docs/decisions/035-social-terms.md.
+docs/decisions/005-worlds.md.
 """
 
 from __future__ import annotations
