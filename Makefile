@@ -20,7 +20,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
 QUICK := $(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
 COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-full test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes soak-kill lock clean
+.PHONY: help extras run quick test coverage test-slow test-full test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes mutants soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -154,6 +154,9 @@ rules: $(READY) ## build deploy/kubernetes/prometheusrule.yaml from deploy/prome
 
 crashes: $(READY) ## crash small runs 100,000 times on a simulated disk (TRIALS=... of each of 4 kinds, SCENES="sealed shared ...")
 	$(BIN)/python -m tests.crash --trials $(or $(TRIALS),5000) --scenes $(or $(SCENES),embedded live)
+
+mutants: $(READY) ## plant 200 faults one at a time, and count those that the tests find (MUTANTS=..., an hour or more)
+	$(BIN)/python -m tests.mutants --mutants $(or $(MUTANTS),200)
 
 soak-kill: $(READY) ## kill real runs 300 times, and 30 with a live oracle (KILLS=...)
 	$(BIN)/python -m tests.durability.kills --kills $(or $(KILLS),300)

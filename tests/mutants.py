@@ -2,10 +2,10 @@
 
     python -m tests.mutants [--mutants 200] [--seed 1] [--jobs 2] [--json FILE]
 
-A mutant is one change of one expression: a comparison, a sum, a bound, a condition or a returned value. Mutants are drawn
-by the seed, as many from each room as its share of the places that can be changed. Each runs the tests of its room in a
-copy of the tree, those of `make test`, until one fails. Kernels run as plain Python, as they do in these tests. Ends
-with 1 if the tests of a room fail without a mutant.
+A mutant is one change of one expression: a comparison, a sum, a bound, a condition or a returned value. Mutants are
+drawn by the seed from all places that can be changed. Each runs the tests of its room in a copy of the tree, those of
+`make test`, until one fails. Kernels run as plain Python, as they do in these tests. Ends with 1 if the tests of a room
+fail without a mutant.
 """
 
 from __future__ import annotations
