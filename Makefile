@@ -115,7 +115,7 @@ types: $(READY) ## mypy, strict
 
 check: lint types coverage test test-slow ## all that CI runs, and coverage
 
-bench: $(READY) ## the benchmarks behind docs/performance.md and docs/oracle.md
+bench: $(READY) ## the benchmarks behind docs/scale.md and docs/oracle.md
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.rate
 	$(BIN)/python -m benchmarks.concurrency
@@ -136,7 +136,7 @@ $(PEERS)/.ready: requirements.lock pyproject.toml
 	  || echo "prism: what could not be installed is shown as not installed" >&2
 	@touch $@
 
-bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/performance.md (14 minutes)
+bench-peers: $(PEERS)/.ready ## PRISM beside Mesa, pykka, xoscar, Thespian and charts of other libraries; writes docs/scale.md (14 minutes)
 	$(PEERS)/bin/python -m benchmarks.peers --json docs/benchmarks.json $(PEERS_OPTIONS)
 	$(PEERS)/bin/python -m benchmarks.peers --doc
 

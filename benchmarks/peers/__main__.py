@@ -4,7 +4,7 @@
     python -m benchmarks.peers --doc
 
 Each measurement is a process of its own, and the systems of a comparison take turns. A package that is missing or
-broken here is a line that says so. `--doc` writes the last section of docs/performance.md from docs/benchmarks.json.
+broken here is a line that says so. `--doc` writes the last section of docs/scale.md from docs/benchmarks.json.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
         print(json.dumps(measured(COMPARISONS[comparison][name], SIZES[options.size])))
     elif options.doc:
         document = json.loads((DOCS / "benchmarks.json").read_text(encoding="utf-8"))
-        page = DOCS / "performance.md"
+        page = DOCS / "scale.md"
         before = page.read_text(encoding="utf-8").partition(HEADING)[0]
         page.write_text(before + markdown(document), encoding="utf-8")
     else:

@@ -1,4 +1,4 @@
-"""The tables of a run, and the section of docs/performance.md made of them."""
+"""The tables of a run, and the section of docs/scale.md made of them."""
 
 from __future__ import annotations
 

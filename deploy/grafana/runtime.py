@@ -96,7 +96,7 @@ RUNTIME = Layout(
         "Shards": (
             lines(
                 "Work of shards",
-                "Share of the time in which each shard works; only with run.shards. See docs/shards.md.",
+                "Share of the time in which each shard works; only with run.shards. See docs/scale.md.",
                 "percentunit",
                 Query(_SHARD, "{{shard}}"),
             ),

@@ -25,7 +25,7 @@ SIZES_OF_FIT = [1000.0, 2000.0, 4000.0, 8000.0, 16000.0]
 
 def test_the_section_is_what_its_json_gives() -> None:
     document = json.loads((ROOT / "docs" / "benchmarks.json").read_text(encoding="utf-8"))
-    shown = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    shown = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
     assert shown.endswith(page.markdown(document))
     assert list(document["comparisons"]) == list(COMPARISONS)
 
