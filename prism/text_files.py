@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
+import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import PurePath
@@ -15,6 +15,11 @@ from prism.wording import counted
 
 SEPARATORS: Final = ",;\t|"
 UTF8: Final = "utf-8"
+CELL_CHARS_MAX: Final = 4 * 1024**2
+"""The most characters of a cell of a table. The library takes 12 bytes for each while it reads."""
+csv.field_size_limit(CELL_CHARS_MAX)  # for the whole process: a profile may have all that its person ever wrote
+MISSING: Final = frozenset({"nan", "NaN", "NAN", "NaT", "<NA>", "#N/A", "N/A", "null", "NULL", "None"})
+"""The texts by which programs and spreadsheets say that a cell is empty."""
 TRUTHS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 """`{text of a cell, in lower case: the truth value that it stands for}`."""
 _MARKS: Final = (
@@ -24,6 +29,25 @@ _MARKS: Final = (
     (b"\xfe\xff", "utf-16"),
 )
 """The byte order marks of encodings other than UTF-8, the longer ones first."""
+_BINARY: Final = {
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old spreadsheet or text of Office",
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "a database",
+    b"\x89HDF": "an HDF5 file",
+    b"\x93NUMPY": "an array of numpy",
+    b"\x80\x04\x95": "a pickle",
+    b"BZh": "packed with bzip2",
+    b"\xfd7zXZ": "packed with xz",
+    b"(\xb5/\xfd": "packed with zstd",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+}
+"""`{first bytes of a file: the kind of file in words}`."""
 _HEAD_BYTES: Final = 4096
 """The bytes at the start of a file by which UTF-16 without a byte order mark is recognised."""
 _AROUND: Final = 12
@@ -44,6 +68,8 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
         InputError: the bytes are in another encoding; the line is that of the first wrong byte. A file in another
             encoding is also refused if it could be decoded, to the wrong letters.
     """
+    if (kind := binary_kind(data)) is not None:
+        raise InputError(source, f"is {kind}: expected text")
     encoding = codecs.lookup(encoding).name.removesuffix("-sig")
     _refuse_other_encoding(data, source, encoding, setting)
     try:
@@ -58,6 +84,11 @@ def decode_text(data: bytes, source: str, encoding: str = UTF8, setting: str | N
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(source, "expected text, got a character of number 0", line=line)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def binary_kind(data: bytes) -> str | None:
+    """Return the kind of a file that is no text, in words, by its first bytes; None for any other content."""
+    return next((kind for start, kind in _BINARY.items() if data.startswith(start)), None)
 
 
 def file_format(source: str) -> str:
@@ -87,11 +118,10 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
     Blank lines are left out.
 
     Raises:
-        InputError: a quote is not closed, or is in the middle of a text.
+        InputError: a quote is not closed, or is in the middle of a text, or a cell is too long.
     """
-    # A profile may have all that its person ever wrote in one cell, and Python reads 128 KiB of a cell by default.
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    lines = (f"{line}\n" for line in text.split("\n"))
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     line = 1
     try:
         for cells in reader:
@@ -99,7 +129,9 @@ def table_rows(text: str, source: str, separator: str = ",") -> Iterator[tuple[i
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(source, f"bad CSV: {error}", line=line) from None
+        is_long = "field limit" in str(error)
+        problem = f"expected cells of at most {CELL_CHARS_MAX:,} characters" if is_long else f"bad CSV: {error}"
+        raise InputError(source, problem, line=line) from None
 
 
 def check_width(row: Sequence[str], width: int, source: str, line: int) -> None:
@@ -113,18 +145,26 @@ def check_width(row: Sequence[str], width: int, source: str, line: int) -> None:
 
 
 def separator_of(text: str, names: Collection[str]) -> str:
-    """Return the separator with which the first line of a table has most of these columns, in any case."""
-    known = {name.lower() for name in names}
-    header = next((line for line in text.split("\n") if line.strip()), "")
+    """Return the separator with which the first line of a table has most of these columns, in any case.
 
-    def count(separator: str) -> int:
+    If several have as many, it is the one with most columns.
+    """
+    known = {name.lower() for name in names}
+    header = found[0] if (found := re.search(r"\S[^\n]*", text)) else ""
+
+    def count(separator: str) -> tuple[int, int]:
         try:
             cells = next(csv.reader([header], delimiter=separator), [])
         except csv.Error:
-            return 0
-        return sum(cell.strip().lower() in known for cell in cells)
+            return 0, 0
+        return sum(cell.strip().lower() in known for cell in cells), len(cells)
 
     return max(SEPARATORS, key=count)
+
+
+def without_entities(text: str) -> str:
+    """Return a text with characters in place of their codes, such as `&#34;` and `&amp;`; other words stay."""
+    return re.sub(r"&#?\w+;", lambda found: html.unescape(found[0]), text)
 
 
 def plain_number(text: str) -> float | None:

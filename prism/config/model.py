@@ -21,6 +21,8 @@ from prism.config.yaml_text import join
 from prism.errors import SettingError
 from prism.expectations import found
 
+PEOPLE_MAX = 10**7
+"""The most people of a run, also of those that a file has."""
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 Price = Annotated[float, Meta(ge=0.0, le=1_000_000.0)]
 DAY_HOURS: Final = 24
@@ -409,7 +411,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     """The people: their number, their personas and their thresholds."""
 
     size: Annotated[
-        int, Meta(ge=1, le=10**7, description="number of people; a graph file has its own (population.graph.path)")
+        int, Meta(ge=1, le=PEOPLE_MAX, description="number of people; a graph file has its own (population.graph.path)")
     ] = 1000
     profiles: Annotated[
         str | None,

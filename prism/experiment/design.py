@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -18,6 +16,7 @@ from prism.config.yaml_text import read_value
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
 from prism.quoting import as_text
+from prism.text_files import separator_of, table_rows
 
 CONDITIONS_MAX = 10_000
 
@@ -207,7 +206,7 @@ NAME = "name"
 
 
 def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
-    """Return the conditions of a CSV text: a header with settings and perhaps `name`, and a row for each condition.
+    """Return the conditions of a table: a header with settings and perhaps `name`, and a row for each condition.
 
     A cell is read as a value in a configuration: `3`, `0.5`, `true`, `hot`. Without names, a row is called by its
     number: `c1` is the first one below the header.
@@ -215,15 +214,11 @@ def table_conditions(text: str, source: str) -> tuple[Condition, ...]:
     Raises:
         ConfigError: what is wrong, with the line and the column.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    try:
-        rows.extend((reader.line_num, row) for row in reader if any(cell.strip() for cell in row))
-    except csv.Error as error:
-        raise ConfigError(source, f"is no CSV: {error}", line=reader.line_num) from None
+    separator = separator_of(text, {NAME, *(each.path for each in settings())})
+    rows = [row for row in table_rows(text.removeprefix("\ufeff"), source, separator) if any(map(str.strip, row[1]))]
     if len(rows) < 2:
         raise ConfigError(source, "expected a line with the names of settings, and a line for each condition")
-    header = [cell.strip().removeprefix("\ufeff") for cell in rows[0][1]]
+    header = [cell.strip() for cell in rows[0][1]]
     _check_header(header, source, rows[0][0])
     if len(rows) - 1 > CONDITIONS_MAX:
         raise ConfigError(source, f"expected at most {CONDITIONS_MAX:,} conditions, got {len(rows) - 1:,}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,30 +9,29 @@ from typing import Final, NamedTuple
 
 from prism.errors import InputError
 from prism.scorecard.trees import ROOT, Tree
-from prism.text_files import SEPARATORS, check_width, decode_text
+from prism.text_files import check_width, decode_text, separator_of, table_rows
 
 CASCADE_COLUMNS: Final = ("cascade", "node", "parent", "delay_minutes")
 
 
+_Row = tuple[int, tuple[str, ...]]
+"""The line of a row, and its cells."""
+
+
 class _Table(NamedTuple):
-    """A CSV file: where each wanted column is, and `(line, fields)` of each row."""
+    """A CSV file: where each wanted column is, and the rows."""
 
     places: list[int]
-    rows: Iterator[tuple[int, list[str]]]
+    rows: Iterator[_Row]
 
 
 def columns_in(data: bytes, source: str) -> tuple[str, ...]:
-    """Return the names in the first line of a CSV file that is not blank, in lower case.
+    """Return the names in the first line of a table that is not blank, in lower case.
 
     Raises:
         InputError: it is no text, or is empty.
     """
-    header = next((line for line in decode_text(data, source).splitlines() if line.strip()), "")
-    separator = max(SEPARATORS, key=header.count)
-    names = tuple(name.strip().lower() for name in next(csv.reader([header], delimiter=separator), ()))
-    if not any(names):
-        raise InputError(source, "is empty: expected a line with the names of its columns")
-    return names
+    return next(_rows(data, source))[1]
 
 
 def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
@@ -54,7 +51,7 @@ def parse_cascades(data: bytes, source: str) -> tuple[Tree, ...]:
     return tuple(trees)
 
 
-def _tree(name: str, rows: Iterator[tuple[int, list[str]]], table: _Table, source: str, *, is_known: bool) -> Tree:
+def _tree(name: str, rows: Iterator[_Row], table: _Table, source: str, *, is_known: bool) -> Tree:
     parents: list[int] = []
     minutes: list[float] = []
     for line, fields in rows:
@@ -72,28 +69,27 @@ def _tree(name: str, rows: Iterator[tuple[int, list[str]]], table: _Table, sourc
 
 
 def _table(data: bytes, source: str, wanted: Sequence[str]) -> _Table:
-    names = columns_in(data, source)
+    rows = _rows(data, source)
+    _, names = next(rows)
     missing = [name for name in wanted if name not in names]
     if missing:
         problem = f"missing column: {', '.join(missing[:3])}; expected {', '.join(wanted)}"
         raise InputError(source, problem, line=1)
-    return _Table([names.index(name) for name in wanted], _rows(decode_text(data, source), source, len(names)))
+    return _Table([names.index(name) for name in wanted], rows)
 
 
-def _rows(text: str, source: str, columns: int) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    is_header = True
-    try:
-        for fields in reader:
-            if not any(field.strip() for field in fields):
-                continue
-            if is_header:
-                is_header = False
-                continue
-            check_width(fields, columns, source, reader.line_num)
-            yield reader.line_num, fields
-    except csv.Error as error:
-        raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
+def _rows(data: bytes, source: str) -> Iterator[_Row]:
+    """Yield the names of the columns in lower case, and the cells of each row, each with its line."""
+    text, width = decode_text(data, source), 0
+    for line, cells in table_rows(text, source, separator_of(text, CASCADE_COLUMNS)):
+        if not width:
+            yield line, tuple(name.strip().lower() for name in cells)
+            width = len(cells)
+        elif any(map(str.strip, cells)):
+            check_width(cells, width, source, line)
+            yield line, tuple(cells)
+    if not width:
+        raise InputError(source, "is empty: expected a line with the names of its columns")
 
 
 def _number(text: str, source: str, line: int, name: str) -> float:

@@ -113,7 +113,7 @@ def test_a_table_has_a_condition_in_each_row_whose_cells_are_read_as_settings() 
         ("feed.size,name\n3,a\n ,b\n", "there/design.csv:3: feed.size: is empty: expected a value in every row"),
         ("feed.size,name\n3,a\n5,a\n", "there/design.csv:3: name: the name a stands in line 2, too"),
         ("feed.size\n[3\n", "there/design.csv:2: feed.size: not valid YAML: "),
-        ('feed.size\n3\n"4\n', "there/design.csv:3: is no CSV: unexpected end of data"),
+        ('feed.size\n3\n"4\n', "there/design.csv:3: bad CSV: unexpected end of data"),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_line_and_column(text: str, problem: str) -> None:

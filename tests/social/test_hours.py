@@ -63,7 +63,7 @@ def test_a_table_that_cannot_be_is_refused_with_its_line(data: bytes, message: s
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(InputError, match=r"expected counts by hour in \.csv \(also \.gz\), got \.txt"):
+    with pytest.raises(InputError, match=r"expected counts by hour in \.csv or \.tsv \(also \.gz\), got \.txt"):
         parse_hours(b"", "hours.txt")
 
 

@@ -62,13 +62,14 @@ def test_a_list_of_objects_gives_each_attribute_its_key() -> None:
     assert [type(value) for value in ada.attributes.values()] == [int, float, str, bool, bool]
 
 
+MISSING = "which stands for a missing value; population.attributes.own.default would stand for it"
 WRONG_CELLS = [
     ({"type": "int", "min": 13, "max": 99}, "abc", "expected int 13 to 99, got 'abc'"),
     ({"type": "int", "min": 13, "max": 99}, "12", "expected int 13 to 99, got '12'"),
     ({"type": "int"}, "40.5", "expected int, got '40.5'"),
     ({"type": "int"}, "4_0", "expected int, got '4_0'"),
     ({"type": "int"}, "9" * 400, f"expected int, got '{'9' * 60}'"),
-    ({"type": "float"}, "nan", "expected float, got 'nan'"),
+    ({"type": "float"}, "nan", f"expected float, got 'nan', {MISSING}"),
     ({"type": "float"}, "inf", "expected float, got 'inf'"),
     ({"type": "float"}, "1e999", "expected float, got '1e999'"),
     ({"type": "float", "max": 1}, "1.01", "expected float <= 1, got '1.01'"),
@@ -95,7 +96,7 @@ def test_a_cell_that_does_not_fit_is_refused_with_its_line_and_column(
         ({"type": "int"}, True, "expected int, got true"),
         ({"type": "int"}, 10**400, f"expected int, got 1{'0' * 59}"),
         ({"type": "int"}, [1], "expected int, got [1]"),
-        ({"type": "float"}, float("nan"), "expected float, got NaN"),
+        ({"type": "float"}, float("nan"), f"expected float, got NaN, {MISSING}"),
         ({"type": "float"}, float("inf"), "expected float, got Infinity"),
         ({"type": "bool"}, 1, "expected true or false, got 1"),
         ({"type": "text"}, 3, "expected text, got 3"),

@@ -6,8 +6,6 @@ person's messages is a base rate times a factor of the hour.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,7 +14,7 @@ from typing import Final
 from prism.config.model import DAY_HOURS, hours_problem
 from prism.errors import InputError
 from prism.expectations import found
-from prism.text_files import check_format, check_width, decode_text
+from prism.text_files import check_format, check_width, decode_text, separator_of, table_rows
 
 COLUMNS: Final = tuple(f"h{hour:02d}" for hour in range(DAY_HOURS))
 """The columns of a table of counts. Others, such as a person's id, may be there too."""
@@ -39,11 +37,11 @@ def check_hours_format(source: str) -> None:
     Raises:
         InputError: the extension is another one.
     """
-    check_format(source, "counts by hour", (".csv",))
+    check_format(source, "counts by hour", (".csv", ".tsv"))
 
 
 def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
-    """Return the sums of the columns h00 to h23 of a CSV file.
+    """Return the sums of the columns h00 to h23 of a table.
 
     Raises:
         InputError: a column is missing, or a count is no number from 0 on; the message names the line.
@@ -52,24 +50,17 @@ def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
 
 
 def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
-    """Return the columns h00 to h23 of each row of a CSV file, which is an account.
+    """Return the columns h00 to h23 of each row of a table, which is an account.
 
     Raises:
         InputError: as for `parse_hours`, or nobody is active in any hour.
     """
     check_hours_format(source)
-    reader = csv.reader(io.StringIO(decode_text(data, source), newline=""), strict=True)
-    rows: list[tuple[float, ...]] = []
-    try:
-        header = [name.strip().lower() for name in next(reader, [])]
-        places = _places(header, source)
-        rows.extend(
-            _counts(row, places, len(header), source, reader.line_num)
-            for row in reader
-            if any(field.strip() for field in row)
-        )
-    except csv.Error as error:
-        raise InputError(source, f"bad CSV: {error}", line=reader.line_num) from None
+    text = decode_text(data, source)
+    table = table_rows(text, source, separator_of(text, COLUMNS))
+    header = [name.strip().lower() for name in next(table, (1, []))[1]]
+    places = _places(header, source)
+    rows = [_counts(row, places, len(header), source, line) for line, row in table if any(map(str.strip, row))]
     problem = hours_problem(tuple(math.fsum(row[hour] for row in rows) for hour in range(DAY_HOURS)))
     if problem:
         raise InputError(source, problem)

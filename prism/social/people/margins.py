@@ -26,7 +26,16 @@ from prism.config.model import PopulationConfig
 from prism.errors import InputError
 from prism.rng import WORLD, Draw, integer, uniforms
 from prism.social.people.attributes import draw_attribute, drawn_attributes, without_values
-from prism.text_files import TRUTHS, check_format, check_width, decode_text, plain_number, separator_of, table_rows
+from prism.text_files import (
+    MISSING,
+    TRUTHS,
+    check_format,
+    check_width,
+    decode_text,
+    plain_number,
+    separator_of,
+    table_rows,
+)
 from prism.wording import counted
 
 _POINTS: Final = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
@@ -357,7 +366,8 @@ def _category(text: str, name: str, declaration: AttributeConfig, source: str, l
             found = Category(low, high)
     else:
         value: Value | None = text if declaration.type == "text" else TRUTHS.get(text.lower())
-        found = None if value is None or not text else Category(value, value)
+        is_missing = not text or (text in MISSING and text not in declaration.values)
+        found = None if value is None or is_missing else Category(value, value)
     if found is None or not (declaration.holds(found.low) and declaration.holds(found.high)):
         raise InputError(source, f"expected {expected}, got {text[:60]!r}", key=name, line=line)
     return found

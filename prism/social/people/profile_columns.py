@@ -7,6 +7,7 @@ would go unnoticed.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -16,7 +17,7 @@ from prism.checked import field_types
 from prism.config.attributes import NUMBER_MAX, PLACE, AttributeConfig, Value
 from prism.config.model import ColumnsConfig
 from prism.errors import InputError
-from prism.text_files import TRUTHS
+from prism.text_files import MISSING, TRUTHS
 from prism.wording import cut
 
 _NUMBER: Final = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)
@@ -97,7 +98,7 @@ class OwnColumns:
         given: dict[str, float] = {}
         for name, column in self.given.items():
             cell = row.cells.get(column)
-            if not _is_blank(cell):
+            if not _is_blank(cell, ColumnsConfig.holding(name)):
                 value = _read(cell, ColumnsConfig.holding(name))
                 if value is None:
                     raise self._refusal(
@@ -141,10 +142,11 @@ class OwnColumns:
 
     def _attribute(self, name: str, column: str, row: Row) -> Value:
         declaration, cell = self._declared[name], row.cells.get(column)
-        if _is_blank(cell):
+        if _is_blank(cell, declaration):
             if declaration.default is None:
                 way_out = f"{self._place}.{name}.default would stand for it"
-                problem = f"expected {declaration.expected}, got nothing; {way_out}"
+                got = f"{_shown(cell)}, which stands for a missing value" if cell else "nothing"
+                problem = f"expected {declaration.expected}, got {got}; {way_out}"
                 raise self._refusal(column, row, problem)
             return declaration.default
         value = _read(cell, declaration)
@@ -170,8 +172,12 @@ class OwnColumns:
         return InputError(self._source, told, key=column, line=row.line)
 
 
-def _is_blank(cell: object) -> bool:
-    return cell is None or (isinstance(cell, str) and not cell.strip())
+def _is_blank(cell: object, declaration: AttributeConfig) -> bool:
+    """Return whether a cell holds no value. A word for a missing one is a value if the attribute declares it."""
+    if not isinstance(cell, str):
+        return cell is None or (isinstance(cell, float) and math.isnan(cell))
+    text = cell.strip()
+    return not text or (text in MISSING and text not in declaration.values)
 
 
 def _read(cell: object, declaration: AttributeConfig) -> Value | None:

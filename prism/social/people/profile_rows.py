@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from prism.errors import InputError
-from prism.social.ties.follow_lists import MISSING
-from prism.text_files import check_width, file_format, separator_of, table_rows
+from prism.text_files import MISSING, check_width, file_format, separator_of, table_rows
 from prism.wording import cut
 
 KINDS: Final = {

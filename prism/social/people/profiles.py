@@ -108,7 +108,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
         _with_own(_profile(table, place, keys, others, itself), own, table, place)
         for place, (others, itself) in enumerate(ties.by_person())
     )
-    made.understood = (*_understood(table, key_kind), *ties.understood(made))
+    made.understood = (*_understood(table, key_kind, own), *ties.understood(made))
     return made
 
 
@@ -359,11 +359,12 @@ def _has_gaps(index: Sequence[str]) -> bool:
     return max(numbers) - min(numbers) >= len({*numbers})
 
 
-def _understood(table: ProfileTable, key_kind: str) -> Iterator[str]:
+def _understood(table: ProfileTable, key_kind: str, own: OwnColumns) -> Iterator[str]:
     """Yield the number of profiles and the columns that were read, and any people without names or usable ids."""
-    read = [column for column in table.column_of.values() if column]
+    used = [*table.column_of.values(), *own.attributes.values(), *own.given.values()]
+    read = [column for column in dict.fromkeys(used) if column]
     others = [column for column in table.columns if column not in read and column]
-    unread = f"; not read as profiles: {_listed(others)}" if others else ""
+    unread = f"; not read: {_listed(others)}" if others else ""
     yield f"{table.source}: {counted(len(table.rows), 'profile')} from {_listed(read)}{unread}"
     nameless = sum(
         not table.text(place, "name") and not table.text(place, "username") for place in range(len(table.rows))

@@ -6,13 +6,15 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final, Literal
 
-Kind = Literal["whole", "decimal", "date", "flag", "text", "blank"]
+from prism.text_files import MISSING
 
-MISSING: Final = frozenset({"nan", "NaN", "NAN", "<NA>", "#N/A", "N/A", "null", "NULL", "None"})
-"""The texts by which tables say that a cell is empty."""
+Kind = Literal["whole", "decimal", "date", "flag", "text", "blank"]
 
 INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 """The form of an id that is sorted by value; 18 digits fit 64 bits."""
+
+COUNT: Final = re.compile(r"[0-9]{1,18}")
+"""The form of a number of people, ties or places."""
 
 WHOLE_FLOAT: Final = re.compile(r"(-?[0-9]+)[.,](?:0{1,2}|0{4,})")
 """A whole number that a program wrote as a float. With three zeros it may be thousands."""

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from prism.config.model import GraphConfig
 from prism.errors import InputError
-from prism.social.ties.cells import DIGITS_KEPT, INTEGER, MISSING, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
-from prism.social.ties.graph import FollowGraph, shown, understood
+from prism.social.ties.cells import DIGITS_KEPT, INTEGER, SCIENTIFIC, WHOLE_FLOAT, plain, without_last_digits
+from prism.social.ties.graph import FollowGraph, check_people, shown, understood
 from prism.social.ties.reading import SEPARATORS, SPACES, Reading, Sample, UnclearError, cells_of, find_reading
 from prism.social.ties.tie_columns import directed_ends
-from prism.text_files import decode_text
+from prism.text_files import CELL_CHARS_MAX, MISSING, decode_text
 
 Flags = NDArray[np.bool_]
 
@@ -34,6 +34,8 @@ PIECE = 500
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*")
 _KONECT = re.compile(r"%\s*(sym|asym|bip)\b")
 _COMMENTS = "#%"
+_TITLES = frozenset({"edge", "list", "edges", "arcs", "links", "nodes", "people", "relations", "ties", "vertices"})
+"""Words of a comment that is a title of the part below it."""
 _BLANK = " \t,;|"
 _SHOWN = 60
 """The most characters of a wrong line in a message."""
@@ -112,6 +114,8 @@ def parse_edges(data: bytes, source: str, config: GraphConfig) -> FollowGraph:
 def _table(text: str, source: str) -> _Table:
     above, within, kept = list[str](), list[tuple[int, str]](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > CELL_CHARS_MAX:
+            raise InputError(source, f"expected lines of at most {CELL_CHARS_MAX:,} characters", line=number)
         if _is_tie(line):
             kept.append(line)
         elif line.strip(_BLANK) and kept:
@@ -156,8 +160,12 @@ def _reading(table: _Table, config: GraphConfig, *, is_konect: bool) -> Reading:
 
 
 def _check_comments(table: _Table, reading: Reading) -> None:
-    """Refuse a comment between rows that looks like a tie: its first id may begin with # or %."""
+    """Refuse a comment between rows that looks like a tie, or that may divide people from ties, as in TGF."""
     for number, line in table.within:
+        is_title = _TITLES.issuperset(re.findall(r"[^\W_]+", line.lower()))
+        if is_title and number < table.number(len(table.lines) - 1):
+            problem = "stands between rows and may divide people from ties: keep the ties alone, or remove it"
+            raise InputError(table.source, f"{problem}: {_cut(line)}", line=number)
         try:
             cells = cells_of([line], reading.separator)[0]
         except UnclearError:  # a quote that is not closed: no tie has one
@@ -253,6 +261,7 @@ def _ends(table: _Table, reading: Reading) -> tuple[list[str], NDArray[np.int64]
     for start, rows in _pieces(table, reading):
         cells = chain.from_iterable(map(take, rows))
         ends.append(np.fromiter(map(number_of.__getitem__, cells), dtype=np.int64, count=2 * len(rows)))
+        check_people(len(number_of), table.source)
         if reading.kinds is not None:
             undirected.append(_undirected(table, [row[reading.kinds].strip().lower() for row in rows], start))
     together = np.concatenate(ends or [np.empty(0, dtype=np.int64)]).reshape(-1, 2)

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-MISSING: Final = frozenset({"", "nan", "NaN", "None", "null", "NULL", "<NA>", "NaT"})
-"""The texts that Python, numpy, pandas and JSON print for a value that is missing."""
+from prism.text_files import MISSING
+
 EMPTY: Final = frozenset({"set()", "frozenset()"})
 _WRAPPER: Final = re.compile(
     r"(?:(?:np|numpy|pd|pandas)\.)?(?:array|Index|Int64Index|list|tuple|set|frozenset)"
@@ -103,7 +103,7 @@ def id_text(value: object) -> str:
     if isinstance(value, float) and math.isfinite(value) and abs(value) >= _EXACT_MAX:
         raise LostDigitsError(repr(value))
     text = str(value).strip()
-    if text in MISSING:
+    if not text or text in MISSING:
         return ""
     found = _NUMBER.fullmatch(text)
     if found is None or (found[3] is None and found[4] is None):
@@ -173,7 +173,7 @@ def _person(number: int | None) -> str:
 
 def _split(text: str) -> list[str] | None:
     """Return the entries of a list as Python, numpy, pandas or JSON print it; None for any other text."""
-    if text in MISSING or text in EMPTY:
+    if not text or text in MISSING or text in EMPTY:
         return []
     wrapped = _WRAPPER.fullmatch(text)
     if wrapped is not None:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prism.columns import distinct
 from prism.config.graph_fit import block_ties, find_misfit
-from prism.config.model import GraphConfig
-from prism.errors import ConfigError
+from prism.config.model import PEOPLE_MAX, GraphConfig
+from prism.errors import ConfigError, InputError
 from prism.quoting import printable
 from prism.rng import GraphRandom
 from prism.social.kernels.graph_kernel import friendships
@@ -38,10 +38,14 @@ _drawing = Lock()
 
 
 class Numbered(Sequence[str]):
-    """The ids "0" to "size - 1", none of which is kept: those of a million people would take 60 MB."""
+    """The ids "0" to "size - 1", none of which is kept: those of a million people would take 60 MB.
 
-    def __init__(self, size: int) -> None:
-        self._numbers = range(size)
+    Args:
+        first: the number that the first person has in place of 0.
+    """
+
+    def __init__(self, size: int, first: int = 0) -> None:
+        self._numbers = range(first, size + first)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -103,7 +107,8 @@ class FollowGraph:
     ) -> None:
         self.size = size
         self.understood = ""
-        self.names: Sequence[str] = tuple(names) if names is not None else Numbered(size)
+        names = Numbered(size) if names is None else names
+        self.names: Sequence[str] = names if isinstance(names, Numbered) else tuple(names)
         if len(self.names) != size:
             raise ValueError(f"names: expected one for each of {size} people, got {len(self.names)}")
         tails, heads = _ends(size, follower), _ends(size, followee)
@@ -270,6 +275,16 @@ def _offsets(rows: Keys, size: int) -> Keys:
     offsets = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
     return offsets
+
+
+def check_people(count: int, source: str, line: int | None = None) -> None:
+    """Refuse a file with more people than a run may have, before anything of their number is made.
+
+    Raises:
+        InputError: it has more.
+    """
+    if count > PEOPLE_MAX:
+        raise InputError(source, f"expected at most {PEOPLE_MAX:,} people, got {count:,}", line=line)
 
 
 _SHOWN = 40

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism.errors import InputError
-from prism.social.ties.graph import FollowGraph, understood
+from prism.social.ties.cells import COUNT
+from prism.social.ties.graph import FollowGraph, Numbered, check_people, understood
 from prism.text_files import decode_text
 
 _VALUES = {"pattern": 0, "integer": 1, "real": 1, "double": 1, "complex": 2}
@@ -33,12 +34,13 @@ def parse_matrix_market(data: bytes, source: str) -> FollowGraph:
     if not kept:
         raise InputError(source, "bad MatrixMarket: expected a line with its size, got the end of the file")
     size, entries = _size(*kept[0], source)
+    check_people(size, source, kept[0][0])
     if len(kept) - 1 != entries:
         raise InputError(
             source, f"bad MatrixMarket: expected {entries:,} entries, got {len(kept) - 1:,}", line=kept[0][0]
         )
     ends, zeros = _entries(kept[1:], size, values, source)
-    graph = FollowGraph(size, ends[:, 0], ends[:, 1], names=[str(each + 1) for each in range(size)], mutual=mutual)
+    graph = FollowGraph(size, ends[:, 0], ends[:, 1], names=Numbered(size, 1), mutual=mutual)
     if not graph.edges:
         raise InputError(source, "holds no ties: expected entries beside the diagonal")
     said = [f"a {'symmetric' if mutual else 'general'} MatrixMarket matrix"]
@@ -62,7 +64,7 @@ def _banner(line: str, source: str) -> tuple[int, bool]:
 
 def _size(number: int, cells: Sequence[str], source: str) -> tuple[int, int]:
     """Return the number of people and of entries."""
-    if len(cells) != 3 or not all(map(str.isdecimal, cells)) or cells[0] != cells[1]:
+    if len(cells) != 3 or not all(map(COUNT.fullmatch, cells)) or cells[0] != cells[1]:
         problem = f"expected the numbers of rows, of columns (as many) and of entries, got {' '.join(cells)[:60]!r}"
         raise InputError(source, f"bad MatrixMarket: {problem}", line=number)
     return int(cells[0]), int(cells[2])

@@ -11,11 +11,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from prism.errors import InputError
-from prism.social.ties.graph import FollowGraph, understood
-from prism.text_files import decode_text
+from prism.social.ties.cells import COUNT
+from prism.social.ties.graph import FollowGraph, Numbered, check_people, understood
+from prism.text_files import decode_text, without_entities
 
 _SECTIONS = ("network", "vertices", "arcs", "edges", "arcslist", "edgeslist")
-_VERTEX = re.compile(r"\s*([0-9]+)(?:\s+(?:\"([^\"]*)\"|(\S+)).*)?")
+_VERTEX = re.compile(r"\s*([0-9]{1,18})(?:\s+(?:\"([^\"]*)\"|([^\s\"]+))(?:\s+(?P<rest>.*))?)?\s*")
+_REST = re.compile(
+    r"\[|(?:[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?|ellipse|box|diamond|triangle|cross|empty|house|man|woman|circle|s_size|[xy]_fact|phi|[rq]|[bil]c"
+    r"|bw|l[ar]|lphi|fos|font|shape|url|hooks?)(?:\s|$)",
+    re.IGNORECASE,
+)
+"""The beginning of what may stand behind a label: coordinates, times, a shape or a parameter of the drawing."""
 
 
 def parse_pajek(data: bytes, source: str) -> FollowGraph:
@@ -59,9 +66,9 @@ class _Parser:
     def graph(self) -> FollowGraph:
         """Return the graph that the lines made."""
         size, arcs, edges = self._size, self._arcs, self._edges
-        labels = [self._labels.get(person, "") for person in range(size)]
+        labels = [self._labels[person] for person in sorted(self._labels)]
         are_names = all(labels) and len({*labels}) == size
-        names = labels if are_names else [str(person + 1) for person in range(size)]
+        names = labels if are_names else Numbered(size, 1)
         mutual = not arcs
         ties = np.array(edges if mutual else [*arcs, *_both(edges)], dtype=np.int64).reshape(-1, 2)
         graph = FollowGraph(size, ties[:, 0], ties[:, 1], names=names, mutual=mutual)
@@ -80,21 +87,25 @@ class _Parser:
             wanted = "one network with *Vertices, *Arcs, *Edges, *Arcslist or *Edgeslist"
             raise self._error(f"expected {wanted}", " ".join(words), number)
         if section == "vertices":
-            if len(words) != 2 or not words[1].isdecimal() or not int(words[1]):
+            if len(words) != 2 or not COUNT.fullmatch(words[1]) or not int(words[1]):
                 raise self._error("expected the number of vertices, all of one kind", " ".join(words), number)
+            check_people(int(words[1]), self._source, number)
             self._size = int(words[1])
         self._section = section if section != "network" else ""
 
     def _name(self, line: str, number: int) -> None:
         found = _VERTEX.fullmatch(line)
-        if found is None or not 0 < int(found[1]) <= self._size or int(found[1]) - 1 in self._labels:
+        if found is None or (found["rest"] and _REST.match(found["rest"]) is None):
+            problem = "expected a number and a label, in quotes if it has spaces, with &#34; for a quote"
+            raise self._error(problem, line, number)
+        if not 0 < int(found[1]) <= self._size or int(found[1]) - 1 in self._labels:
             raise self._error(f"expected a new vertex from 1 to {self._size} and its label", line, number)
-        self._labels[int(found[1]) - 1] = (found[2] or found[3] or "").strip()
+        self._labels[int(found[1]) - 1] = without_entities((found[2] or found[3] or "").strip())
 
     def _tie(self, cells: Sequence[str], number: int) -> None:
         is_list = self._section.endswith("list")
         ends = cells if is_list else cells[:2]
-        if len(ends) < 2 or not all(cell.isdecimal() and 0 < int(cell) <= self._size for cell in ends):
+        if len(ends) < 2 or not all(COUNT.fullmatch(cell) and 0 < int(cell) <= self._size for cell in ends):
             raise self._error(f"expected vertices from 1 to {self._size}", " ".join(cells), number)
         people = [int(cell) - 1 for cell in ends]
         ties = self._arcs if self._section.startswith("arcs") else self._edges
