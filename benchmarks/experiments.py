@@ -163,7 +163,7 @@ def long_base(cell_s: float) -> str:
 def graph(path: Path) -> str:
     """Write a graph of 4,000 people with 88,000 friendships; return the configuration of one tick with it."""
     ties = ((person, (person + step) % 4000) for person in range(4000) for step in range(1, 23))
-    path.write_text("".join(f"{one} {other}\n" for one, other in ties))
+    path.write_text("".join(f"{one} {other}\n" for one, other in ties), encoding="ascii")
     return f"simulation: {{ticks: 1}}\npopulation: {{graph: {{path: {path}, directed: false}}}}\n"
 
 

@@ -14,7 +14,7 @@ from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
 from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
-from actors.logs.standard_streams import open_missing, protect_standard_error
+from actors.logs.standard_streams import escape_unencodable, open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
 from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
@@ -129,6 +129,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line, and turn every expected error into one clear line and its exit code."""
     open_missing()
+    escape_unencodable()
     protect_standard_error()
     try:
         code = _code()
@@ -165,10 +166,13 @@ def _print_crash(error: Exception) -> None:
     if _is_lack_of_memory(error):
         problem = "this process may use no more memory: take fewer people or a smaller file, or allow it more"
         _print_error(problem, EXIT_FAILED)
+    elif isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":  # streams escape: it is a file's name
+        problem = f"{error.object}: {error.encoding}, the locale's encoding, has no such file name: set LC_ALL=C.UTF-8"
+        _print_error(problem, EXIT_FAILED)
     elif output.is_json:
         say_json("error", CRASHED, exception=format_exc(), exit_code=EXIT_FAILED)
     else:
-        click.echo(printable_lines(format_exc()), err=True, nl=False)
+        click.echo(printable_lines(format_exc()), file=sys.stderr, nl=False)
 
 
 def _is_lack_of_memory(error: Exception) -> bool:
@@ -182,10 +186,11 @@ def _print_usage_error(error: click.ClickException) -> None:
         say_json("error", FAILED, error=error.format_message(), exit_code=EXIT_USAGE)
         return
     if isinstance(error, NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        click.echo(error.format_message(), file=sys.stderr)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+        usage = f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n"
+        click.echo(usage, file=sys.stderr)
     _print_error(error.format_message().replace("\n\t", " "), EXIT_USAGE)
 
 
@@ -202,7 +207,8 @@ def _print_error(problem: str, code: int) -> None:
         say_json("error", FAILED, error=problem, exit_code=code)
     else:
         told = "\n".join(f"prism: {line}" for line in problem.split("\n"))
-        click.secho(printable_lines(told), fg=None if os.environ.get("NO_COLOR") else "red", err=True)
+        color = None if os.environ.get("NO_COLOR") else "red"
+        click.secho(printable_lines(told), file=sys.stderr, fg=color)
 
 
 def exit_code(error: PrismError) -> int:

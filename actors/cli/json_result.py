@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,11 @@ def show_result(found: Any, json_path: Path | None, print_tables: Callable[[], N
 
 
 def print_json(found: Any) -> None:
-    """Print a record as JSON that holds no character which is not printable."""
+    """Print a record as JSON that holds no character which is not printable; and only ASCII, on other than UTF-8."""
     text = msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
-    # Outside its strings, JSON has no unprintable characters except line ends, so all others may be escaped.
-    echo("".join(each if each.isprintable() or each == "\n" else _escaped(each) for each in text))
+    is_plain = str.isprintable if (sys.stdout.encoding or "utf-8").lower().startswith("utf") else str.isascii
+    # Outside its strings, JSON has only printable ASCII and line ends, so all other characters may be escaped.
+    echo("".join(each if is_plain(each) or each == "\n" else _escaped(each) for each in text))
 
 
 def _escaped(character: str) -> str:

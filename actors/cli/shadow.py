@@ -8,11 +8,11 @@ from pathlib import Path
 
 import anyio
 import click
-import msgspec
 from click.core import ParameterSource
 
 from actors.cli.divergence import score_tables, shadow_table
 from actors.cli.help_sections import LOG, SectionedCommand
+from actors.cli.json_result import print_json
 from actors.cli.options import RUN, set_option, with_log_options
 from actors.cli.run_command import with_progress
 from actors.cli.trust import TRUST, ask_to_run_code
@@ -82,14 +82,14 @@ def shadow_command(path: Path, share: float, file: str | None, overrides: Sequen
         with locked(path):
             told = anyio.run(against, directory, file, overrides)
         if as_json:
-            echo(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+            print_json(told)
         else:
             SafeConsole().print(score_tables(told))
         return
     with locked(path):
         found = anyio.run(partial(with_progress, partial(shadow, directory, share, overrides), quiet=as_json))
     if as_json:
-        echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        print_json(found)
         return
     SafeConsole().print(shadow_table(found))
     echo(f"oracle: {found.oracle}; figures in {path / SHADOW}")

@@ -321,15 +321,19 @@ class AddressError(ActorError):
 
     Args:
         use: what would listen there, such as `metrics`.
-        problem: in the words of the system.
-        remedy: what to do, such as "set metrics.port to another port".
+        error: of the system.
+        names: what gives the host and the port, such as `("metrics.host", "metrics.port")`.
     """
 
-    def __init__(self, use: str, host: str, port: int, problem: str, remedy: str) -> None:
+    def __init__(self, use: str, host: str, port: int, error: OSError | UnicodeError, names: tuple[str, str]) -> None:
         self.host = host
         self.port = port
-        self.problem = problem
-        super().__init__(f"{use}: cannot listen on {host}:{port}: {problem}; {remedy}")
+        self.problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, OSError) and error.errno in {errno.EADDRINUSE, errno.EACCES}:
+            remedy = f"set {names[1]} to another port, or to 0 for any free one"
+        else:  # the name is unknown, or the address is another machine's
+            remedy = f"set {names[0]} to an address of this machine, such as 127.0.0.1"
+        super().__init__(f"{use}: cannot listen on {host}:{port}: {self.problem}; {remedy}")
 
 
 class WatchError(ActorError):

@@ -43,7 +43,8 @@ def unwrapped_console() -> Console:
 
 def echo(text: str, *, err: bool = False) -> None:
     """Print a text and a line end on standard output, or on standard error."""
-    click.echo(printable_lines(text), err=err)
+    # A stream that is not named would be written in UTF-8 by click if its encoding is ASCII.
+    click.echo(printable_lines(text), file=sys.stderr if err else sys.stdout)
 
 
 def echo_file(content: str) -> None:

@@ -105,12 +105,12 @@ class _Uvicorn(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def listen(host: str, port: int, use: str, remedy: str) -> socket.socket:
+def listen(host: str, port: int, use: str, names: tuple[str, str]) -> socket.socket:
     """Return a socket that listens.
 
     Args:
         port: 0 for any that is free.
-        use: what listens there; `remedy`: what to do if nothing can. Both are for the error.
+        use: what listens there; `names`: what gives the host and the port. Both are for the error.
 
     Raises:
         AddressError: the address cannot be listened on.
@@ -124,8 +124,7 @@ def listen(host: str, port: int, use: str, remedy: str) -> socket.socket:
             listener.listen(BACKLOG)
             unless_bound.pop_all()
     except (OSError, UnicodeError) as error:  # the latter for a host name that is not valid
-        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise AddressError(use, host, port, problem, remedy) from None
+        raise AddressError(use, host, port, error, names) from None
     return listener
 
 

@@ -113,6 +113,16 @@ def open_missing() -> None:
             os.open(os.devnull, os.O_RDWR)  # the null device gets the lowest free number, which is this descriptor
 
 
+def escape_unencodable() -> None:
+    """Write what the encoding of a standard stream cannot hold with backslashes, so that no text ends a command.
+
+    The encoding is of the locale, or of PYTHONIOENCODING. A way to write such characters that was set there stays.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
+            stream.reconfigure(errors="backslashreplace")
+
+
 def protect_standard_error() -> None:
     """Let no later write to standard error fail. A stream that is not the process's own, as in a test, stays."""
     if sys.stderr is sys.__stderr__:

@@ -26,8 +26,6 @@ OPTIONS = ServerOptions(
     name="metrics", always=PROBES, headers=(("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"))
 )
 
-REMEDY = "set metrics.port to another port, or to 0 for any free one"
-
 Render = Callable[[Request], Response | Awaitable[Response]]
 """A function that returns a page; one that takes a while is no coroutine, and is called in another thread."""
 
@@ -40,6 +38,7 @@ class MetricsServer:
         pages: `{path: function that returns the page}`; a password protects those of `PROTECTED`, which are no
             coroutines.
         environment: the variables with the password.
+        names: what gives the host and the port, for the error.
 
     Raises:
         AddressError: the address cannot be listened on.
@@ -47,10 +46,14 @@ class MetricsServer:
     """
 
     def __init__(
-        self, config: MetricsConfig, pages: Mapping[str, Render], environment: Mapping[str, str] = os.environ
+        self,
+        config: MetricsConfig,
+        pages: Mapping[str, Render],
+        environment: Mapping[str, str] = os.environ,
+        names: tuple[str, str] = ("metrics.host", "metrics.port"),
     ) -> None:
         tls, credentials = read_tls(config), read_credentials(config, environment)
-        listener = listen(config.host, config.port, "metrics", REMEDY)
+        listener = listen(config.host, config.port, "metrics", names)
         self._server = Server(_site(pages, credentials), listener, OPTIONS, tls)
         self.port = self._server.port
         local = "::1" if config.host == "::" else "127.0.0.1"

@@ -34,8 +34,9 @@ class ServerSettingsError(ModelServerError, ValueError):
 class ServerAddressError(ModelServerError):
     """The server cannot listen where it is told to."""
 
-    def __init__(self, host: str, port: int, problem: str) -> None:
-        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose another port, or 0 for one that is free")
+    def __init__(self, host: str, port: int, problem: str, *, is_port: bool) -> None:
+        choose = "another port, or 0 for one that is free" if is_port else "an address of this machine"
+        super().__init__(f"cannot listen on {host}:{port}: {problem}; choose {choose}")
         self.host = host
         self.port = port
         self.problem = problem

@@ -58,7 +58,10 @@ class ModelServerProcess:
             return
         orders = msgspec.json.encode(Start(settings=self.settings, host=self.host, port=self.port)).decode()
         process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-m", "actors.testing", orders], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "actors.testing", orders],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="ascii",
         )
         port = process.stdout.readline() if process.stdout is not None else ""
         if not port:

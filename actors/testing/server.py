@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import math
 import os
 import socket
@@ -201,13 +202,15 @@ def url_of(host: str, port: int) -> str:
 
 def _listener(host: str, port: int) -> socket.socket:
     if not 0 <= port < 1 << 16:
-        raise ServerAddressError(host, port, "a port is 0 to 65535")
+        raise ServerAddressError(host, port, "a port is 0 to 65535", is_port=True)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=1024)  # with SO_REUSEADDR
     except OSError as error:
         # create_server puts the address into the message; an unknown name has a number of its own, below 0.
         is_named = error.errno is not None and error.errno > 0
-        raise ServerAddressError(host, port, os.strerror(error.errno or 0) if is_named else str(error)) from None
+        problem = os.strerror(error.errno or 0) if is_named else str(error)
+        is_port = error.errno in {errno.EADDRINUSE, errno.EACCES}
+        raise ServerAddressError(host, port, problem, is_port=is_port) from None
     listener.setblocking(False)
     return listener

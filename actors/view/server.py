@@ -18,7 +18,6 @@ from actors.view.access import TOKEN, Guard, is_loopback
 from actors.view.app import Site
 
 TOKEN_BYTES = 24
-REMEDY = "name another with --port, or --port 0 for any free one"
 OPTIONS: Final = ServerOptions(name="view", workers=8, answer_max_s=600.0)
 """A browser asks for six files at once; the numbers of a large run over a slow line take minutes."""
 
@@ -36,7 +35,7 @@ def serve(site: Site, host: str, port: int, token: str, on_ready: Callable[[str]
         AddressError: the address cannot be listened on.
         KeyboardInterrupt: the process is interrupted. SIGTERM ends it.
     """
-    listener = listen(host, port, "view", REMEDY)
+    listener = listen(host, port, "view", ("--host", "--port"))
     taken = listener.getsockname()[1]
     secret = "" if is_loopback(host) else token or secrets.token_urlsafe(TOKEN_BYTES)
     guard = Guard(site.app(), host=host, port=taken, token=secret)

@@ -62,7 +62,7 @@ def gateway(plan: Plan, tape: Path, *, is_replay: bool = False) -> Iterator[Gate
         limits=limits_of(asking_of(plan)),
         services={service_name(each): service_of(each, None if is_replay else os.environ) for each in configs},
     )
-    listening = listen("127.0.0.1", 0, "gateway", "")
+    listening = listen("127.0.0.1", 0, "gateway", ("host", "port"))
     services = {name: service.has_key for name, service in made.services.items()}
     with (
         closing(ExperimentTape(made.tape, made.mode)) as opened,

@@ -88,7 +88,7 @@ def served(collector: ExperimentCollector, port: int) -> Iterator[str]:
         return PlainTextResponse("ok\n")
 
     pages: dict[str, Render] = {"/metrics": scrape, "/healthz": health}
-    server = MetricsServer(MetricsConfig(enabled=True, port=port), pages)
+    server = MetricsServer(MetricsConfig(enabled=True, port=port), pages, names=("metrics.host", "--metrics-port"))
     try:
         yield server.url
     finally:

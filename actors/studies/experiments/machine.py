@@ -33,8 +33,10 @@ def available_bytes() -> int | None:
     """Return the bytes of memory that can still be used: of the machine, or of the container if it has fewer."""
     left = _machine_bytes("MemAvailable")
     try:
-        limit, used = (int((_CONTAINER / name).read_text()) for name in ("memory.max", "memory.current"))
-        counted = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text().splitlines())
+        limit, used = (
+            int((_CONTAINER / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current")
+        )
+        counted = dict(line.split() for line in (_CONTAINER / "memory.stat").read_text(encoding="ascii").splitlines())
         in_container = limit - used + int(counted.get("inactive_file", 0))  # files that were read make room for others
     except (OSError, ValueError):  # no container, or one without a limit
         return left
@@ -44,7 +46,7 @@ def available_bytes() -> int | None:
 def resident_bytes(process: int) -> int | None:
     """Return the memory that a process holds; None if it has ended."""
     try:
-        pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     except (OSError, IndexError, ValueError):
         return None
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -73,7 +75,7 @@ class LoadMeter:
 def _processor_times() -> tuple[int, int]:
     """Return the busy and all the clock ticks of the processors since the start."""
     try:
-        times = [int(text) for text in _STATISTICS.read_text().split("\n", 1)[0].split()[1:9]]
+        times = [int(text) for text in _STATISTICS.read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
     except (OSError, ValueError):
         return 0, 0
     return sum(times) - times[3] - times[4], sum(times)
@@ -81,7 +83,7 @@ def _processor_times() -> tuple[int, int]:
 
 def _machine_bytes(name: str) -> int | None:
     try:
-        for line in _MEMORY.read_text().splitlines():
+        for line in _MEMORY.read_text(encoding="ascii").splitlines():
             if line.startswith(f"{name}:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError):

@@ -35,7 +35,6 @@ from prism.llm.gateway import TOKEN
 from prism.llm.tape_file import TapeError
 
 LOOPBACK = "127.0.0.1"
-REMEDY = "set oracle.address to an address of this machine"
 STARTS_MAX = 50
 """The times that a gateway is begun. If it ends so often, another start would not help."""
 START_S = 60.0
@@ -172,7 +171,10 @@ def _run(plan: Plan, token: str, port: int, pipe: Connection) -> None:
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(files, min(most, FILES)), most))
     try:
-        tape, listener = ExperimentTape(plan.tape, plan.mode), listen(plan.address, port, "gateway", REMEDY)
+        tape, listener = (
+            ExperimentTape(plan.tape, plan.mode),
+            listen(plan.address, port, "gateway", ("oracle.address", "its port")),
+        )
     except (AddressError, TapeError) as error:
         pipe.send(" ".join(str(error).split()))
         return

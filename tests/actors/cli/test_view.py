@@ -27,4 +27,4 @@ def test_a_port_in_use_is_one_clear_line(
         ended = run_prism(monkeypatch, capsys, "view", str(tmp_path), "--port", str(port))
     assert ended.code == 2
     expected = f"prism: view: cannot listen on 127.0.0.1:{port}: Address already in use; "
-    assert ended.err.strip() == f"{expected}name another with --port, or --port 0 for any free one"
+    assert ended.err.strip() == f"{expected}set --port to another port, or to 0 for any free one"

@@ -22,7 +22,7 @@ def serve() -> Iterator[Serve]:
         def start(
             app: ASGIApp | None = None, options: ServerOptions = OPTIONS, tls: ssl.SSLContext | None = None
         ) -> Server:
-            listener = listen("127.0.0.1", 0, "test", "")
+            listener = listen("127.0.0.1", 0, "test", ("host", "port"))
             return servers.enter_context(closing(Server(app or site(), listener, options, tls)))
 
         yield start

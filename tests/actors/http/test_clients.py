@@ -128,7 +128,7 @@ def test_pages_that_take_long_are_limited_and_hold_up_no_probe(serve: Serve) -> 
 
 def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> None:
     gate = Gate()
-    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ""), OPTIONS)
+    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ("host", "port")), OPTIONS)
     with ExitStack() as clients:
         client = connect(server, clients)
         client.sendall(GET)
@@ -142,7 +142,9 @@ def test_a_page_that_is_being_made_is_still_sent_when_the_server_is_closed() -> 
 
 def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 1.0)
-    server = Server(site(lambda _: Response(LARGE)), listen("127.0.0.1", 0, "test", ""), ServerOptions(name="test"))
+    server = Server(
+        site(lambda _: Response(LARGE)), listen("127.0.0.1", 0, "test", ("host", "port")), ServerOptions(name="test")
+    )
     with ExitStack() as clients:
         client = connect(server, clients)
         client.sendall(GET)
@@ -156,7 +158,7 @@ def test_a_client_that_takes_nothing_does_not_hold_up_the_end(monkeypatch: pytes
 def test_a_page_that_does_not_end_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("actors.http.server.CLOSED_WITHIN_S", 0.2)
     gate = Gate()
-    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ""), OPTIONS)
+    server = Server(site(gate.__call__), listen("127.0.0.1", 0, "test", ("host", "port")), OPTIONS)
     with ExitStack() as clients:
         connect(server, clients).sendall(GET)
         assert gate.begun.acquire(timeout=HANG_S)

@@ -77,9 +77,10 @@ def test_an_address_that_is_none_is_refused_too(host: str, port: int, monkeypatc
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
+    what = "port" if port else "address"
     if port == 0:
         monkeypatch.setattr(socket, "create_server", unknown)  # a real one may ask the network
-    with pytest.raises(ServerAddressError, match=f"cannot listen on {host}:{port}: "):
+    with pytest.raises(ServerAddressError, match=f"cannot listen on {host}:{port}: .*choose an.* {what}"):
         ModelServer(host=host, port=port).start()
 
 

@@ -73,7 +73,7 @@ def test_the_metrics_are_those_of_the_experiment() -> None:
 @pytest.mark.network
 def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
     collector = ExperimentCollector("feed", "processes", 0, Progress().standing)
-    with served(collector, 0) as url, pytest.raises(AddressError):
+    with served(collector, 0) as url, pytest.raises(AddressError, match="set --metrics-port to"):
         served(collector, int(url.rpartition(":")[2])).__enter__()
     assert scraped(Progress(), "/healthz") == "ok\n"
 
