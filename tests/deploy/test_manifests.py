@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy.manifests import check, main
+from tests.catalogue import catalogue
 from tests.deploy.tools import DEPLOY, needs
 
 pytestmark = [pytest.mark.process, needs("kubectl")]
@@ -29,7 +30,7 @@ def test_the_shipped_kustomization_is_taken_as_it_stands() -> None:
     assert list(check(KUBERNETES)) == []
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("file", "before", "after", "complaint"),
     [
         (

@@ -16,6 +16,7 @@ from prism.agents import MOVED
 from prism.economy.chart import ECONOMY_CHART
 from prism.palette import NATIONS, PEOPLE, SOURCES
 from prism.social.chart import SOCIAL_CHART
+from tests.catalogue import catalogue
 from tests.deploy.test_dashboards import panels
 
 Rgb = tuple[float, float, float]
@@ -76,7 +77,7 @@ def test_every_state_of_both_charts_has_a_colour_and_so_have_sources_and_phases(
     assert set(PHASE_NAMES) == {*PHASE_NUMBERS.values(), NOT_THERE}
 
 
-@pytest.mark.parametrize("colors", [PEOPLE, NATIONS, SOURCES], ids=["people", "nations", "sources"])
+@catalogue("colors", [PEOPLE, NATIONS, SOURCES])
 def test_neighbours_in_a_stack_are_told_apart_by_everybody(colors: Mapping[str, str]) -> None:
     in_order = [colors[name] for name in sorted(colors)]
     assert all(difference(*pair) >= NEIGHBOURS for pair in pairwise(in_order))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.deploy.tools import DEPLOY
 
 pytestmark = pytest.mark.process
@@ -55,7 +56,7 @@ def test_a_variable_that_is_set_is_pinned_instead_of_the_tag_in_the_file(tmp_pat
     assert written(tmp_path)["OLLAMA_IMAGE"] == f"mirror.example/ollama:0.12.4@{DIGEST}"
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("docker", "complaint"),
     [
         ("echo no such host >&2; exit 1", "GRAFANA_IMAGE: grafana/grafana:12.1.1 cannot be looked up"),

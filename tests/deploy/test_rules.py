@@ -14,6 +14,7 @@ from actors.metrics.instruments import INSTRUMENTS, TIMINGS
 from actors.studies.experiments.endpoint import ExperimentCollector
 from actors.studies.experiments.standing import Progress
 from deploy.prometheus_rule import RULE, RULE_FILES, prometheus_rule
+from tests.catalogue import catalogue
 from tests.deploy.expressions import every_expression
 from tests.deploy.tools import DEPLOY, RULES, alerts, needs, read_yaml, recordings
 from tests.paths import ROOT
@@ -64,7 +65,7 @@ def test_every_alert_is_tested_where_it_fires_and_where_it_does_not() -> None:
     assert dict(fires) == {rule["alert"]: {True, False} for rule in alerts()}
 
 
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+@catalogue("rule", alerts())
 def test_an_alert_says_how_bad_it_is_what_has_happened_and_what_to_do(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
     run = "instance" if rule in alerts("alerts.yml") else "namespace"
@@ -76,7 +77,7 @@ def test_an_alert_says_how_bad_it_is_what_has_happened_and_what_to_do(rule: dict
     assert rule["alert"] in sections
 
 
-@pytest.mark.parametrize("rule", alerts(), ids=lambda rule: rule["alert"])
+@catalogue("rule", alerts())
 def test_a_runbook_names_the_first_command_to_type(rule: dict[str, Any]) -> None:
     text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     (section,) = re.findall(rf"^### {rule['alert']}$(.*?)^##", text, flags=re.MULTILINE | re.DOTALL)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from actors.testing import ModelServer
+from tests.catalogue import catalogue
 from tests.deploy.tools import BIN, DEPLOY, eventually, final_codes
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -152,19 +153,19 @@ def is_healthy(tmp_path: Path, port: int = 1) -> bool:
     return subprocess.run([HEALTH], env=environment, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 4, 5, 127, 129, 130, 137, 143])
+@catalogue("code", [0, 1, 2, 3, 4, 5, 127, 129, 130, 137, 143])
 def test_every_exit_code_is_handed_through(tmp_path: Path, code: int) -> None:
     assert finish(start("a", "b", place=fake(tmp_path, f"exit {code}")))[0] == code
 
 
-@pytest.mark.parametrize("code", [1, 5, 127, 129, 130, 137, 143])
+@catalogue("code", [1, 5, 127, 129, 130, 137, 143])
 def test_a_container_ends_where_another_start_may_help(tmp_path: Path, code: int) -> None:
     with stays(tmp_path, "a", "b", place=fake(tmp_path, f"exit {code}")) as process:
         assert finish(process) == (code, "")
     assert not is_healthy(tmp_path)
 
 
-@pytest.mark.parametrize("code", sorted({0, *final_codes()}))
+@catalogue("code", sorted({0, *final_codes()}))
 def test_a_container_stays_where_another_start_would_only_repeat_the_end(tmp_path: Path, code: int) -> None:
     with stays(tmp_path, "a", "b", place=fake(tmp_path, f"exit {code}")) as process:
         said = until_it_stays(process)

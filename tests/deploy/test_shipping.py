@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from prism.config import Config, load_config
+from tests.catalogue import catalogue
 from tests.deploy.tools import BIN, DEPLOY, final_codes, needs, read_yaml
 from tests.paths import ROOT
 
@@ -22,7 +23,7 @@ def read_config(path: Path) -> Config:
     return load_config(path.read_text(encoding="utf-8"), str(path), environment={}, overrides=())
 
 
-@pytest.mark.parametrize("path", RUN_CONFIGS, ids=lambda path: path.parent.name + "/" + path.name)
+@catalogue("path", RUN_CONFIGS)
 def test_a_shipped_configuration_is_valid(path: Path) -> None:
     assert read_config(path).population.size >= 10_000
 

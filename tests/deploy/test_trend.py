@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deploy.soak.trend import trend
+from tests.catalogue import catalogue
 
 pytestmark = pytest.mark.long
 
@@ -22,7 +23,7 @@ def wandering(rng: np.random.Generator, rho: float) -> NDArray[np.float64]:
     return series
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9, 0.97])
+@catalogue("rho", [0.0, 0.5, 0.9, 0.97])
 def test_a_series_that_only_wanders_is_seldom_called_rising(rho: float) -> None:
     rng = np.random.default_rng(7)
     alarms = sum(trend(TIMES, wandering(rng, rho)).low > 0 for _ in range(200))

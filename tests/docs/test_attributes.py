@@ -12,6 +12,7 @@ from prism.config import load_config
 from prism.social.domain import SocialDomain
 from prism.social.people.population import build_population
 from prism.statechart import AgentState, build_oracle_prompt
+from tests.catalogue import catalogue
 from tests.command import run_prism
 from tests.docs.pages import blocks
 from tests.paths import ROOT
@@ -23,7 +24,7 @@ YAML, PYTHON = (
 )
 
 
-@pytest.mark.parametrize("text", YAML)
+@catalogue("text", YAML)
 def test_an_example_of_a_configuration_loads(text: str) -> None:
     assert load_config(text, "study.yaml").population.attributes
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from prism.social.chart import SOCIAL_CHART, social_behaviour
 from prism.social.vocabulary import DELAYS, social_vocabulary
 from prism.statechart import chart_file, read_chart
+from tests.catalogue import catalogue
 from tests.docs.pages import blocks
 from tests.paths import ROOT
 
@@ -30,7 +29,7 @@ def test_the_small_chart_of_the_page_can_be_run() -> None:
     assert [state.value for state in behaviour.states] == ["away", "reading", "writing", "liking"]
 
 
-@pytest.mark.parametrize(
+@catalogue(
     ("heading", "words"),
     [
         ("Keys of a chart", set(chart_file.CHART_KEYS)),

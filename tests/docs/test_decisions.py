@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.catalogue import catalogue
 from tests.paths import ROOT
 
 PAGES = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 NAMED = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@catalogue("page", PAGES)
 def test_every_test_that_a_decision_names_is_there(page: Path) -> None:
     for file, name in NAMED.findall(page.read_text(encoding="utf-8")):
         assert (ROOT / file).is_file(), f"{page.name}: there is no {file}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.catalogue import catalogue
 from tests.docs.pages import PAGES, anchors, links, name
 from tests.paths import ROOT
 
@@ -25,7 +24,7 @@ def is_broken(target: str, directory: Path, own_anchors: set[str]) -> bool:
     return not file.exists() or bool(anchor and anchor not in anchors(file))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@catalogue("page", PAGES)
 def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     relative = [target for target in links(page) if "://" not in target]
     assert [target for target in relative if is_broken(target, page.parent, anchors(page))] == []

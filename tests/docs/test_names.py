@@ -8,10 +8,10 @@ import shlex
 from pathlib import Path
 
 import click
-import pytest
 
 from actors.cli.app import cli
-from tests.docs.pages import PAGES, blocks, code, name, read
+from tests.catalogue import catalogue
+from tests.docs.pages import PAGES, blocks, code, read
 from tests.paths import ROOT
 
 TREES = "actors|prism|benchmarks|deploy|tests|configs|docs"
@@ -47,19 +47,19 @@ def commands(page: Path) -> list[str]:
     return [line for line in lines if line.startswith("prism ")]
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=name)
+@catalogue("page", CURRENT)
 def test_every_file_that_is_named_exists(page: Path) -> None:
     named = {match.rstrip(".") for text in code(page) for match in FILE.findall(text) if PLACEHOLDER not in match}
     assert sorted(path for path in named if not any(ROOT.glob(path.rstrip("/")))) == []
 
 
-@pytest.mark.parametrize("page", CURRENT, ids=name)
+@catalogue("page", CURRENT)
 def test_every_module_and_name_in_it_exists(page: Path) -> None:
     named = {match for text in code(page) for match in DOTTED.findall(text)} - NOT_MODULES
     assert sorted(dotted for dotted in named if not exists(dotted)) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@catalogue("page", PAGES)
 def test_every_prism_command_is_understood(page: Path) -> None:
     for line in commands(page):
         command: click.Command | None = cli
@@ -71,7 +71,7 @@ def test_every_prism_command_is_understood(page: Path) -> None:
         command.make_context(words[0], words[1:])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@catalogue("page", PAGES)
 def test_every_make_target_exists(page: Path) -> None:
     known = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {target for text in code(page) for targets in TARGETS.findall(text) for target in targets.split()}
@@ -92,6 +92,6 @@ def test_the_readme_sets_up_in_two_commands() -> None:
     assert "\nLicence: MIT\n" in read(ROOT / "README.md")
 
 
-@pytest.mark.parametrize(("page", "most"), [("README.md", 130), ("CONTRIBUTING.md", 160), ("CHANGELOG.md", 80)])
+@catalogue(("page", "most"), [("README.md", 130), ("CONTRIBUTING.md", 160), ("CHANGELOG.md", 80)])
 def test_the_pages_that_people_read_first_stay_short(page: str, most: int) -> None:
     assert len(read(ROOT / page).splitlines()) <= most

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from actors.results.schema import shipped_tables
 from prism.tables import Table
+from tests.catalogue import catalogue
 from tests.docs.pages import read
 from tests.docs.refresh_tables import DOCUMENT, with_tables
 
@@ -17,7 +16,7 @@ def test_the_page_has_the_columns_of_the_schema() -> None:
     assert text == with_tables(text), "run `python -m tests.docs.refresh_tables`"
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+@catalogue("table", TABLES.values())
 def test_every_key_names_a_column_of_the_same_type_in_another_table(table: Table) -> None:
     assert table.columns[0].name == "run"
     assert set(table.primary) <= {column.name for column in table.columns}

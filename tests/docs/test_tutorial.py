@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.catalogue import catalogue
 from tests.docs.pages import Block, blocks
 from tests.paths import ROOT
 
@@ -145,7 +146,7 @@ def test_a_line_that_is_not_printed_is_noticed() -> None:
     assert missing("d\n...\na\n", printed) == ["a"]
 
 
-@pytest.mark.parametrize("page", [TUTORIAL, BEHAVIOUR, OPINIONS])
+@catalogue("page", [TUTORIAL, BEHAVIOUR, OPINIONS])
 def test_every_block_of_a_tutorial_is_a_file_a_command_or_output(page: Path) -> None:
     kinds = {(block.info.split()[0], len(block.info.split())) for block in blocks(page)}
     assert kinds <= {("sh", 1), ("text", 1), ("yaml", 2), ("python", 2)}
