@@ -106,8 +106,10 @@ class _State:
         if each.silence is not None:
             length = self._config.simulation.ticks_per_round
             until = float("inf") if each.until_round is None else (each.until_round - 1) * length
-            before = [self._silent.get(agent, -1.0) for agent in each.silence]
-            self._silent.update(dict.fromkeys(each.silence, until))
+            people = self._people
+            silenced = each.silence if people is None else [people.number(agent) for agent in each.silence]
+            before = [self._silent.get(agent, -1.0) for agent in silenced]
+            self._silent.update(dict.fromkeys(silenced, until))
             return any(end <= tick or end != until for end in before)
         ties = each.follow or each.unfollow or ()
         return self._binds(ties, self._people, follows=each.follow is not None) if self._people else True

@@ -13,16 +13,18 @@ from actors.factory.domains import build_domain, check_sharing, distilled_oracle
 from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import fitting_memory, load_margins, load_posts, read_if_small
 from prism.config import Config
-from prism.config.interventions import check_agents, numbered
+from prism.config.interventions import check_agents
 from prism.config.model import PopulationConfig
 from prism.domain import Domain, HasNoEffect, HasNotes, HasUnderstood
 from prism.no_effect import NoEffect, idle_interventions, told
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
 from prism.social.people.attribute_lines import lines_of_columns, lines_of_people
-from prism.social.people.hours import check_hours_format, parse_hours
+from prism.social.people.hours import check_hours_format, hours_lines, parse_hours
+from prism.social.people.joining import join, number_of
 from prism.social.people.population import Population, graph_of
 from prism.social.people.profiles import Profiles, check_profile_format, parse_profiles
+from prism.social.posts.post_file import post_lines
 from prism.social.ranking import rankings
 from prism.social.shard import check_shards
 from prism.social.sharing import QuestionFields
@@ -39,12 +41,14 @@ class Checked(NamedTuple):
         inputs: `{input file, as the user wrote it: SHA-256}`, None for a file that was opened and not read.
         not_built: the things that the build would make, in words; empty if everything was checked.
         notes: how input files were understood, and people's own attributes, in lines.
+        ids: lists of people's ids in files: `prism.social.people.joining.Joined`.
     """
 
     size: int | None
     inputs: dict[str, str | None]
     not_built: str
     notes: tuple[str, ...] = ()
+    ids: tuple[Sequence[str], ...] = ()
 
 
 def check_domain(config: Config) -> Checked:
@@ -61,7 +65,7 @@ def check_domain(config: Config) -> Checked:
         return Checked(built.domain.size, dict(built.inputs), "", notes)
     checked = _check_population(config.population, config.simulation.seed)
     if (size := checked.size) is not None:
-        check_agents(config.interventions, lambda person: numbered(int(person), size, "people"), numbers_only=True)
+        check_agents(config.interventions, lambda person: number_of(person, size, checked.ids, None), numbers_only=True)
     chart = load_chart(config)
     check_choices(config, chart.behaviour)
     check_shards(config)
@@ -121,13 +125,23 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
             parse_hours(source.data, source.name)
         inputs[hours] = None if source is None else source.sha256
     margins, read = load_margins(config)
-    inputs |= read | load_posts(config)[1]
+    posts, of_posts = load_posts(config)
+    inputs |= read | of_posts
     is_generated = config.graph.path is None and config.graph.kind != "profiles"
     size = config.size if is_generated else None if graph is None else graph.size
+    ids: tuple[Sequence[str], ...] = () if graph is None else (graph.names,)
+    joins: tuple[str, ...] = ()
+    if profiles is not None and (graph is not None or is_generated):
+        joined = join(config, profiles, graph, seed)
+        size, ids, joins = len(joined.cast), joined.ids, joined.lines
     notes = (
         *(() if profiles is None else profiles.understood),
         *graph_lines(config.graph.path, graph),
+        *joins,
+        *hours_lines(hours),
+        *post_lines(config.posts.file, posts or (), config.topics),
         *lines_of_columns(config, profiles, seed, size, () if margins is None else margins.names),
         *(() if margins is None else margins.lines(size, seed)),
     )
-    return Checked(size, inputs, "the people and who follows whom" if is_generated else "the people", notes)
+    not_built = "the people and who follows whom" if is_generated else "the people"
+    return Checked(size, inputs, not_built, notes, ids)

@@ -113,7 +113,7 @@ def refuse_ticks(run: OpenRun, *ticks: int | None) -> None:
 
 
 def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
-    """Return the number and the name of an agent of a run, given one of the two.
+    """Return the number and the name of an agent of a run, given one of the two, or the id in a file of people.
 
     Raises:
         RunDirectoryError: there is no such agent, or several have the name.
@@ -125,10 +125,12 @@ def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
             problem = f"there is no agent {number:,}; the run has the agents 0 to {size - 1:,}"
             raise RunDirectoryError(f"{run.path}: {problem}")
         return number, run.name_of(number)
-    bearers = [number for number in range(size) if run.name_of(number) == agent]
+    ids = getattr(getattr(run.domain, "population", None), "ids", ())  # of people in the files of a social run
+    bearers = sorted({texts.index(agent) for texts in ids if agent in texts})
+    bearers = bearers or [number for number in range(size) if run.name_of(number) == agent]
     if len(bearers) == 1:
-        return bearers[0], str(agent)
-    problem = f"no agent is called {shown(agent)}; expected a name, or a number from 0 to {size - 1:,}"
+        return bearers[0], run.name_of(bearers[0])
+    problem = f"no agent is called {shown(agent)}; expected {'an id, ' if ids else ''}a name, or a number from 0 to {size - 1:,}"
     if bearers:
         few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
         problem = f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number"

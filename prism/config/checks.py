@@ -177,6 +177,19 @@ def _population_conflicts(population: PopulationConfig) -> Iterator[Conflict]:
             keys=("population.encoding",),
             problem=f"expected an encoding of texts, such as utf-8, utf-16 or cp1252, got {population.encoding!r}",
         )
+    if population.join != "id" and population.profiles is None:
+        yield Conflict(
+            keys=("population.join", "population.profiles"),
+            problem=f"{population.join} joins people to a profile file in population.profiles, got null",
+        )
+    if population.unmatched is not None and (
+        population.join != "id" or population.profiles is None or population.graph.path is None
+    ):
+        yield Conflict(
+            keys=("population.unmatched", "population.join", "population.profiles", "population.graph.path"),
+            problem=f"{population.unmatched} is about people in one of two files: expected population.profiles and "
+            "population.graph.path, joined by id",
+        )
     # A graph file overrides the kind, which then asks for nothing.
     if population.graph.kind == "profiles" and population.profiles is None and population.graph.path is None:
         yield Conflict(

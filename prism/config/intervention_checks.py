@@ -45,7 +45,7 @@ def find_intervention_conflicts(
 
 def _people_conflicts(interventions: Sequence[InterventionConfig], population: PopulationConfig) -> Iterator[Conflict]:
     """Yield the numbers that no person has, where the number of people is known before they are made."""
-    if population.graph.path is not None or population.graph.kind == "profiles":
+    if population.graph.path is not None or population.profiles is not None:
         return
     for place, agent in placed_agents(interventions):
         if isinstance(agent, int) and agent >= population.size:

@@ -415,7 +415,7 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
     ] = 1000
     profiles: Annotated[
         str | None,
-        Meta(description="profiles, .json, .jsonl, .csv or .tsv, given to people by the seed; none: people are drawn"),
+        Meta(description="profiles, .json, .jsonl, .csv or .tsv, joined by population.join; none: people are drawn"),
     ] = None
     encoding: Annotated[
         str,
@@ -430,6 +430,20 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
             "do: docs/people.md"
         ),
     ] = "fit"
+    join: Annotated[
+        Literal["id", "position", "draw"],
+        Meta(
+            description="how profiles come to people: by the ids of both files; by position in them; or drawn from the "
+            "profiles for each person, by the seed: docs/people.md"
+        ),
+    ] = "id"
+    unmatched: Annotated[
+        Literal["drop", "draw"] | None,
+        Meta(
+            description="what becomes of people who are in the profiles or in the graph alone: they are left out, or "
+            "people of the graph get a drawn profile; none: the files are refused"
+        ),
+    ] = None
     topics: Annotated[
         tuple[Annotated[str, Meta(min_length=1)], ...],
         Meta(min_length=1, description="topics of synthetic people's interests and posts"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from enum import StrEnum
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from prism.agents.turn import Question
 from prism.clock import SimulatedClock
 from prism.columns import Ints
 from prism.config import Config
-from prism.config.interventions import check_agents, check_posts
+from prism.config.interventions import check_agents, check_posts, placed_agents
 from prism.divergence import Reference
 from prism.expressions import expression_of
 from prism.llm.oracle import SocialModelOracle
@@ -24,7 +25,9 @@ from prism.no_effect import NoEffect
 from prism.social.chart import SOCIAL_BEHAVIOUR, writing_states
 from prism.social.choice import ChoiceOracle
 from prism.social.no_effect import no_effect_before
+from prism.social.people.hours import hours_lines
 from prism.social.people.intentions import Intentions
+from prism.social.people.joining import JOINS_SHOWN
 from prism.social.people.people_lists import rows_of
 from prism.social.people.persona import Persona
 from prism.social.people.population import Population
@@ -36,7 +39,7 @@ from prism.social.ready import make_ready
 from prism.social.shard import SocialShard
 from prism.social.sharing import QuestionFields
 from prism.social.tables import WITHHELD
-from prism.social.ties.graph import graph_lines
+from prism.social.ties.graph import graph_lines, shown
 from prism.social.turns import SocialTurns
 from prism.social.vocabulary import ACTIONS
 from prism.social.world import SocialWorld
@@ -113,7 +116,20 @@ class SocialDomain:
         alike = () if people.homophily is None else (str(people.homophily),)
         posts = post_lines(self.config.population.posts.file, people.posts, self.config.population.topics)
         margins = () if people.margins is None else people.margins.lines
-        return (*people.understood, *graph, *margins, *alike, *posts)
+        hours = hours_lines(self.config.population.activity.hours)
+        return (*people.understood, *graph, *people.joins, *hours, *margins, *alike, *posts, *self._named())
+
+    def _named(self) -> Iterator[str]:
+        """Yield a line about the first people whom interventions name, where people have ids of a file."""
+        people = self.population
+        if not people.ids:
+            return
+        named = [
+            f"{place} {agent} is {shown(people.name(people.number(agent)))}"
+            for place, agent in islice(placed_agents(self.config.interventions), JOINS_SHOWN)
+        ]
+        if named:
+            yield f"first people of interventions: {', '.join(named)}"
 
     def notes(self) -> list[str]:
         """Return a line for each probability of people that a setting would raise above 1; it stays at 1."""

@@ -101,9 +101,10 @@ def test_each_shape_runs_and_says_what_was_understood(prism: Prism, name: str, k
     people = list(csv.DictReader(io.StringIO(TWITTER)))
     texts = {"p.csv": TWITTER, "p.json": json.dumps({"data": people}), "p.jsonl": "\n".join(map(json.dumps, people))}
     Path(name).write_text(texts[name])
+    join = "id" if kind == "profiles" else "draw"
     Path("c.yaml").write_text(
         f"simulation: {{rounds: 1, ticks_per_round: 4}}\n"
-        f"population: {{profiles: {name}, size: 8, graph: {{kind: {kind}, degree: 2}}}}\n"
+        f"population: {{profiles: {name}, size: 8, join: {join}, graph: {{kind: {kind}, degree: 2}}}}\n"
     )
     checked = prism("validate", "c.yaml")
     assert checked.code == 0

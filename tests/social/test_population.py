@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from prism.config.model import GraphConfig, PopulationConfig
 from prism.errors import ConfigError
@@ -33,13 +34,15 @@ def test_a_graph_brings_its_own_people() -> None:
 
 def test_a_graph_overrides_follow_lists() -> None:
     graph = FollowGraph(2, [0], [1])
-    population = build_population(FROM_PROFILES, 1, profiles=(profile("ada"), profile("bo")), graph=graph)
+    config = structs.replace(FROM_PROFILES, join="position")
+    population = build_population(config, 1, profiles=(profile("ada"), profile("bo")), graph=graph)
     assert population.graph is graph
     assert population.name(1) == "Bo"
 
 
 def test_profiles_are_dealt_to_a_generated_graph() -> None:
-    population = build_population(PopulationConfig(size=40), 1, profiles=(profile("ada"), profile("bo")))
+    config = PopulationConfig(size=40, join="draw")
+    population = build_population(config, 1, profiles=(profile("ada"), profile("bo")))
     assert population.size == 40
     assert {persona.interests for persona in population.personas} == {("tea",)}
 

@@ -32,7 +32,7 @@ def from_json(config: PopulationConfig, *entries: dict[str, Any]) -> tuple[Profi
 
 
 def people(config: PopulationConfig, profiles: tuple[Profile, ...]) -> tuple[Persona, ...]:
-    return personas_from_profiles(profiles, len(profiles), 7, config)
+    return personas_from_profiles(profiles, 7, config)
 
 
 EVERY: dict[str, dict[str, Any]] = {

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from time import process_time
 
 import pytest
 
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
+from prism.social.people.persona import Persona
+from prism.social.people.population import build_population
 from prism.social.people.profile_rows import DEPTH_MAX
 from prism.social.people.profiles import Profile, parse_profiles, personas_from_profiles
 from tests.paths import real_path
@@ -230,31 +233,34 @@ def test_a_file_that_is_no_profile_file_is_one_clear_line(source: str, data: byt
     assert str(caught.value) == message
 
 
+def dealt(size: int, seed: int) -> Sequence[Persona]:
+    return build_population(PopulationConfig(size=size, join="draw"), seed, profiles=PEOPLE).personas
+
+
 def test_as_many_people_as_profiles_get_one_each_in_order() -> None:
-    assert [ada.name for ada in personas_from_profiles(PEOPLE, 3, 1, PopulationConfig())] == ["Ada", "Bo", "Cy"]
+    assert [ada.name for ada in personas_from_profiles(PEOPLE, 1, PopulationConfig())] == ["Ada", "Bo", "Cy"]
 
 
 def test_more_people_than_profiles_get_numbers_behind_their_names() -> None:
-    names = [ada.name for ada in personas_from_profiles(PEOPLE, 60, 1, PopulationConfig())]
+    names = [ada.name for ada in dealt(60, 1)]
     assert len(set(names)) == 60
     assert {name.split()[0] for name in names} == {"Ada", "Bo", "Cy"}
 
 
 def test_people_dealt_the_same_profile_still_differ() -> None:
-    people = [ada for ada in personas_from_profiles(PEOPLE, 60, 1, PopulationConfig()) if ada.name.startswith("Cy")]
+    people = [ada for ada in dealt(60, 1) if ada.name.startswith("Cy")]
     assert len({(ada.engagement_threshold, ada.activity) for ada in people}) == len(people)
     assert {ada.interests for ada in people} == {("chess",)}
 
 
 def test_a_profile_without_topics_gets_synthetic_interests() -> None:
     config = PopulationConfig(topics=("sea", "sky"), interests_per_person=2)
-    assert set(personas_from_profiles(PEOPLE, 3, 1, config)[1].interests) == {"sea", "sky"}
+    assert set(personas_from_profiles(PEOPLE, 1, config)[1].interests) == {"sea", "sky"}
 
 
 def test_dealing_follows_from_the_seed_alone() -> None:
-    config = PopulationConfig()
-    assert personas_from_profiles(PEOPLE, 40, 1, config) == personas_from_profiles(PEOPLE, 40, 1, config)
-    assert personas_from_profiles(PEOPLE, 40, 1, config) != personas_from_profiles(PEOPLE, 40, 2, config)
+    assert dealt(40, 1) == dealt(40, 1)
+    assert dealt(40, 1) != dealt(40, 2)
 
 
 def test_the_reddit_profiles_are_36_with_topics_and_no_follows() -> None:

@@ -76,10 +76,10 @@ def test_a_trait_out_of_range_is_refused(value: Any) -> None:
 def test_traits_come_from_columns_and_a_blank_one_is_0() -> None:
     config = PopulationConfig(columns={"openness": "O", "extraversion": "E"})  # type: ignore[arg-type]
     table = b"user_id,name,following_agentid_list,user_char,O,E\n1,Ada,[],,0.5,-1\n2,Bo,[],,,1\n"
-    ada, bo = personas_from_profiles(parse_profiles(table, "p.csv", config), 2, 7, config)
+    ada, bo = personas_from_profiles(parse_profiles(table, "p.csv", config), 7, config)
     assert ada.traits == Traits(openness=0.5, extraversion=-1.0)
     assert bo.traits == Traits(extraversion=1.0)
-    assert personas_from_profiles(parse_profiles(table, "p.csv"), 2, 7, PopulationConfig())[0].traits == NEUTRAL
+    assert personas_from_profiles(parse_profiles(table, "p.csv"), 7, PopulationConfig())[0].traits == NEUTRAL
     with pytest.raises(InputError, match=r"^p\.csv:2: O: expected float -1 to 1, got '5'$"):
         parse_profiles(table.replace(b"0.5", b"5"), "p.csv", config)
 

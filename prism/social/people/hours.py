@@ -49,6 +49,11 @@ def parse_hours(data: bytes, source: str) -> tuple[float, ...]:
     return tuple(math.fsum(column) for column in zip(*parse_accounts(data, source), strict=True))
 
 
+def hours_lines(hours: object) -> tuple[str, ...]:
+    """Return a line about a file of hours, if one is named: its rows are not joined to people."""
+    return (f"{hours}: the sums of all rows, the same hours for everybody",) if isinstance(hours, str) else ()
+
+
 def parse_accounts(data: bytes, source: str) -> tuple[tuple[float, ...], ...]:
     """Return the columns h00 to h23 of each row of a table, which is an account.
 

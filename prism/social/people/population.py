@@ -7,19 +7,18 @@ from typing import Final
 
 import msgspec
 
-from prism.config.interventions import numbered
 from prism.config.model import PopulationConfig
 from prism.errors import ConfigError
-from prism.expectations import found
 from prism.social.people.homophily import Homophily, wired
 from prism.social.people.hours import relative
+from prism.social.people.joining import join, number_of
 from prism.social.people.margins import DrawnMargins, Margins
 from prism.social.people.people import People
 from prism.social.people.persona import Persona
 from prism.social.people.profiles import Profile, Profiles, personas_from_profiles
 from prism.social.people.synthetic import SyntheticPeople
 from prism.social.posts.post_file import GivenPost
-from prism.social.ties.graph import FollowGraph, generate, is_mutual
+from prism.social.ties.graph import FollowGraph, Numbered, generate, is_mutual
 
 HOMOPHILY: Final = "population.graph.homophily.by"
 
@@ -35,6 +34,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         homophily: the share of ties between equals that was asked for and came out; None if ties depend on no
             attribute.
         posts: the posts of the file that people publish; empty without one.
+        ids: lists of people's ids in files, by which settings may name them: `prism.social.people.joining.Joined`.
+        joins: how people and profiles were joined, in lines.
 
     Raises:
         ValueError: there is not one persona for each person of the graph.
@@ -47,6 +48,8 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
     margins: DrawnMargins | None = None
     homophily: Homophily | None = None
     posts: tuple[GivenPost, ...] = ()
+    ids: tuple[Sequence[str], ...] = ()
+    joins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.personas) != self.graph.size:
@@ -68,18 +71,12 @@ class Population(msgspec.Struct, frozen=True, kw_only=True):
         return people.interests(person) if isinstance(people, SyntheticPeople) else people[person].interests
 
     def number(self, person: int | str) -> int:
-        """Return the number of a person, by number or by name.
+        """Return the number of a person, by id, number or name: `prism.social.people.joining.number_of`.
 
         Raises:
             LookupError: there is nobody with it, or more than one.
         """
-        if isinstance(person, int):
-            return numbered(person, self.size, "people")
-        bearers = [number for number in range(self.size) if self.name(number) == person]
-        if len(bearers) != 1:
-            some = f"{len(bearers):,} people, such as {bearers[0]} and {bearers[1]}" if bearers else "nobody"
-            raise LookupError(f"expected the name of one person, got {found(person)}, the name of {some}")
-        return bearers[0]
+        return number_of(person, self.size, self.ids, self.name)
 
 
 def ignore_step(_: str) -> None:
@@ -100,7 +97,7 @@ def build_population(  # each kind of input once
     """Return the population of a run, a pure function of the arguments.
 
     A graph from a file has its own people, and so have follow lists in the profiles; only a generated graph has
-    `config.size` people. Their personas come from the profiles, or from the seed if there are no profiles.
+    `config.size` people. Their personas come from the profiles, joined as `config.join` says, or else from the seed.
 
     Args:
         hours: the figures in the file that `config.activity.hours` names.
@@ -116,14 +113,21 @@ def build_population(  # each kind of input once
     _check_all_read(config, hours, margins, posts)
     if graph is None and config.graph.kind == "profiles":
         graph = graph_of(profiles)
-    elif graph is None:
+    ids: tuple[Sequence[str], ...] = () if graph is None or isinstance(graph.names, Numbered) else (graph.names,)
+    joined = None
+    if profiles:
+        joined = join(config, profiles, graph, seed)
+        graph, ids = joined.graph, joined.ids
+    if graph is None:
         on_step(f"drawing who of {config.size:,} people follows whom")
         graph = generate(config.graph, config.size, seed)
+        if ids:
+            graph.names = ids[0]
     on_step(f"making {graph.size:,} people")
     drawn = None if margins is None else DrawnMargins(margins, graph.size, seed)
     personas = (
-        personas_from_profiles(profiles, graph.size, seed, config)
-        if profiles
+        personas_from_profiles(joined.cast, seed, config)
+        if joined is not None
         else SyntheticPeople(graph.size, seed, config, drawn)
     )
     graph, alike = _alike(config, graph, personas, seed, on_step)
@@ -135,6 +139,8 @@ def build_population(  # each kind of input once
         margins=drawn,
         homophily=alike,
         posts=posts or (),
+        ids=ids,
+        joins=() if joined is None else joined.lines,
     )
 
 

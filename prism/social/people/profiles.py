@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,6 @@ from prism.checked import Checked
 from prism.config.attributes import TRAITS, Value
 from prism.config.model import PopulationConfig
 from prism.errors import InputError
-from prism.rng import Draw, integer
 from prism.social.people.attributes import NO_ATTRIBUTES, Attributes, without_values
 from prism.social.people.persona import Persona, band_around, make_persona, synthetic_interests, unique_names
 from prism.social.people.profile_columns import OwnColumns, Row
@@ -42,10 +42,14 @@ _FACTS = ("mbti", "age", "gender", "country", "profession")
 PLAIN: Final = PopulationConfig()
 """The settings of people without attributes of their own, for whom no other columns are read."""
 NOT_GIVEN: Final[dict[str, float]] = {}
+USER_ID: Final = "user_id"
+USERNAME: Final = "username"
+INDEX: Final = "index"
+NAME: Final = "name"
 _WORDS: Final = {
-    "user_id": "ids",
-    "username": "user names",
-    "index": "numbers of the index column",
+    USER_ID: "ids",
+    USERNAME: "user names",
+    INDEX: "numbers of the index column",
     ROW: "numbers of rows, from 0",
     ROW_FROM_1: "numbers of rows, from 1",
 }
@@ -80,9 +84,11 @@ class Profiles(tuple[Profile, ...]):
 
     Attributes:
         understood: how the file was understood, in lines.
+        ids: `{kind: the id of each person}` for the kinds of columns that tell all people apart.
     """
 
     understood: tuple[str, ...] = ()
+    ids: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -> Profiles:
@@ -109,6 +115,7 @@ def parse_profiles(data: bytes, source: str, config: PopulationConfig = PLAIN) -
         for place, (others, itself) in enumerate(ties.by_person())
     )
     made.understood = (*_understood(table, key_kind, own), *ties.understood(made))
+    made.ids = ties.ids
     return made
 
 
@@ -121,17 +128,11 @@ def check_profile_format(source: str) -> None:
     check_format(source, "profiles", FORMATS)
 
 
-def personas_from_profiles(
-    profiles: tuple[Profile, ...], size: int, seed: int, config: PopulationConfig
-) -> tuple[Persona, ...]:
-    """Return `size` personas: if there are as many profiles, one each in order; else each person's profile is drawn.
+def personas_from_profiles(cast: Sequence[Profile], seed: int, config: PopulationConfig) -> tuple[Persona, ...]:
+    """Return the people whose profiles these are; one profile may be that of several people.
 
     A repeated name gets a number. A profile without topics gets interests drawn from `config.topics`.
     """
-    if size == len(profiles):
-        cast = profiles
-    else:
-        cast = tuple(profiles[integer(len(profiles), seed, agent, 0, Draw.PERSONA)] for agent in range(size))
     names = unique_names(profile.name for profile in cast)
     return tuple(
         _profiled(
@@ -260,7 +261,15 @@ class _Ties:
         self._table = table
         self._kind = next((kind for kind in ("follows", "followers") if kind in table.column_of), "")
         self._lists = [self._listed(place) for place in range(len(table.rows))] if self._kind else []
-        self._reading = self._chosen(config.follow_lists, ids) if any(self._lists) else None
+        columns = {
+            USER_ID: ids or [],
+            USERNAME: self._texts(USERNAME),
+            INDEX: self._texts(INDEX),
+            NAME: self._texts(NAME),
+        }
+        self.ids = {kind: texts for kind, texts in columns.items() if len({*texts} - {""}) == len(table.rows)}
+        """`{kind: the id of each person}` for the kinds of columns that tell all people apart."""
+        self._reading = self._chosen(config.follow_lists) if any(self._lists) else None
         is_used = config.graph.kind == "profiles" and config.graph.path is None
         self._unused = "" if is_used else "; they make ties only with population.graph.kind: profiles"
 
@@ -313,9 +322,9 @@ class _Ties:
             raise self._table.error(place, self._kind, f"expected a list of user ids such as [1, 0, 5], got {shown!r}")
         return entries
 
-    def _chosen(self, named: str, ids: Sequence[str] | None) -> Reading:
+    def _chosen(self, named: str) -> Reading:
         """Return the reading of the lists: the one that the configuration names, or the one that fits."""
-        readings = self._readings(ids)
+        readings = self._readings()
         if named != "fit":
             found = next((reading for reading in readings if reading.name == named), None)
             if found is None:
@@ -330,18 +339,18 @@ class _Ties:
             column = self._table.column_of[self._kind]
             raise InputError(self._table.source, problem, key=column, line=self._table.header_line) from None
 
-    def _readings(self, ids: Sequence[str] | None) -> list[Reading]:
+    def _readings(self) -> list[Reading]:
         """Return the readings by which a list may name people of this file."""
-        size, index = len(self._table.rows), self._texts("index")
-        columns = (("user_id", ids or []), ("index", index), ("username", self._texts("username")))
+        size = len(self._table.rows)
         found = [
-            Reading(name, {text: number for number, text in enumerate(texts)})
-            for name, texts in columns
-            if len({*texts} - {""}) == size
+            Reading(kind, {text: number for number, text in enumerate(self.ids[kind])})
+            for kind in (USER_ID, INDEX, USERNAME)
+            if kind in self.ids
         ]
         # An index with gaps comes from a larger file, and the lists then count the rows of that one.
-        rows = [Reading(ROW, Rows(size, 0), is_strict=_has_gaps(index)), Reading(ROW_FROM_1, Rows(size, 1))]
-        return [*found[:1], *rows, *found[1:]] if ids else [*rows, *found]
+        is_strict = _has_gaps(self._texts(INDEX))
+        rows = [Reading(ROW, Rows(size, 0), is_strict=is_strict), Reading(ROW_FROM_1, Rows(size, 1))]
+        return [*found[:1], *rows, *found[1:]] if USER_ID in self.ids else [*rows, *found]
 
     def _texts(self, kind: str) -> list[str]:
         """Return the ids in the column of a kind, one a person; none if one of them has lost digits."""

@@ -35,6 +35,16 @@ class GivenPost(NamedTuple):
     attributes: Mapping[str, Any]
 
 
+class GivenPosts(tuple[GivenPost, ...]):
+    """The posts of a file, in its order.
+
+    Attributes:
+        unread: the columns of the file that nothing reads.
+    """
+
+    unread: tuple[str, ...] = ()
+
+
 def check_posts_format(source: str) -> None:
     """Refuse a file whose extension is not that of a file of posts.
 
@@ -44,7 +54,7 @@ def check_posts_format(source: str) -> None:
     check_format(source, "posts", FORMATS)
 
 
-def parse_posts(data: bytes, source: str, config: PopulationConfig) -> tuple[GivenPost, ...]:
+def parse_posts(data: bytes, source: str, config: PopulationConfig) -> GivenPosts:
     """Return the posts of a file, in its order: JSON, or a table with the column `text` and optionally `topics`.
 
     Raises:
@@ -68,7 +78,10 @@ def parse_posts(data: bytes, source: str, config: PopulationConfig) -> tuple[Giv
         values = own.values_of(row)
         attributes = {name: values.get(name, each.default) for name, each in declared.items()}
         posts.append(GivenPost(_text(row, source), _topics(row, source), attributes))
-    return tuple(posts)
+    made = GivenPosts(posts)
+    read = {TEXT, TOPICS, *(each.column or name for name, each in declared.items())}
+    made.unread = tuple(column for column in found.columns if column and column not in read)
+    return made
 
 
 def _text(row: Row, source: str) -> str:
@@ -104,6 +117,9 @@ def post_lines(path: str | None, posts: Sequence[GivenPost], interests: Collecti
     topics = Counter(topic for post in posts for topic in post.topics)
     named = _listed([f"{topic} {count:,}" for topic, count in topics.most_common()])
     lines = [f"{path}: {counted(len(posts), 'post')}; {f'topics: {named}' if topics else 'no topics'}"]
+    if isinstance(posts, GivenPosts) and posts.unread:
+        columns = _listed([f"`{column}`" for column in posts.unread])
+        lines.append(f"{path}: not read: {columns}; a post is anybody's, whoever the file says wrote it")
     unknown = [topic for topic in topics if topic not in interests]
     if unknown:
         lines.append(f"{path}: nobody is interested in topics that population.topics lacks: {_listed(unknown)}")

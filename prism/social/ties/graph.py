@@ -166,6 +166,16 @@ class FollowGraph:
         """Return all ties: the followers, ascending, and the followees."""
         return np.repeat(np.arange(self.size), np.diff(self._out_offsets)), self._followees.astype(np.int64)
 
+    def only(self, people: Sequence[int]) -> FollowGraph:
+        """Return these people, in this order, with the ties between them."""
+        place = np.full(self.size, -1, dtype=np.int64)
+        place[np.asarray(people, dtype=np.int64)] = np.arange(len(people))
+        tails, heads = (place[ends] for ends in self.ties())
+        kept = (tails >= 0) & (heads >= 0)
+        graph = FollowGraph(len(people), tails[kept], heads[kept], names=[self.names[person] for person in people])
+        graph.understood = self.understood
+        return graph
+
     def arrays(self) -> tuple[Keys, Ints, Keys, Ints]:
         """Return where the followees of each person start, the followees, and the same of the followers.
 

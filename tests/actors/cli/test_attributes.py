@@ -21,6 +21,7 @@ simulation: {rounds: 3, seed: 5}
 population:
   size: 60
   profiles: people.csv
+  join: draw
   columns: {engagement_threshold: trust}
   attributes:
     ideology: {type: float, min: -1, max: 1}

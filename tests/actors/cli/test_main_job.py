@@ -46,6 +46,7 @@ def test_a_real_graph_brings_all_its_people_and_profiles_are_dealt_out(
     settings = {
         "population.graph.path": GRAPH,
         "population.profiles": PROFILES,
+        "population.join": "draw",
         "simulation.rounds": size(8, everyday=2),
     }
     overrides = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]

@@ -201,7 +201,9 @@ def test_a_bad_graphml_file_is_one_clear_line(here: Path, text: str, message: st
 def test_a_population_from_files_comes_with_their_hashes(here: Path) -> None:
     Path("t.txt").write_bytes(b"10 30\n30 20\n")
     Path("p.json").write_bytes(b'[{"realname": "Ada"}, {"realname": "Bo"}, {"realname": "Cy"}]')
-    config = PopulationConfig(size=500, profiles="p.json", graph=GraphConfig(path="t.txt", directed=True))
+    config = PopulationConfig(
+        size=500, profiles="p.json", join="position", graph=GraphConfig(path="t.txt", directed=True)
+    )
     population, hashes = load_population(config, 1)
     assert population.graph.names == ("10", "20", "30")
     assert [population.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]

@@ -1,0 +1,198 @@
+"""The join of profiles and people: by the ids that both files have, by position, or by a draw from the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from prism.config.interventions import numbered
+from prism.config.model import PopulationConfig
+from prism.errors import ConfigError
+from prism.expectations import found
+from prism.rng import Draw, integer
+from prism.social.people.persona import unique_names
+from prism.social.people.profiles import INDEX, NAME, USER_ID, USERNAME, Profile, Profiles
+from prism.social.ties.graph import FollowGraph, Numbered, shown
+from prism.wording import counted
+
+JOIN: Final = "population.join"
+UNMATCHED: Final = "population.unmatched"
+JOINS_SHOWN: Final = 3
+"""The first joins that a line says."""
+NAMED: Final = 5
+"""The most people of one file alone whom a line names."""
+
+
+class Joined(NamedTuple):
+    """The people of a run, each with a profile.
+
+    Args:
+        graph: who follows whom; None if a generator will draw it.
+        cast: the profile of each person.
+        ids: lists of the ids of all people, by which settings may name them; a person without an id has an empty one.
+        lines: how people and profiles were joined.
+    """
+
+    graph: FollowGraph | None
+    cast: Sequence[Profile]
+    ids: tuple[Sequence[str], ...]
+    lines: tuple[str, ...]
+
+
+def join(config: PopulationConfig, profiles: Sequence[Profile], graph: FollowGraph | None, seed: int) -> Joined:
+    """Return people with their profiles, as `config.join` and `config.unmatched` say.
+
+    Args:
+        graph: the graph of a file, or of the profiles' follow lists; None if a generator will draw it.
+
+    Raises:
+        ConfigError: the profiles and the people do not fit together.
+    """
+    kinds: Mapping[str, Sequence[str]] = (
+        profiles.ids if isinstance(profiles, Profiles) else {USER_ID: [profile.key for profile in profiles]}
+    )
+    own = {kind: texts for kind, texts in kinds.items() if kind in {USER_ID, USERNAME}}
+    here, count = config.profiles or "the profiles", counted(len(profiles), "profile")
+    if graph is not None and config.graph.path is None and config.graph.kind == "profiles":
+        if config.join == "draw":
+            raise _refused(f"draw: the follow lists of {here} make these profiles the people: expected id")
+        return Joined(graph, profiles, (graph.names, *own.values()), ())
+
+    size = config.size if graph is None else graph.size
+    there = "population.size" if graph is None else config.graph.path or "the graph"
+    names: Sequence[str] = Numbered(size) if graph is None else graph.names
+    outer = () if graph is None else (names,)
+    if config.join == "draw":
+        cast = [drawn_profile(profiles, person, seed) for person in range(size)]
+        line = f"{JOIN}: draw: a profile of {count} in {here} is drawn for each of {counted(size, 'person', 'people')}"
+        return Joined(graph, cast, outer, (f"{line} of {there}, with replacement; {_first(names, cast)}",))
+    if graph is None or config.join == "position":
+        if len(profiles) != size:
+            people = f"{counted(size, 'person', 'people')} of {there}"
+            expected = "the same number of both, or draw (a profile for each person, by the seed)"
+            start = "position: " if config.join == "position" else ""
+            raise _refused(f"{start}{here} has {count} for {people}: expected {expected}")
+        if graph is None:
+            line = f"{here}: its {count} are the people, numbered in its order; {_first(names, profiles)}"
+        else:
+            line = f"{JOIN}: position: {count} of {here} and {size:,} people of {there}, in the order of both; "
+            line += _first(names, profiles)
+        return Joined(graph, profiles, (*outer, *own.values()), (line,))
+    return _by_id(config, profiles, graph, seed, kinds)
+
+
+def _by_id(
+    config: PopulationConfig,
+    profiles: Sequence[Profile],
+    graph: FollowGraph,
+    seed: int,
+    kinds: Mapping[str, Sequence[str]],
+) -> Joined:
+    """Return the people of a graph with the profiles that have their ids."""
+    here, there = config.profiles or "the profiles", config.graph.path or "the graph"
+    known = {*graph.names}
+    met = {kind: sum(map(known.__contains__, texts)) for kind, texts in kinds.items()}
+    # Ids come first. Only if none of them is in the graph may an index, or names that all differ, stand for them.
+    kind = max((USER_ID, USERNAME), key=lambda kind: met.get(kind, 0))
+    if not met.get(kind):
+        kind = next((kind for kind in (INDEX, NAME) if met.get(kind)), "")
+    if not kind:
+        own = next(iter(kinds.values()), ())
+        theirs = f"no id of {here} ({_listed(own, JOINS_SHOWN)}) is in" if own else f"{here} has no ids, unlike"
+        raise _refused(
+            f"{theirs} {there} ({_listed(graph.names, JOINS_SHOWN)}): expected id (both files have the same "
+            f"ids), position ({counted(len(profiles), 'profile')} for {counted(graph.size, 'person', 'people')}, in "
+            "the order of both files) or draw (a profile for each person, by the seed)"
+        )
+    # 1. Who is in one file only.
+    place_of = {text: place for place, text in enumerate(kinds[kind])}
+    strangers = [name for name in graph.names if name not in place_of]
+    without_ties = [text for text in kinds[kind] if text not in known]
+    alone = [
+        f"{counted(len(some), 'person', 'people')} of {one} {'is' if len(some) == 1 else 'are'} not in {other}: "
+        f"{_listed(some, NAMED)}"
+        for some, one, other in ((strangers, there, here), (without_ties, here, there))
+        if some
+    ]
+    if alone and config.unmatched is None:
+        expected = f"expected drop (leave them out), draw (people of {there} get profiles of others, by the seed)"
+        raise ConfigError("configuration", f"{'; '.join(alone)}; {expected} or files that match", key=UNMATCHED)
+    # 2. The graph without them, or profiles for them.
+    if strangers and config.unmatched == "drop":
+        graph = graph.only([person for person, name in enumerate(graph.names) if name in place_of])
+        if not graph.edges:
+            raise ConfigError("configuration", f"drop leaves no ties between people of {here}", key=UNMATCHED)
+    places = [place_of.get(name) for name in graph.names]
+    cast = [
+        drawn_profile(profiles, person, seed) if place is None else profiles[place]
+        for person, place in enumerate(places)
+    ]
+    # The one whose name it is keeps it; those with drawn profiles get numbers behind it.
+    order = sorted(range(graph.size), key=lambda person: places[person] is None)
+    for person, name in zip(order, unique_names(cast[person].name for person in order), strict=True):
+        if places[person] is None:
+            cast[person] = msgspec.structs.replace(cast[person], name=name)
+    ids = tuple(
+        ["" if place is None else texts[place] for place in places]
+        for other, texts in kinds.items()
+        if other != kind and other in {USER_ID, USERNAME}
+    )
+    both = counted(sum(place is not None for place in places), "person", "people")
+    lines = [f"{JOIN}: id: {both} in {there} and {here} (`{kind}`); {_first(graph.names, cast)}"]
+    if alone:
+        done = "left out" if config.unmatched == "drop" else f"those of {there} have profiles drawn by the seed"
+        done += f"; those of {here} are left out" if without_ties and config.unmatched == "draw" else ""
+        lines.append(f"{UNMATCHED}: {config.unmatched}: {'; '.join(alone)}; {done}")
+    return Joined(graph, cast, (graph.names, *ids), tuple(lines))
+
+
+def drawn_profile(profiles: Sequence[Profile], person: int, seed: int) -> Profile:
+    """Return the profile that the seed draws for a person."""
+    return profiles[integer(len(profiles), seed, person, 0, Draw.PERSONA)]
+
+
+def number_of(
+    person: int | str, size: int, ids: Collection[Sequence[str]], name_of: Callable[[int], str] | None
+) -> int:
+    """Return the number of a person whom a setting names: by id, else by number, else by name.
+
+    Where ids are whole numbers, a number is an id and nothing else.
+
+    Args:
+        ids: as `Joined` has them.
+        name_of: returns a person's name.
+
+    Raises:
+        LookupError: there is nobody with it, or more than one.
+    """
+    numbers = sorted({texts.index(str(person)) for texts in ids if str(person) in texts})
+    if not numbers and isinstance(person, int):
+        if any(all(map(str.isdecimal, texts)) for texts in ids):
+            raise LookupError(f"expected the id of one of {size:,} people, got {person}, which nobody has")
+        return numbered(person, size, "people")
+    kind = "id"
+    if not numbers and name_of is not None:
+        kind, numbers = "name", [number for number in range(size) if name_of(number) == person]
+    if len(numbers) != 1:
+        some = f"{len(numbers):,} people, such as {numbers[0]} and {numbers[1]}" if numbers else "nobody"
+        what = "name" if not any(ids) else "id or the name"
+        raise LookupError(f"expected the {what} of one person, got {found(person)}, the {kind} of {some}")
+    return numbers[0]
+
+
+def _refused(problem: str) -> ConfigError:
+    return ConfigError("configuration", problem, key=JOIN)
+
+
+def _first(names: Iterable[str], cast: Sequence[Profile]) -> str:
+    """Return the first joins in words."""
+    joins = zip(names, cast[:JOINS_SHOWN], strict=False)
+    return f"first: {', '.join(f'{shown(name)} is {shown(profile.name)}' for name, profile in joins)}"
+
+
+def _listed(ids: Sequence[str], most: int) -> str:
+    """Return the first of some ids, and how many others there are."""
+    more = f" and {counted(len(ids) - most, 'other')}" if len(ids) > most else ""
+    return ", ".join(map(shown, ids[:most])) + more

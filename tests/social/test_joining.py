@@ -1,0 +1,237 @@
+"""People, their ties and all that names them are joined by id; otherwise only as the configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from actors.factory.graph_files import parse_graph
+from prism.config.attributes import AttributeConfig
+from prism.config.model import GraphConfig, PopulationConfig
+from prism.errors import ConfigError
+from prism.rng import Draw, integer
+from prism.social.measures import Moment
+from prism.social.people.people import People
+from prism.social.people.people_lists import lists_from
+from prism.social.people.population import Population, build_population
+from prism.social.people.profiles import parse_profiles
+from tests.paths import field_path
+
+ROWS = ("ada,Ada,left", "bo,Bo,right", "cy,Cy,left", "di,Di,right")
+TIES = ("di,cy", "cy,ada", "ada,bo", "bo,di", "ada,cy")
+
+
+def built(
+    people: str = "user_id,name,party\n" + "\n".join(ROWS),
+    ties: str = "source,target\n" + "\n".join(TIES),
+    *,
+    size: int = 4,
+    **settings: object,
+) -> Population:
+    """The people of two files; without ties those of a drawn graph."""
+    config = PopulationConfig(
+        profiles="people.csv",
+        size=size,
+        attributes={"party": AttributeConfig(type="text", values=("left", "right"), default="left")},
+        graph=GraphConfig(path="ties.csv", directed=True) if ties else GraphConfig(kind="watts_strogatz", degree=2),
+        **settings,  # type: ignore[arg-type]
+    )
+    profiles = parse_profiles(people.encode(), "people.csv", config)
+    graph = parse_graph(ties.encode(), "ties.csv", config.graph) if ties else None
+    return build_population(config, 1, profiles=profiles, graph=graph)
+
+
+def refusal(*files: str, **settings: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        built(*files, **settings)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def known(population: Population) -> dict[str, tuple[str, str, list[str]]]:
+    """Return `{id: (name, party, the names of those whom the person follows)}`."""
+    graph = population.graph
+    return {
+        graph.names[person]: (
+            population.name(person),
+            str(population.personas[person].attributes["party"]),
+            sorted(population.name(int(other)) for other in graph.following(person)),
+        )
+        for person in range(population.size)
+    }
+
+
+RIGHT = {
+    "ada": ("Ada", "left", ["Bo", "Cy"]),
+    "bo": ("Bo", "right", ["Di"]),
+    "cy": ("Cy", "left", ["Ada"]),
+    "di": ("Di", "right", ["Cy"]),
+}
+
+
+def test_whoever_has_an_id_has_the_ties_and_the_attributes_of_it_in_any_order_of_either_file() -> None:
+    for rows in permutations(ROWS):
+        population = built("user_id,name,party\n" + "\n".join(rows))
+        assert known(population) == RIGHT
+    for ties in permutations(TIES):
+        assert known(built(ties="source,target\n" + "\n".join(ties))) == RIGHT
+    assert population.joins == (
+        "population.join: id: 4 people in ties.csv and people.csv (`user_id`); first: di is Di, cy is Cy, ada is Ada",
+    )
+
+
+def test_a_measure_by_attribute_does_not_depend_on_the_order_of_rows() -> None:
+    for rows in permutations(ROWS):
+        population = built("user_id,name,party\n" + "\n".join(rows))
+        *_, starts, values = population.graph.arrays()
+        moment = Moment(lists_from(starts, values), np.zeros(4, dtype=np.int64), People(population.personas).column)
+        assert moment.measured(["ei_index_party"]) == {"ei_index_party": -0.2}  # 2 of 5 ties join left and right
+
+
+def test_the_ids_may_be_in_any_column_that_tells_people_apart() -> None:
+    for header, kind in {
+        "id,realname": "user_id",
+        "username,name": "username",
+        "agent_id,name": "index",
+        ",name": "index",
+        "name,bio": "name",
+    }.items():
+        people = f"{header},party\n" + "\n".join(reversed(ROWS))
+        population = built(people)
+        assert [population.personas[population.number(each)].attributes["party"] for each in RIGHT] == [
+            party for _, party, _ in RIGHT.values()
+        ], header
+        assert f"people.csv (`{kind}`)" in population.joins[0]
+    numbers = built("user_id,name\n3.0,Cy\n1.0,Ada\n2.0,Bo", "source,target\n1,2\n2,3")
+    assert [numbers.name(person) for person in range(3)] == ["Ada", "Bo", "Cy"]
+    both = built("user_id,username,name\n7,ada,Ada\n8,bo,Bo\n9,cy,Cy\n10,di,Di")
+    assert "(`username`)" in both.joins[0]
+    assert [both.name(both.number(each)) for each in (7, "7", "ada", "Ada")] == ["Ada"] * 4
+
+
+def test_whoever_is_in_one_file_only_is_refused_by_name() -> None:
+    more = "\n".join(f"person-{number},P{number},left" for number in range(8))
+    assert refusal(f"user_id,name,party\n{ROWS[0]}\n{ROWS[1]}\n{ROWS[2]}\n{more}") == (
+        "configuration: population.unmatched: 1 person of ties.csv is not in people.csv: di; 8 people of people.csv "
+        "are not in ties.csv: person-0, person-1, person-2, person-3, person-4 and 3 others; expected drop (leave "
+        "them out), draw (people of ties.csv get profiles of others, by the seed) or files that match"
+    )
+    # Numbers of rows that begin elsewhere are ids of other people: nearly all of them meet.
+    shifted = refusal("user_id,name\n0,A\n1,B\n2,C\n3,D", "source,target\n1,2\n2,3\n3,4")
+    assert "1 person of ties.csv is not in people.csv: 4; 1 person of people.csv is not in ties.csv: 0;" in shifted
+
+
+def test_people_of_one_file_are_left_out_or_get_a_drawn_profile_if_that_is_set() -> None:
+    people = "user_id,name,party\n" + "\n".join([*ROWS[:3], "eve,Eve,right"])
+    dropped = built(people, unmatched="drop")
+    assert known(dropped) == {
+        "cy": ("Cy", "left", ["Ada"]),
+        "ada": ("Ada", "left", ["Bo", "Cy"]),
+        "bo": ("Bo", "right", []),
+    }
+    assert dropped.joins[1] == (
+        "population.unmatched: drop: 1 person of ties.csv is not in people.csv: di; 1 person of people.csv is not in "
+        "ties.csv: eve; left out"
+    )
+    drawn = built(people, unmatched="draw")
+    assert drawn.size == 4
+    of_di = (("Ada", "left"), ("Bo", "right"), ("Cy", "left"), ("Eve", "right"))[integer(4, 1, 0, 0, Draw.PERSONA)]
+    name, party, _ = known(drawn)["di"]
+    assert (name.split()[0], party) == of_di
+    assert [known(drawn)[each][:2] for each in ("bo", "cy")] == [RIGHT["bo"][:2], RIGHT["cy"][:2]]
+    assert "those of ties.csv have profiles drawn by the seed; those of people.csv are left out" in drawn.joins[1]
+    assert refusal(people, "source,target\nada,zoe\nzoe,bo", unmatched="drop") == (
+        "configuration: population.unmatched: drop leaves no ties between people of people.csv"
+    )
+
+
+NUMBERS = "source,target\n1,2\n2,3\n3,4"
+
+
+def test_files_without_a_common_id_are_refused_with_the_three_ways_to_join_them() -> None:
+    assert refusal(ties=NUMBERS) == (
+        "configuration: population.join: no id of people.csv (ada, bo, cy and 1 other) is in ties.csv (1, 2, 3 and 1 "
+        "other): expected id (both files have the same ids), position (4 profiles for 4 people, in the order of both "
+        "files) or draw (a profile for each person, by the seed)"
+    )
+    assert refusal("persona,party\nkind,left\nkind,left", NUMBERS).startswith(
+        "configuration: population.join: people.csv has no ids, unlike ties.csv (1, 2, 3 and 1 other): expected id"
+    )
+
+
+def test_position_and_draw_happen_only_when_they_are_set_and_are_said() -> None:
+    placed = built(ties=NUMBERS, join="position")
+    assert [placed.name(person) for person in range(4)] == ["Ada", "Bo", "Cy", "Di"]
+    assert placed.joins[0] == (
+        "population.join: position: 4 profiles of people.csv and 4 people of ties.csv, in the order of both; first: 1 "
+        "is Ada, 2 is Bo, 3 is Cy"
+    )
+    drawn = built(ties=NUMBERS, join="draw")  # also if there are as many profiles as people
+    names = [("Ada", "Bo", "Cy", "Di")[integer(4, 1, person, 0, Draw.PERSONA)] for person in range(4)]
+    assert [drawn.name(person).split()[0] for person in range(4)] == names
+    assert drawn.joins[0].startswith(
+        "population.join: draw: a profile of 4 profiles in people.csv is drawn for each of 4 people of ties.csv, with "
+        "replacement; first: 1 is "
+    )
+    assert refusal(ties="source,target\n1,2\n2,3", join="position") == (
+        "configuration: population.join: position: people.csv has 4 profiles for 3 people of ties.csv: expected the "
+        "same number of both, or draw (a profile for each person, by the seed)"
+    )
+
+
+def test_a_drawn_graph_has_the_people_of_the_file_or_drawn_profiles() -> None:
+    population = built(ties="")
+    assert population.graph.names == ["ada", "bo", "cy", "di"]
+    assert population.joins == (
+        "people.csv: its 4 profiles are the people, numbered in its order; first: 0 is Ada, 1 is Bo, 2 is Cy",
+    )
+    assert refusal(ties="", size=5) == (
+        "configuration: population.join: people.csv has 4 profiles for 5 people of population.size: expected the same "
+        "number of both, or draw (a profile for each person, by the seed)"
+    )
+    assert built(ties="", size=5, join="draw").size == 5
+
+
+def test_settings_find_people_by_id_first() -> None:
+    tens = "source,target\n10,30\n30,20"
+    people = "user_id,name\n30,Cy\n10,Ada\n20,2"
+    population = built(people, tens)
+    found = [population.name(population.number(each)) for each in (10, 20, "20", 30, "Ada", "2")]
+    assert found == ["Ada", "2", "2", "Cy", "Ada", "2"]
+    refused: dict[int | str, str] = {
+        2: "expected the id of one of 3 people, got 2, which nobody has",
+        "Eve": "expected the id or the name of one person, got 'Eve', the name of nobody",
+    }
+    for each, problem in refused.items():
+        with pytest.raises(LookupError) as caught:
+            population.number(each)
+        assert caught.value.args[0] == problem
+    words = built()  # with ids that are no numbers, a number is that of a person, from 0 on
+    assert [words.name(words.number(each)) for each in (0, 1, "di", "Di")] == ["Di", "Cy", "Di", "Di"]
+
+
+FILES: dict[str, Sequence[str]] = {
+    "ties_other_order.csv": ("", "first: di is Di, cy is Cy, ada is Ada"),
+    "ties_one_stranger.csv": ("1 person of ties_one_stranger.csv is not in people.csv: eve; ", ""),
+    "ties_of_numbers.csv": ("no id of people.csv (ada, bo, cy and 1 other) is in ties_of_numbers.csv (1, 2, 3 ", ""),
+}
+
+
+def test_files_as_people_have_them_are_joined_by_id_or_refused() -> None:
+    people = field_path("joined/people.csv").read_bytes()
+    for name, (problem, said) in FILES.items():
+        config = PopulationConfig(profiles="people.csv", graph=GraphConfig(path=name, directed=True))
+        profiles = parse_profiles(people, "people.csv", config)
+        graph = parse_graph(field_path(f"joined/{name}").read_bytes(), name, config.graph)
+        if problem:
+            with pytest.raises(ConfigError) as caught:
+                build_population(config, 1, profiles=profiles, graph=graph)
+            assert problem in str(caught.value)
+            continue
+        population = build_population(config, 1, profiles=profiles, graph=graph)
+        ada = population.number("ada")
+        assert population.name(ada) == "Ada"
+        assert sorted(population.name(int(each)) for each in population.graph.following(ada)) == ["Bo", "Cy"]
+        assert said in population.joins[0]
