@@ -130,7 +130,8 @@ def chosen_agent(run: OpenRun, agent: int | str) -> tuple[int, str]:
     bearers = bearers or [number for number in range(size) if run.name_of(number) == agent]
     if len(bearers) == 1:
         return bearers[0], run.name_of(bearers[0])
-    problem = f"no agent is called {shown(agent)}; expected {'an id, ' if ids else ''}a name, or a number from 0 to {size - 1:,}"
+    expected = f"{'an id, ' if ids else ''}a name, or a number from 0 to {size - 1:,}"
+    problem = f"no agent is called {shown(agent)}; expected {expected}"
     if bearers:
         few = ", ".join(map(str, bearers[:10])) + (", ..." if len(bearers) > 10 else "")
         problem = f"{len(bearers):,} agents are called {shown(agent)}: {few}; name one by its number"

@@ -188,8 +188,8 @@ def test_settings_that_cannot_hold_together_are_refused(text: str, message: str)
 
 
 POPULATION = (
-    "size, profiles, encoding, follow_lists, topics, interests_per_person, interests_exponent, engagement_threshold, "
-    "threshold_spread, ambiguity, posts_per_session, deliberation_minutes, posts_by_followers, "
+    "size, profiles, encoding, follow_lists, join, unmatched, topics, interests_per_person, interests_exponent, "
+    "engagement_threshold, threshold_spread, ambiguity, posts_per_session, deliberation_minutes, posts_by_followers, "
     "participation_sigma, quality_sigma, "
     "attributes, margins, measures, columns, posts, relevance, intentions, activity, dwell, response, graph"
 )

@@ -43,6 +43,10 @@ def test_validate_shows_what_was_read_and_what_is_drawn(prism: Prism) -> None:
     ended = prism("validate", "study.yaml")
     assert ended.code == 0
     assert [line for line in ended.out.splitlines() if line.startswith("population.")] == [
+        (
+            "population.join: draw: a profile of 3 profiles in people.csv is drawn for each of 60 people of "
+            "population.size, with replacement; first: 0 is Bo Ito, 1 is Bo Ito, 2 is Bo Ito"
+        ),
         f"{HEAD}.ideology: float -1 to 1, column ideology of 3 profiles: mean 0.25, min -0.5, max 1",
         f"{HEAD}.age: int 13 to 99, column Age of 3 profiles: mean 57, min 33, max 98",
         f"{HEAD}.region: one of: north, south, column region of 3 profiles: south 66.7%, north 33.3%",

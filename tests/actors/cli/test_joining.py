@@ -1,0 +1,119 @@
+"""People and ties of a user's files: the words about them, and runs, replays, forks and packs with them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import Prism
+
+pytestmark = pytest.mark.long
+
+PEOPLE = "user_id,name,party\n" + "".join(
+    f"p{number},Person {number},{('left', 'right')[number % 2]}\n" for number in range(12)
+)
+TIES = "source,target\n" + "".join(
+    f"p{(number * 5) % 12},p{(number * 5 + step) % 12}\n" for number in range(12) for step in (1, 2, 5)
+)
+STUDY = """\
+simulation: {rounds: 2, ticks_per_round: 12}
+population:
+  profiles: people.csv
+  attributes: {party: {type: text, values: [left, right]}}
+  graph: {path: ties.csv, directed: true}
+  measures: [ei_index_party]
+interventions:
+  - {round: 1, publish: {author: p7, text: News}}
+  - {round: 2, silence: [p3, Person 4]}
+"""
+SAID = "population.join: id: 12 people in ties.csv and people.csv (`user_id`); first: p0 is Person 0, p1 is Person 1, "
+
+
+@pytest.fixture(autouse=True)
+def _nothing_blocks() -> None:
+    """Let a fork read and copy: it does so before its tasks begin."""
+
+
+@pytest.fixture(autouse=True)
+def _study(prism: Prism) -> None:  # it makes the directory
+    Path("people.csv").write_text(PEOPLE)
+    Path("ties.csv").write_text(TIES)
+    Path("study.yaml").write_text(STUDY)
+
+
+def shuffled(text: str) -> str:
+    head, *rows = text.splitlines()
+    return "\n".join([head, *rows[5:][::-1], *rows[:5]])
+
+
+def test_the_joins_are_said_and_every_way_of_a_run_keeps_them(prism: Prism) -> None:
+    for options in ((), ("--build",)):
+        assert SAID in prism("validate", "study.yaml", *options).out
+    ran = prism("run", "study.yaml", "--out", "run")
+    assert (ran.code, SAID in ran.err) == (0, True)
+    assert "first people of interventions: interventions[0].publish.author p7 is Person 7, interventions[1]" in ran.err
+    prism("export", "run", "--to", "csv", "--out", "tables", "--quiet")
+    people = {
+        row["name"]: row["external_id"] for row in csv.DictReader(Path("tables/agents.csv").read_text().splitlines())
+    }
+    assert people == {f"Person {number}": f"p{number}" for number in range(12)}
+    digest = json.loads(Path("run/summary.json").read_text())["digest"]
+
+    # The order of people's rows changes nothing at all; the inputs that the run keeps are what counts from now on.
+    Path("people.csv").write_text(shuffled(PEOPLE))
+    assert prism("run", "study.yaml", "--out", "other", "--quiet").out.strip() == digest
+    Path("people.csv").unlink()
+    assert prism("replay", "run").code == 0
+    assert prism("pack", "run", "--out", "run.prism").code == 0
+    assert prism("unpack", "run.prism", "--out", "unpacked").code == 0
+    assert prism("replay", "unpacked").code == 0
+    assert "agent 5 (Person 7)" in prism("explain", "unpacked", "--agent", "p7").out
+    Path("more.yaml").write_text("- {round: 2, follow: [[p7, p0]]}\n")
+    forked = prism("fork", "run", "--at", "12", "--intervene", "more.yaml", "--out", "forked")
+    assert forked.code == 0, forked.err
+
+
+def test_people_of_one_file_end_the_command_before_anything_is_written(prism: Prism) -> None:
+    Path("people.csv").write_text(PEOPLE.replace("p3,", "q3,").replace("p4,", "q4,"))
+    problem = (
+        "population.unmatched: 2 people of ties.csv are not in people.csv: p3, p4; 2 people of people.csv are not in "
+        "ties.csv: q3, q4; expected drop"
+    )
+    for command in (("validate",), ("validate", "--build"), ("run", "--out", "none")):
+        ended = prism(command[0], "study.yaml", *command[1:])
+        assert (ended.code, problem in ended.err) == (3, True)
+    assert not Path("none").exists()
+    dropped = prism("validate", "study.yaml", "--set", "population.unmatched=drop", "--set", "interventions=[]")
+    assert "study.yaml: ok: 10 agents" in dropped.out
+    drawn = prism("validate", "study.yaml", "--set", "population.unmatched=draw")
+    assert "study.yaml: ok: 12 agents" in drawn.out
+
+
+def test_settings_of_joins_that_join_nothing_are_refused(prism: Prism) -> None:
+    for settings, problem in {
+        ("population.profiles=null", "population.attributes={}", "population.join=draw"): (
+            "--set: population.join: draw joins people to a profile file in population.profiles, got null"
+        ),
+        ("population.join=draw", "population.unmatched=drop"): (
+            "--set: population.unmatched: drop is about people in one of two files: expected population.profiles and "
+            "population.graph.path, joined by id"
+        ),
+    }.items():
+        overrides = [part for each in settings for part in ("--set", each)]
+        ended = prism("validate", "study.yaml", *overrides)
+        assert (ended.code, problem in ended.err) == (3, True), ended.err
+
+
+def test_files_about_everybody_say_that_their_rows_are_nobodys(prism: Prism) -> None:
+    hours = ",".join(f"h{hour:02d}" for hour in range(24))
+    Path("hours.csv").write_text(f"user_id,{hours}\np1{',1' * 24}\np2{',2' * 24}\n")
+    Path("posts.csv").write_text("text,topics,author\nNews,politics,p1\n")
+    said = prism(
+        *("validate", "study.yaml", "--set", "population.activity.hours=hours.csv"),
+        *("--set", "population.posts.file=posts.csv"),
+    ).out
+    assert "hours.csv: the sums of all rows, the same hours for everybody" in said
+    assert "posts.csv: not read: `author`; a post is anybody's, whoever the file says wrote it" in said
