@@ -48,9 +48,6 @@ SECTIONS = {
         ),
     },
     "Study": {
-        "new": Named(
-            "actors.cli.new:new", "Ask six questions, and write a study: DIR/DIR.yaml, with the reasons as comments."
-        ),
         "experiment": Named(
             "actors.cli.experiment:experiment", "Run several conditions under the same seeds, and compare them."
         ),

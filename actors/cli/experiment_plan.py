@@ -21,7 +21,6 @@ from actors.studies.experiments.cells import count_done
 from actors.studies.experiments.driver import cells_to_do
 from actors.studies.experiments.plan import Cell, Plan
 from actors.studies.experiments.plan_record import promised_so_far
-from actors.studies.experiments.processes import room
 from actors.studies.experiments.shared_oracle import asking_of, asks_model
 from prism.experiment import OF_SEVERAL, UNPAIRED, Experiment, Hypothesis, effect_found, groups_of, smallest_p
 from prism.quoting import printable
@@ -78,11 +77,6 @@ def _runs_s(forecasts: Mapping[str, Forecast], left: Sequence[Cell], jobs: int) 
     if not left:
         return 0.0
     return START_S + sum(CELL_S + run_s(forecasts[cell.condition], cell.config) for cell in left) / jobs
-
-
-def time_of(made: Plan, out: Path) -> float:
-    """Return the expected seconds for the cells that are left, with as many at once as this machine has room for."""
-    return _runs_s(_forecasts(made), cells_to_do(made, out), room(made.cells, None))
 
 
 def _forecasts(made: Plan) -> dict[str, Forecast]:

@@ -118,7 +118,7 @@ FAIL = {
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""
-OTHERS = {"init", "new", "experiment", "predict", "replicate", "calibrate", "backtest", "testing", "view", "unpack"}
+OTHERS = {"init", "experiment", "predict", "replicate", "calibrate", "backtest", "testing", "view", "unpack"}
 """Commands that take no run, and `view` and `unpack`, which have tests of their own."""
 
 
