@@ -72,9 +72,6 @@ SECTIONS = {
             "actors.cli.sharing:sharing",
             "Estimate the outcomes of a run that shared judgements if everybody had been asked.",
         ),
-        "distil": Named(
-            "actors.cli.distil:distil_command", "Fit an oracle without a model to what a model said in a run."
-        ),
     },
     "Care": {
         "runs": Named("actors.cli.runs:runs", "List the runs in a directory, with their state."),

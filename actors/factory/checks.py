@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
-from actors.factory.domains import build_domain, check_sharing, distilled_oracle
+from actors.factory.domains import build_domain, check_sharing
 from actors.factory.graph_files import parse_graph
 from actors.factory.input_files import fitting_memory, load_margins, load_posts, read_if_small
 from prism.config import Config
@@ -71,10 +71,9 @@ def check_domain(config: Config) -> Checked:
     check_shards(config)
     rankings(config)
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
-    _, distilled = distilled_oracle(config, chart.behaviour)
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
     notes = (*checked.notes, *silent, *told(no_effect_before(config, chart.behaviour, None)))
-    return checked._replace(inputs={**checked.inputs, **chart.inputs, **distilled}, notes=notes)
+    return checked._replace(inputs={**checked.inputs, **chart.inputs}, notes=notes)
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:

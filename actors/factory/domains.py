@@ -18,10 +18,9 @@ from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_doma
 from prism.config import Config
 from prism.config.domain_settings import plain_settings, settings_from
 from prism.domain import Domain, QuestionFields
-from prism.errors import InputError, PrismError
+from prism.errors import PrismError
 from prism.sharing.settings import archetypes_of, fields_of
 from prism.show import Show
-from prism.social.choice import ChoiceOracle
 from prism.social.people.population import ignore_step
 from prism.social.shard import check_shards
 from prism.statechart import Behaviour, Statechart
@@ -51,31 +50,9 @@ def _social_with(config: Config, on_step: Callable[[str], None], load: Callable[
     chart = load(config)
     check_choices(config, chart.behaviour)
     check_shards(config)
-    embedded, read = distilled_oracle(config, chart.behaviour)
     on_step("preparing the world")
-    domain = SocialDomain(config, population, chart.behaviour, embedded)
-    return BuiltDomain(domain, {**inputs, **chart.inputs, **read}, chart.code)
-
-
-def distilled_oracle(config: Config, behaviour: Behaviour[Any]) -> tuple[ChoiceOracle | None, dict[str, str]]:
-    """Return the distilled oracle that the configuration names, if any, and `{its file: SHA-256}`.
-
-    Raises:
-        InputError: the file cannot be read, or is no oracle of this configuration's questions.
-    """
-    name = config.oracle.sharing.distilled
-    if name is None:
-        return None, {}
-    from prism.sharing.distilled import read_distilled  # noqa: PLC0415  # most runs have none
-    from prism.social.distilled import DistilledOracle  # noqa: PLC0415
-
-    source = read_input(name)
-    try:
-        text = source.data.decode()
-    except UnicodeDecodeError:
-        raise InputError(name, "expected UTF-8, as `prism distil` writes it", key="oracle.sharing.distilled") from None
-    distilled = read_distilled(text, name)
-    return DistilledOracle(config, behaviour, distilled, name), {source.name: source.sha256}
+    domain = SocialDomain(config, population, chart.behaviour)
+    return BuiltDomain(domain, {**inputs, **chart.inputs}, chart.code)
 
 
 def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:

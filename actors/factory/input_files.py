@@ -241,7 +241,7 @@ def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callab
         return None if name is None else rename(name)
 
     simulation, population, initial = config.simulation, config.population, config.economy.initial
-    graph, activity, sharing = population.graph, population.activity, config.oracle.sharing
+    graph, activity = population.graph, population.activity
     if isinstance(activity.hours, str):
         activity = replace(activity, hours=rename(activity.hours))
     tape = new(config.oracle.tape_path) if replays_tape(config) else config.oracle.tape_path
@@ -258,7 +258,7 @@ def with_inputs(config: Config, rename: Callable[[str], str], rename_own: Callab
             activity=activity,
         ),
         statechart=replace(config.statechart, file=new(config.statechart.file)),
-        oracle=replace(config.oracle, sharing=replace(sharing, distilled=new(sharing.distilled)), tape_path=tape),
+        oracle=replace(config.oracle, tape_path=tape),
         economy=replace(config.economy, initial=replace(initial, path=new(initial.path))),
         domain=_with_texts(config.domain, rename_own),
     )
@@ -303,7 +303,6 @@ def input_paths(config: Config) -> dict[str, str]:
             "population.graph.path": population.graph.path,
             "population.activity.hours": hours if isinstance(hours := population.activity.hours, str) else None,
             "statechart.file": config.statechart.file,
-            "oracle.sharing.distilled": config.oracle.sharing.distilled,
         }
     return {key: name for key, name in named.items() if name is not None}
 

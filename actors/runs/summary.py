@@ -54,7 +54,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
             They are of the whole run, except the percentiles of latencies, which are of its last process.
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
             embedded choice.
-        oracle_is_embedded: True if the oracle computed its answers here; `oracle_is_distilled`: by a distilled file.
+        oracle_is_embedded: True if the oracle computed its answers here.
         sharing: the judgements that questions have shared; None without `oracle.sharing.by`.
         latency_s_p50: from a question's arrival at the oracle to its answer; `latency_s_p95`: the same.
         wall_s: the time that the last process of the run took; `wall_activations`: activations in its new ticks.
@@ -95,7 +95,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     no_effect: list[NoEffect]
     divergence: list[Divergence]
     oracle_is_embedded: bool
-    oracle_is_distilled: bool
     sharing: SharingSummary | None
     latency_s_p50: float
     latency_s_p95: float
@@ -117,8 +116,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """A sentence on the distance from the embedded choice; empty where a model was asked."""
         if not self.oracle_is_embedded:
             return ""
-        if self.oracle_is_distilled:
-            return "the oracle is a distilled file, compared with itself: its distance is chance"
         if self.sharing is not None:
             return "people draw from shared judgements of the embedded choice, not from their own"
         return "the oracle is the embedded choice itself: its distance from it is chance"
@@ -232,7 +229,6 @@ def _comparisons(simulation: Simulation) -> dict[str, Any]:
     """Return the entries on the oracle's choices beside those of simpler deciders."""
     return {
         "oracle_is_embedded": not simulation.oracle.oracle.waits,
-        "oracle_is_distilled": simulation.config.oracle.sharing.distilled is not None,
         "sharing": _sharing(simulation),
     }
 

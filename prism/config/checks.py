@@ -88,7 +88,6 @@ def find_conflicts(  # noqa: PLR0913  # each section that others contradict
             _exposure_conflicts(population, feed, oracle),
             _hour_conflicts(population, simulation),
             _oracle_conflicts(oracle, population, run),
-            _distilled_conflicts(oracle, simulation),
             _archetype_conflicts(oracle),
             _sharing_conflicts(oracle, llm),
             _llm_conflicts(llm, oracle),
@@ -370,30 +369,10 @@ def _shard_conflicts(
         "llm.writes": (not llm.writes, "false, as a text is known to its author's shard only"),
         "oracle.mode": (oracle.mode == "pace", "pace"),
         "oracle.sharing.by": (oracle.sharing.by == "none", "none, as judgements note what only somebody's shard knows"),
-        "oracle.sharing.distilled": (oracle.sharing.distilled is None, "none"),
     }
     for key, (is_so, expected) in needed.items():
         if run.shards > 1 and not is_so:
             yield Conflict(keys=(key, "run.shards"), problem=f"with run.shards, {key} must be {expected}")
-
-
-def _distilled_conflicts(oracle: OracleConfig, simulation: SimulationConfig) -> Iterator[Conflict]:
-    """Yield the settings with which a distilled oracle would never be asked."""
-    distilled = oracle.sharing.distilled
-    if distilled is None:
-        return
-    if oracle.backend != "choice":
-        yield Conflict(
-            keys=("oracle.sharing.distilled", "oracle.backend"),
-            problem=f"{distilled} would not be used, because oracle.backend={oracle.backend} asks a model: "
-            "expected oracle.backend=choice, or oracle.sharing.distilled=null",
-        )
-    if simulation.domain != "social":
-        yield Conflict(
-            keys=("oracle.sharing.distilled", "simulation.domain"),
-            problem=f"{distilled} answers questions about posts, which the domain {simulation.domain} does not "
-            "ask: expected the domain social, or oracle.sharing.distilled null",
-        )
 
 
 def _archetype_conflicts(oracle: OracleConfig) -> Iterator[Conflict]:

@@ -781,10 +781,6 @@ class SharingConfig(Section, frozen=True, kw_only=True):
     samples: Annotated[
         int, Meta(ge=1, le=1000, description="answers that make a judgement where the server has no probabilities")
     ] = 8
-    distilled: Annotated[
-        str | None,
-        Meta(description="file of `prism distil`: the embedded oracle answers by it, in place of `oracle.choice`"),
-    ] = None
 
     @classmethod
     def taken(cls, name: str, value: object) -> Any:

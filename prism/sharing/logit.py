@@ -43,7 +43,7 @@ Predictor = Callable[[Sequence[Value]], tuple[float, ...]]
 """A function from the values of a question's fields to the probability of each option."""
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A column of a logit, with its coefficient of each option.
 
     Args:
@@ -73,23 +73,15 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         number = number if self.low is None else max(number, self.low)
         return ((number if self.high is None else min(number, self.high)) - self.mean) / self.scale
 
-    def check(self) -> None:
-        """Raise a ValueError unless numbers can be read."""
-        if not (math.isfinite(self.mean) and math.isfinite(self.scale) and self.scale > 0.0):
-            ends = f"{self.mean} and {self.scale}"
-            raise ValueError(f"{self.field}: expected a finite mean and a scale above 0, got {ends}")
-        if self.low is not None and self.high is not None and not self.low <= self.high:
-            raise ValueError(f"{self.field}: expected low up to high, got {self.low} and {self.high}")
 
-
-class Product(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Product(msgspec.Struct, frozen=True, kw_only=True):
     """A product of two columns of a logit, by their numbers, with its coefficient of each option."""
 
     columns: tuple[int, int]
     coefficients: list[float] = []
 
 
-class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Logit(msgspec.Struct, frozen=True, kw_only=True):
     """A fitted logit: its options, columns, products of columns, and the constant of each option."""
 
     options: list[str]
@@ -98,12 +90,7 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     products: list[Product] = []
 
     def predictor(self, names: Sequence[str]) -> Predictor:
-        """Return the predictor of this logit for questions with these fields.
-
-        Raises:
-            ValueError: a column has no such field, or not a coefficient for each option.
-        """
-        self._check(names)
+        """Return the predictor of this logit for questions with these fields."""
         places = [names.index(column.field) for column in self.columns]
         rows = self._terms
         by_option = [(constant, [row[number] for row in rows]) for number, constant in enumerate(self.constants)]
@@ -123,19 +110,6 @@ class Logit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def _terms(self) -> list[list[float]]:
         """The coefficients of columns and then of products."""
         return [each.coefficients for each in self.columns] + [each.coefficients for each in self.products]
-
-    def _check(self, names: Sequence[str]) -> None:
-        for column in self.columns:
-            if column.field not in names:
-                raise ValueError(f"{column.field}: no such field in this configuration")
-            column.check()
-        if not all(0 <= number < len(self.columns) for product in self.products for number in product.columns):
-            raise ValueError(f"products: expected two columns from 0 to {len(self.columns) - 1}")
-        rows = [self.constants, *self._terms]
-        if any(len(row) != len(self.options) for row in rows):
-            raise ValueError(f"expected {len(self.options)} constants and coefficients, one for each option")
-        if not all(math.isfinite(number) for row in rows for number in row):
-            raise ValueError("expected finite coefficients")
 
 
 def fit_logit(records: Sequence[Judged], fields: Fields, options: Sequence[str]) -> Logit:

@@ -2,7 +2,7 @@
 
 Three things are uncertain, and differ between draws:
 
-- how the model judges by the fields of a question: a logit, as `distil` fits it, here fitted to a sample of the run's
+- how the model judges by the fields of a question: a logit, fitted to a sample of the run's
   judgements with replacement. So people of an archetype differ, and all people who see one post differ alike;
 - how far an archetype is from the logit: residuals of its own audits, out of fold and in log-odds. All audits of the
   same state, trigger and options add theirs, together with the weight of one audit. Weights are those of Rubin's
@@ -25,12 +25,15 @@ from xxhash import xxh3_64_intdigest
 
 from prism.columns import Floats
 from prism.rng import WORLD, Draw, integer, uniform
-from prism.sharing.distilled import FEWEST, FOLDS
 from prism.sharing.fields import Fields, Value
 from prism.sharing.logit import fit_logit
 from prism.sharing.records import Judged, Name
 from prism.sharing.table import Key
 
+FOLDS: Final = 10
+"""The parts of the judgements; each is left out once, to see how far away the logit of the others is."""
+FEWEST: Final = 2 * FOLDS
+"""The fewest judgements of one kind of question that a logit is fitted to."""
 OF_ALL: Final = 1.0
 """The weight of the residuals of all archetypes beside those of the archetype itself."""
 DRAWN: Final = 24

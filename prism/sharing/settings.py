@@ -95,6 +95,6 @@ def sharing_table(config: Config, domain: Domain, oracle: Oracle[Any]) -> Sharin
 def calls_a_judgement(config: Config) -> int:
     """Return the most calls that a judgement takes: only a server's answers show whether it has probabilities."""
     oracle, llm = config.oracle, config.llm
-    if oracle.backend == "choice" or oracle.sharing.distilled is not None:
+    if oracle.backend == "choice":
         return 1
     return 1 if llm.method == "probabilities" or llm.temperature == 0.0 else oracle.sharing.samples

@@ -1,4 +1,4 @@
-"""`prism shadow --against`: the embedded choice and a distilled oracle beside choices that people made."""
+"""`prism shadow --against`: the embedded choice beside choices that people made."""
 
 from __future__ import annotations
 
@@ -23,19 +23,6 @@ CHOICES = """person,did,topics,followed,likes,fatigue,text
 0,scrolling,food,1,3,0.1,Soup again
 1,engaging_like,sport,0,10,0,A match
 2,scrolling,food;sport,false,0,0.5,Both
-"""
-DISTILLED = """
-format: 1
-model: a-model
-digest: "0"
-questions:
-- state: evaluating
-  trigger: decides
-  options: [scrolling, engaging_like, engaging_reshare, composing]
-  judgements: 40
-  divergence: {mean: 0.01}
-  constants: [2.0, 0.0, -1.0, -1.0]
-  columns: []
 """
 
 
@@ -72,14 +59,6 @@ def test_the_embedded_choice_is_scored_by_its_probabilities_of_what_was_shown(pr
     # One more of the people like what is popular: only the second post has ten likes, so it is the one that gains.
     popular = asked(prism, *overrides, "--set", "oracle.choice.popularity=2")
     assert popular["score"]["log_loss"] < found["score"]["log_loss"]
-
-
-def test_a_distilled_oracle_is_scored_by_its_own_probabilities(prism: Prism) -> None:
-    Path("oracle.yaml").write_text(DISTILLED)
-    found = asked(prism, "--set", "oracle.sharing.distilled=oracle.yaml")
-    weights = [2.0, 0.0, -1.0, -1.0]
-    assert found["oracle"] == "distilled from a-model, no server"
-    assert found["score"]["log_loss"] == pytest.approx((2 * logit(weights, 0) + logit(weights, 1)) / 3, abs=1e-4)
 
 
 def test_the_terminal_shows_loss_rates_and_calibration(prism: Prism) -> None:

@@ -1,4 +1,4 @@
-"""Shared judgements on the command line: the end of a run, distilled oracles, refusals, resumes and replays."""
+"""Shared judgements on the command line: the end of a run, refusals, resumes and replays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 
 import anyio
 import pytest
-import yaml
 
 from actors.cli.sharing import shared_outcomes_view
 from actors.display.console import SafeConsole
@@ -253,99 +252,6 @@ def questions(run: str, prism: Prism) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.slow
-def test_a_distilled_oracle_answers_a_run_of_its_own(shared: Path, prism: Prism) -> None:
-    ended = prism("distil", "shared", "--out", "oracle.yaml")
-    assert ended.code == 0, ended.err
-    assert "bits from judgements that it does not know" in ended.out
-    assert yaml.safe_load(Path("oracle.yaml").read_text())["model"] == "the embedded choice"
-    again = prism("distil", "shared", "--out", "oracle.yaml")
-    assert (again.code, "exists; --force replaces it" in again.err) == (2, True)
-    made = yaml.safe_load(Path("oracle.yaml").read_text())
-    made["questions"][0]["constants"][0] += 50.0  # so everybody scrolls on
-    Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    ended = prism("run", "small.yaml", "--out", "distilled", "--set", "oracle.sharing.distilled=oracle.yaml")
-    assert ended.code == 0, ended.err
-    assert "the oracle is a distilled file, compared with itself: its distance is chance" in ended.out
-    assert max(map(len, ended.out.splitlines())) <= 80
-    assert prism("run", "small.yaml", "-q", "--out", "plain").code == 0
-    assert summary(Path("distilled"))["digest"] != summary(Path("plain"))["digest"]
-    assert prism("verify", "distilled").code == 0
-    Path("oracle.yaml").write_text(Path("oracle.yaml").read_text() + "\n# another file\n")
-    assert prism("replay", "distilled").code == 0, "it has kept the file that it began with"
-
-
-@pytest.mark.slow
-def test_the_options_of_a_distilled_oracle_may_stand_in_any_order(shared: Path, prism: Prism) -> None:
-    prism("distil", "shared", "--out", "oracle.yaml")
-    made = yaml.safe_load(Path("oracle.yaml").read_text())
-    made["questions"][0]["constants"][1] += 3.0  # so that the embedded choice is another one
-    Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    distilled = ("--set", "oracle.sharing.distilled=oracle.yaml")
-    first = prism("run", "small.yaml", "-q", "--out", "first", *distilled)
-    (question,) = made["questions"]
-    for row in (question["options"], question["constants"], *(each["coefficients"] for each in question["columns"])):
-        row.reverse()
-    for product in question["products"]:
-        product["coefficients"].reverse()
-    Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    again = prism("run", "small.yaml", "-q", "--out", "again", *distilled)
-    assert (again.code, again.out) == (0, first.out), again.err
-    made["questions"].append({**question, "options": question["options"][::-1]})
-    Path("oracle.yaml").write_text(yaml.safe_dump(made))
-    twice = prism("validate", "small.yaml", *distilled)
-    assert twice.code == 3
-    assert twice.err.strip() == (
-        "prism: oracle.yaml: oracle.sharing.distilled: has decides in evaluating with the options composing, "
-        "engaging_like, engaging_reshare, scrolling twice: expected each question once"
-    )
-    question["options"][0] = question["options"][1]
-    Path("oracle.yaml").write_text(yaml.safe_dump({**made, "questions": [question]}))
-    double = prism("validate", "small.yaml", *distilled)
-    assert double.code == 3
-    assert f"has the option {question['options'][1]} of decides in evaluating twice" in double.err
-
-
-@pytest.mark.everyday(1)
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (("evaluating", "pondering"), "has the state pondering, which the chart has not: expected one of composing, "),
-        (("decides", "sees_post"), "has the trigger sees_post in evaluating, which the chart has not: expected one "),
-        (
-            ("engaging_reshare", "resting"),
-            "has the option resting of decides in evaluating, which the chart has not: expected one of scrolling, ",
-        ),
-        (None, "has no questions: expected one at least"),
-    ],
-    ids=str,
-)
-def test_a_distilled_oracle_of_another_chart_is_refused(
-    change: tuple[str, str] | None, problem: str, shared: Path, prism: Prism
-) -> None:
-    ended = prism("distil", "shared", "--out", "oracle.yaml")
-    assert "use it with --set oracle.sharing.distilled=oracle.yaml --set oracle.backend=choice" in ended.out
-    assert "--set oracle.sharing.by=none --set 'oracle.sharing.archetype={}'" in ended.out
-    made = yaml.safe_load(Path("oracle.yaml").read_text())
-    if change is None:
-        made["questions"] = []
-    text = yaml.safe_dump(made)
-    Path("oracle.yaml").write_text(text if change is None else text.replace(*change))
-    for command in ("validate", "run"):
-        ended = prism(command, "small.yaml", "--set", "oracle.sharing.distilled=oracle.yaml")
-        assert ended.code == 3
-        assert f"oracle.yaml: oracle.sharing.distilled: {problem}" in ended.err
-        assert len(ended.err.strip().splitlines()) == 1
-
-
-def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
-    prism("run", "small.yaml", "-q", "--out", "plain")
-    ended = prism("distil", "plain", "--out", "oracle.yaml")
-    assert ended.code == 2
-    assert "oracle.log has 0 judgements: expected 20 of one kind of question at least" in ended.err
-    assert not Path("oracle.yaml").exists()
-
-
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -358,23 +264,7 @@ def test_a_run_without_judgements_is_not_distilled(prism: Prism) -> None:
         ((*BY, "oracle.sharing.archetype={likes: 4 bins}"), "oracle.sharing.archetype.likes: post.likes is"),
         ((*BY, "oracle.sharing.audit=1.5"), "oracle.sharing.audit"),
         ((*BY, "simulation.domain=economy"), "questions of the domain economy have no fields"),
-        (("oracle.sharing.distilled=nothing.yaml",), "nothing.yaml: no such file"),
-        (
-            ("oracle.sharing.distilled=small.yaml", "oracle.backend=ollama"),
-            (
-                "oracle.backend: small.yaml would not be used, because oracle.backend=ollama asks a model: expected "
-                "oracle.backend=choice, or oracle.sharing.distilled=null"
-            ),
-        ),
-        (
-            ("oracle.sharing.distilled=small.yaml", "simulation.domain=economy"),
-            (
-                "small.yaml answers questions about posts, which the domain economy does not ask: expected the domain "
-                "social, or oracle.sharing.distilled null"
-            ),
-        ),
         (("oracle.tape=record", "oracle.backend=choice"), "--set: oracle.tape: record needs a backend"),
-        (("oracle.sharing.distilled=small.yaml",), "small.yaml: expected a distilled oracle"),
     ],
     ids=str,
 )

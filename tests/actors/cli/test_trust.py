@@ -101,7 +101,6 @@ LOOKS = {
     "verify --quick": ("verify", "RUN", "--quick"),
     "watch": ("watch", "RUN", "--once"),
     "validate-world": ("validate-world", "RUN"),
-    "distil": ("distil", "RUN", "--out", "OUT"),
     "repair": ("repair", "RUN"),
     "pack": ("pack", "RUN", "--out", "OUT"),
     "doctor its configuration": ("doctor", f"RUN/{CONFIG}"),
@@ -114,7 +113,7 @@ NAME_TRUST = {
 """Those that cannot show all, because only the code of a domain could tell: they say so, and name --trust."""
 FAIL = {
     *(NAME_TRUST - {("export", "domain")}),
-    *((name, kind) for name in ("watch", "distil") for kind in ("chart", "domain")),
+    *((name, kind) for name in ("watch",) for kind in ("chart", "domain")),
     ("validate-world", "domain"),
 }
 """Those that have nothing to show."""

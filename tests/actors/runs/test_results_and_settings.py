@@ -74,7 +74,6 @@ EXCEPTIONS: Final = {
     "oracle.sharing.by": "says whose judgement people draw from",
     "oracle.sharing.archetype": "says whose judgement people draw from",
     "oracle.sharing.audit": "says who gets a judgement of their own; without sharing, everybody",
-    "oracle.sharing.distilled": "says what the embedded oracle answers",
     "oracle.sharing.samples": "says what a judgement is counted from; without sharing there is none",
     "oracle.tape": "says where answers come from; the embedded oracle needs no tape",
     "oracle.tape_path": "says where answers come from",

@@ -21,7 +21,6 @@ ALLOWED = {
     "studies/calibration/run.py": "works out the statistics that real cascades are compared by",
     "studies/experiments/processes.py": "loads the domain that most cells have before the workers are forked",
     "runs/against.py": "puts choices that people made on a feed to an oracle",
-    "runs/distil.py": "fits an oracle to the fields of questions, which people have and nations do not",
     "cli/app.py": "says in a line what `prism backtest` compares",
     "cli/backtest.py": "a command about the rule of the economy, and about nothing that is run",
     "cli/backtest_plot.py": "its picture",
