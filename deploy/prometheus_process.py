@@ -107,7 +107,7 @@ def prometheus(
         raise FileNotFoundError("prometheus is not installed")
     config = _configuration(directory, speed if quick else 1, sends_to)
     _write_targets(directory / TARGETS, targets)
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     command = [binary, f"--config.file={config}", f"--storage.tsdb.path={directory / 'data'}"]
     if receives:
         command.append("--web.enable-remote-write-receiver")
@@ -158,7 +158,8 @@ def _configuration(directory: Path, speed: int, sends_to: str | None) -> Path:
     return path
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of the loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

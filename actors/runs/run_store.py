@@ -35,6 +35,7 @@ from actors.persistence.journal_writer import JournalWriter
 from actors.persistence.oracle_log import ANSWERS, encode_answer
 from actors.persistence.packers import NOBODY, Packers
 from actors.record.recorded_ticks import RecordedTicks
+from actors.runtime.gc_pause import return_free_memory
 from prism.agents import Question
 from prism.sharing.records import Judged
 
@@ -177,6 +178,7 @@ class RunStore(Record):
         """Write the segments that are full, beside the batches."""
         try:
             await self._execute(self._writer.journal.write_segments)
+            await self._execute(return_free_memory)
         except OSError as error:
             self._error = error
         self._sealing_since = None
@@ -200,6 +202,7 @@ class RunStore(Record):
                         at_tick=draft.position.tick, size=draft.size, duration_s=round(anyio.current_time() - begun, 3)
                     )
                 )
+        await self._execute(return_free_memory)
         if self._error is not None:
             with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
                 await self._execute(partial(draft.remove, self._disk))

@@ -1,7 +1,8 @@
-"""Pauses of the garbage collector, which would examine very many objects that all stay in use."""
+"""Pauses of the garbage collector, which would examine very many objects that all stay in use; and what was freed."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,16 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def return_free_memory() -> None:
+    """Return what was freed to the system, as far as the C library can: glibc can, and others do so by themselves.
+
+    glibc keeps it, for each thread apart, so every peak of a start, a fork or a checkpoint would stay: 100 MiB of the
+    410 of a soak. This takes a millisecond.
+    """
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
+
+
 @contextmanager
 def agents_frozen(agents: int) -> Iterator[None]:
     """Keep the objects that exist when the block begins out of collections, from FREEZE_FROM_AGENTS agents on.
@@ -39,6 +50,7 @@ def agents_frozen(agents: int) -> Iterator[None]:
     if freezes:
         gc.collect()  # otherwise garbage would be frozen as well
         gc.freeze()
+    return_free_memory()
     try:
         yield
     finally:

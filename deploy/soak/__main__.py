@@ -6,14 +6,15 @@ and now and then it is gone, silent, busy, limits the rate or is slow, for 5 to 
 lists the options; FAULTS and SPELLS in deploy/soak/__main__.py have the shares and times.
 
 A young world takes more memory every round, until people remember as many posts as they can. So the soak begins with
-a hundred rounds without a server, as fast as they go, and the run that is observed is a fork of them.
+a hundred rounds without a server, as fast as they go, and the run that is observed is a fork of them. With
+`--resume-at` it is stopped by a SIGTERM at these minutes, and resumed.
 
 Run and server are processes of their own. Every second the run's memory, descriptors and threads are read from /proc,
 its tasks, ticks, phase and counts from its metrics. Prometheus observes it with the shipped rules if it is installed.
 At the end the run gets a SIGTERM, its files are verified, and a report is written: soak.md, soak.csv, soak.json, and
-soak.png if matplotlib is installed. Exit code 4: after the warm-up the memory rises, by more than chance
-(`deploy.soak.trend`). Exit code 1: the run ended early, left damaged files, or an alert fired that no failing server
-explains.
+soak.png if matplotlib is installed. Exit code 4: the memory rises in the second half after the warm-up, by more than
+chance (`deploy.soak.trend`) and by more than a mebibyte an hour. Exit code 1: the run ended early, left damaged files,
+or an alert fired that no failing server explains.
 
     python -m deploy.soak --minutes 20 [--set key=value] [--out runs/soak-report]
 """
@@ -30,7 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import msgspec
@@ -40,7 +41,8 @@ from actors.cli.metrics_client import Scrape
 from actors.core.ports import Address
 from actors.runs.directory import ADDRESS
 from actors.testing import Statistics
-from deploy.prometheus_process import Prometheus, prometheus
+from deploy.prometheus_process import Prometheus, free_port, prometheus
+from deploy.soak.memory import memory_of
 from deploy.soak.report import CSV, Observation, Outcome, draw, judge
 from prism.config import Config
 
@@ -96,10 +98,9 @@ def populate(out: Path, rounds: int, settings: Sequence[str]) -> None:
     subprocess.run(command, check=True)
 
 
-@contextmanager
-def simulation(out: Path, host: str, options: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
-    """Return a context with the process of the run."""
-    given, at = (f"llm.host={host}", "metrics.port=0"), ("--quiet", "--out", str(out))
+def branch_off(out: Path, host: str, port: int, options: argparse.Namespace) -> None:
+    """Write the run that is observed, in a process that ends before it begins: a fork takes memory of its own."""
+    given = f"llm.host={host}", f"metrics.port={port}"
     before, shipped = _before(options), read_config(CONFIG, options.settings)
     back = (
         f"oracle.backend={shipped.oracle.backend}",
@@ -109,11 +110,19 @@ def simulation(out: Path, host: str, options: argparse.Namespace) -> Iterator[su
         f"simulation.rounds={shipped.simulation.rounds}",
     )
     ticks = summary_of(before)["ticks"]
-    command = [*PRISM, "fork", str(before), "--at", str(ticks), *at, *overrides((*back, *given))]
+    command = [*PRISM, "fork", str(before), "--at", str(ticks), "--prepare", "--quiet", "--out", str(out)]
+    subprocess.run([*command, *overrides((*back, *given))], check=True)
+
+
+@contextmanager
+def simulation(out: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Return a context with a process that goes on with the run."""
     with (
-        out.with_suffix(".err").open("wb") as errors,
+        out.with_suffix(".err").open("ab") as errors,
         # Ctrl-C is for this process, which then stops the run.
-        subprocess.Popen(command, stderr=errors, stdout=errors, start_new_session=True) as process,
+        subprocess.Popen(
+            [*PRISM, "resume", "--quiet", str(out)], stderr=errors, stdout=errors, start_new_session=True
+        ) as process,
     ):
         try:
             yield process
@@ -156,15 +165,22 @@ def address_of(run: Path, process: subprocess.Popen[bytes]) -> str:
     return msgspec.json.decode((run / ADDRESS).read_bytes(), type=Address).url
 
 
-def observe(process: subprocess.Popen[bytes], url: str, seconds: float) -> Iterator[Observation]:
-    """Yield an observation of the run once a second, until the time is over or the run has ended."""
-    begun = monotonic()
+def observe(
+    process: subprocess.Popen[bytes], number: int, url: str, begun: float, end_s: float
+) -> Iterator[Observation]:
+    """Yield an observation of the run once a second, until the time is over or the run has ended.
+
+    Args:
+        number: that of the process.
+        begun: the start of the soak; end_s: the seconds from then on.
+    """
+    due = monotonic()
     with httpx.Client(base_url=url, timeout=30, trust_env=False) as client:
-        for number in range(1, int(seconds / SAMPLE_S) + 1):
-            sleep(max(0.0, begun + number * SAMPLE_S - monotonic()))
+        while (due := due + SAMPLE_S) <= begun + end_s:
+            sleep(max(0.0, due - monotonic()))
             try:
                 page = client.get("/metrics").text
-                yield _observation(process.pid, Scrape.parse(page, monotonic() - begun))
+                yield _observation(process.pid, number, Scrape.parse(page, monotonic() - begun))
             except (OSError, httpx.HTTPError) as error:
                 if not _has_ended(process):
                     raise
@@ -181,13 +197,14 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     return True
 
 
-def _observation(pid: int, scrape: Scrape) -> Observation:
+def _observation(pid: int, number: int, scrape: Scrape) -> Observation:
     status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines())
     phases = scrape.by("prism_run_phase", "phase")
     return Observation(
         at_s=round(scrape.moment_s, 3),
+        process=number,
         phase=max(phases, key=lambda phase: phases[phase], default=""),
-        rss_bytes=1024 * int(status["VmRSS"].split()[0]),
+        **msgspec.structs.asdict(memory_of(pid)),
         descriptors=len(list(Path(f"/proc/{pid}/fd").iterdir())),
         threads=int(status["Threads"]),
         tasks=scrape.value("prism_event_loop_tasks"),
@@ -207,24 +224,42 @@ def _observation(pid: int, scrape: Scrape) -> Observation:
 def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
     """Return the observations of a run and its end, after it was stopped and verified."""
     run: Path = options.out / "run"
-    seconds, alerts = 60 * options.minutes, None
+    alerts, code, port, observations = None, EXIT_TERMINATED, free_port(), list[Observation]()
     if options.before is None:
         populate(_before(options), options.rounds_before, options.settings)
     with ExitStack() as stack:
         server = stack.enter_context(model_server(options.fault or FAULTS, options.spell or SPELLS))
-        process = stack.enter_context(simulation(run, server.url, options))
-        url = address_of(run, process)
+        branch_off(run, server.url, port, options)
         observer: Prometheus | None = None
         if shutil.which("prometheus"):
-            observer = stack.enter_context(prometheus(_made(options.out / "prometheus"), [url.removeprefix("http://")]))
-        with (options.out / CSV).open("w", encoding="utf-8", newline="") as file:
-            observations = list(_kept(observe(process, url, seconds), file))
-        if not (run / "config.yaml").exists():
-            sys.exit(run.with_suffix(".err").read_text(encoding="utf-8"))
-        if observer is not None:
-            alerts = observer.ever_fired(f"{int(seconds) + 60}s")
-        process.send_signal(signal.SIGTERM)
-        code = process.wait(timeout=STOP_S)
+            observer = stack.enter_context(prometheus(_made(options.out / "prometheus"), [f"127.0.0.1:{port}"]))
+        file = stack.enter_context((options.out / CSV).open("w", encoding="utf-8", newline=""))
+        rows = csv.writer(file)
+        rows.writerow(Observation.__struct_fields__)
+        # 1. Each process of the run is observed until its time is over, and stopped by a SIGTERM.
+        begun: float | None = None
+        ends_s = [60 * minute for minute in (*sorted(options.resume_at), options.minutes)]
+        while ends_s and code == EXIT_TERMINATED:
+            end_s = ends_s.pop(0)
+            with simulation(run) as process:
+                url = address_of(run, process)
+                begun = monotonic() if begun is None else begun
+                number = len(options.resume_at) + 1 - len(ends_s)
+                try:
+                    for each in observe(process, number, url, begun, end_s):
+                        observations.append(each)
+                        rows.writerow(msgspec.structs.astuple(each))
+                        file.flush()  # an interrupted soak leaves its data
+                        if int(each.at_s) % 60 == 0:
+                            print(f"{each.at_s / 60:4.0f} min  {each.ticks:,} ticks, {each.phase}", flush=True)
+                except KeyboardInterrupt:
+                    print("soak: stopped; the report is about what was observed", file=sys.stderr)
+                    ends_s = []
+                process.send_signal(signal.SIGTERM)
+                code = process.wait(timeout=STOP_S)
+        # 2. Prometheus remembers the alerts of all the time.
+        if observer is not None and begun is not None:
+            alerts = observer.ever_fired(f"{int(monotonic() - begun) + 60}s")
         counts = server.end()
     verified = subprocess.run([*PRISM, "verify", "--quick", str(run)], check=False)
     return observations, Outcome(
@@ -248,21 +283,6 @@ def summary_of(run: Path) -> dict[str, Any]:
     """Return the summary of a run; empty if it has left none."""
     path = run / "summary.json"
     return dict(msgspec.json.decode(path.read_bytes())) if path.exists() else {}
-
-
-def _kept(observations: Iterator[Observation], file: IO[str]) -> Iterator[Observation]:
-    """Yield each observation after writing it down, so that an interrupted soak leaves its data. Ctrl-C ends them."""
-    rows = csv.writer(file)
-    rows.writerow(Observation.__struct_fields__)
-    try:
-        for each in observations:
-            rows.writerow(msgspec.structs.astuple(each))
-            file.flush()
-            if int(each.at_s) % 60 == 0:
-                print(f"{each.at_s / 60:4.0f} min  {each.ticks:,} ticks, {each.phase}", flush=True)
-            yield each
-    except KeyboardInterrupt:
-        print("soak: stopped; the report is about what was observed", file=sys.stderr)
 
 
 def _line(process: subprocess.Popen[str]) -> str:
@@ -291,6 +311,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--spell", action="append", metavar="NAME=TIMES", help=f"instead of {' '.join(SPELLS)}")
     parser.add_argument("--rounds-before", type=int, default=100, help="rounds of the world before (%(default)d)")
     parser.add_argument("--before", type=Path, metavar="RUN", help="fork this run, which another soak has made before")
+    parser.add_argument(
+        "--resume-at",
+        type=float,
+        action="append",
+        default=[],
+        metavar="MINUTE",
+        help="stop and resume it; may be repeated",
+    )
     parser.add_argument("--warm-up", type=float, default=0.25, help="share of the time left out (%(default)g)")
     parser.add_argument("--out", type=Path, default=Path("runs/soak-report"), help="a new directory (%(default)s)")
     options = parser.parse_args()

@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.testing import Statistics
+from deploy.soak.memory import PARTS, told
 from deploy.soak.trend import BLOCKS_MIN, Trend, signed, trend
 
 CSV = "soak.csv"
 HOUR_S = 3600
 MIB = 2**20
-MEMORY = "resident memory, MiB"
+MEMORY, LATE_MEMORY = "resident memory, MiB", "resident memory in the second half, MiB"
+LEAK_MIB = 1.0
+"""The slope of memory in an hour from which it is a leak: room that fills takes a few pages now and then."""
 OF_SERVER = frozenset({"PrismWaitingForOracle", "PrismOracleSaturated", "PrismConcurrencyAtFloor"})
 """Alerts that a server which is away or slow may cause. All others are about the run or its machine."""
 
@@ -28,6 +31,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         at_s: since the soak began.
+        process: 1 for the first process of the run, 2 after its resume.
         phase: the run's phase.
         tick_seconds_total: duration of all ticks so far.
         tasks: of the event loop; NaN if there are too many agents to count them.
@@ -36,8 +40,12 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at_s: float
+    process: int
     phase: str
     rss_bytes: int
+    libraries_bytes: int
+    heaps_bytes: int
+    objects_bytes: int
     descriptors: int
     threads: int
     tasks: float
@@ -85,11 +93,27 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     slope: tuple[float, float, float] | None = None
 
 
+class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+    """The observations of one process of the run, after its warm-up."""
+
+    from_minute: float
+    to_minute: float
+    observations: int
+    rows: dict[str, Row]
+
+    @property
+    def memory_rises(self) -> bool:
+        """True if the memory rises in the second half by more than chance, and by more than LEAK_MIB an hour."""
+        slope = self.rows[LATE_MEMORY].slope
+        return slope is not None and slope[1] > 0 and slope[0] > LEAK_MIB
+
+
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The report for programs.
 
     Args:
         phases: `{phase: seconds}`; `waits`: the times that the run began to wait for its oracle.
+        stretches: the run's processes: more than one if it was stopped and resumed.
         faults: `{fault: calls}` by the server; `spells`: `{spell: calls that it has changed}`.
     """
 
@@ -113,8 +137,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     is_whole: bool
     warm_up: float
-    observations: int
-    rows: dict[str, Row]
+    stretches: list[Stretch]
 
 
 class Answer(NamedTuple):
@@ -126,14 +149,12 @@ class Answer(NamedTuple):
 
 
 def judge(observations: Sequence[Observation], outcome: Outcome, options: argparse.Namespace) -> Answer:
-    """Return the report on the observations after the warm-up.
+    """Return the report on the observations after the warm-up of each process.
 
     Raises:
         ValueError: there are too few of them for a trend.
     """
-    warm, last, summary = warmed(observations, options.warm_up), observations[-1], outcome.summary
-    if len(warm) < BLOCKS_MIN:
-        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {len(warm)}")
+    last, summary = observations[-1], outcome.summary
     waits = [end - begin for begin, end in spans(observations, "waiting_for_oracle")]
     alerts = None if outcome.alerts is None else _by_alert(outcome.alerts)
     facts = Facts(
@@ -157,20 +178,14 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         code=outcome.code,
         is_whole=outcome.is_whole,
         warm_up=options.warm_up,
-        observations=len(warm),
-        rows=_rows(warm),
+        stretches=[_stretch(list(group), options.warm_up) for _, group in groupby(observations, lambda at: at.process)],
     )
-    return Answer(_text(facts), facts, _rises(facts))
+    return Answer(_text(facts), facts, any(each.memory_rises for each in facts.stretches))
 
 
 def _since(outcome: Outcome, name: str) -> int:
     """Return a count of the summary without what was counted before the soak."""
     return int(outcome.summary.get(name, 0)) - int(outcome.before.get(name, 0))
-
-
-def _rises(facts: Facts) -> bool:
-    memory = facts.rows[MEMORY].slope
-    return memory is not None and memory[1] > 0
 
 
 def _by_alert(alerts: Mapping[tuple[str, str], int]) -> dict[str, int]:
@@ -182,7 +197,8 @@ def _by_alert(alerts: Mapping[tuple[str, str], int]) -> dict[str, int]:
 
 def warmed(observations: Sequence[Observation], warm_up: float) -> Sequence[Observation]:
     """Return the observations after the warm-up, a share of the time."""
-    begins_s = warm_up * observations[-1].at_s
+    begun_s, end_s = observations[0].at_s, observations[-1].at_s
+    begins_s = begun_s + warm_up * (end_s - begun_s)
     return [each for each in observations if each.at_s >= begins_s]
 
 
@@ -191,7 +207,8 @@ def tick_durations(observations: Sequence[Observation]) -> list[tuple[float, flo
     found = []
     for before, after in pairwise(observations):
         ticks, seconds = after.ticks - before.ticks, after.tick_seconds_total - before.tick_seconds_total
-        if ticks and seconds:  # a tick is counted when it is in the journal, which may be after its time was
+        # A tick is counted when it is in the journal, which may be after its time was. A resumed process begins at 0.
+        if ticks > 0 and seconds > 0:
             found.append((after.at_s, seconds / ticks))
     return found
 
@@ -221,10 +238,25 @@ def spans(observations: Sequence[Observation], phase: str) -> Iterator[tuple[flo
         at_s = end_s
 
 
+def _stretch(observations: Sequence[Observation], warm_up: float) -> Stretch:
+    warm = warmed(observations, warm_up)
+    if len(warm) < BLOCKS_MIN:
+        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {len(warm)}")
+    return Stretch(
+        from_minute=warm[0].at_s / 60, to_minute=warm[-1].at_s / 60, observations=len(warm), rows=_rows(warm)
+    )
+
+
 def _rows(warm: Sequence[Observation]) -> dict[str, Row]:
     at_s, ticks = [each.at_s for each in warm], undisturbed(warm)
+    late = warm[len(warm) // 2 :] if len(warm) >= 2 * BLOCKS_MIN else warm
     rows = {
         MEMORY: _row([each.rss_bytes / MIB for each in warm], at_s),
+        LATE_MEMORY: _row([each.rss_bytes / MIB for each in late], [each.at_s for each in late]),
+        **{
+            f"of it {name}, MiB": _row([getattr(each, part) / MIB for each in warm], at_s)
+            for part, name in PARTS.items()
+        },
         "a tick that waits for no answer, ms": _row([1000 * each for _, each in ticks], [at for at, _ in ticks]),
         "descriptors": _row([each.descriptors for each in warm], at_s),
         "threads": _row([each.threads for each in warm], at_s),
@@ -261,16 +293,27 @@ def _text(facts: Facts) -> str:
         f"Waited {facts.waits} times for the oracle, {facts.longest_wait_s:.0f} s at most.",
         f"Exit code {facts.code}; files {'whole' if facts.is_whole else 'DAMAGED'}. {_alerts(facts)}",
         "",
-        f"After a warm-up of {facts.warm_up:.0%}, {facts.observations:,} observations:",
-        "",
-        "| | first | least | most | last | slope an hour | 95% interval |",
-        "|---|---|---|---|---|---|---|",
-        *(_line(name, row) for name, row in facts.rows.items()),
-        "",
+        *(line for stretch in facts.stretches for line in _table(facts.warm_up, stretch)),
         "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
-        f"The memory {'RISES' if _rises(facts) else 'does not rise by more than chance'}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _table(warm_up: float, stretch: Stretch) -> Iterator[str]:
+    """Yield the table of a process, and a sentence on its memory."""
+    yield (
+        f"Minutes {stretch.from_minute:.0f} to {stretch.to_minute:.0f}, after a warm-up of {warm_up:.0%}, "
+        f"{stretch.observations:,} observations:"
+    )
+    yield ""
+    yield "| | first | least | most | last | slope an hour | 95% interval |"
+    yield "|---|---|---|---|---|---|---|"
+    yield from (_line(name, row) for name, row in stretch.rows.items())
+    yield ""
+    gained = {name: row.last - row.first for name, row in stretch.rows.items()}
+    parts = {name: gained[f"of it {name}, MiB"] for name in PARTS.values()}
+    yield told(gained[MEMORY], parts, f"{LEAK_MIB:g} MiB an hour", rises=stretch.memory_rises)
+    yield ""
 
 
 def _counts(numbers: Mapping[str, int]) -> str:

@@ -38,6 +38,7 @@ from actors.metrics.exposition import Exposition
 from actors.metrics.lifecycle import Lifecycle
 from actors.metrics.observer import Metrics
 from actors.testing import Fault, FaultPlan, Latency, Spell, SpellKind, run_in_virtual_time
+from deploy.soak.memory import memory_of
 from deploy.soak.virtual_model import VirtualModel
 from deploy.soak.virtual_report import Census, Sample, draw, judge
 from prism.config import Config
@@ -146,20 +147,13 @@ class Sampler(Metrics):
             virtual_s=anyio.current_time(),
             wall_s=round(monotonic() - self._begun, 3),
             cpu_s=round(process_time(), 3),
-            rss_bytes=resident_bytes(),
+            **msgspec.structs.asdict(memory_of("self")),
             objects=len(gc.get_objects()),
             tasks=len(anyio.get_running_tasks()),
             descriptors=len(list(Path("/proc/self/fd").iterdir())),
             page_bytes=len(page),
             **sizes(self._path),
         )
-
-
-def resident_bytes() -> int:
-    """Return the memory of this process that is in RAM."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    (line,) = (line for line in lines if line.startswith("VmRSS:"))
-    return 1024 * int(line.split()[1])
 
 
 def sizes(run: Path) -> dict[str, int]:

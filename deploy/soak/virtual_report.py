@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -12,6 +13,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from actors import RunResult
+from deploy.soak.memory import PARTS, told
 from deploy.soak.trend import Trend, signed, trend
 
 MIB, KIB, MILLION = 2**20, 2**10, 1_000_000
@@ -40,6 +42,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
     cpu_s: float
     rss_bytes: int
+    libraries_bytes: int
+    heaps_bytes: int
+    objects_bytes: int
     objects: int
     tasks: int
     descriptors: int
@@ -118,8 +123,13 @@ class Answer(NamedTuple):
     memory_rises: bool
 
 
+def _mib(part: str, sample: Sample) -> float:
+    return float(getattr(sample, part)) / MIB
+
+
 LEVELS: tuple[tuple[str, str, Callable[[Sample], float]], ...] = (
     (MEMORY, "MiB", lambda sample: sample.rss_bytes / MIB),
+    *((f"of it {name}", "MiB", partial(_mib, part)) for part, name in PARTS.items()),
     ("Python objects", "", lambda sample: sample.objects),
     ("tasks", "", lambda sample: sample.tasks),
     ("descriptors", "", lambda sample: sample.descriptors),
@@ -223,6 +233,8 @@ def _text(facts: Facts, count: int, *, memory_rises: bool) -> str:
     early = "" if facts.ticks == facts.planned else f" of {facts.planned:,} planned"
     failures = ", ".join(f"{count:,} {cause}" for cause, count in facts.failures.items()) or "none"
     fallbacks = ", ".join(f"{count:,} {reason}" for reason, count in facts.fallbacks.items()) or "none"
+    gained = {name: slope.last - slope.first for name, slope in facts.slopes.items()}
+    parts = {name: gained[f"of it {name}"] for name in PARTS.values()}
     grew = ", ".join(f"{name} ({first:,} to {last:,})" for name, (first, last) in facts.grown.items())
     lines = [
         "# Soak in virtual time",
@@ -239,7 +251,7 @@ def _text(facts: Facts, count: int, *, memory_rises: bool) -> str:
         *(_row(name, slope) for name, slope in facts.slopes.items()),
         "",
         "Slopes: least squares on block means, variance after Newey & West with prewhitening (deploy/soak/trend.py).",
-        f"The memory {'RISES' if memory_rises else 'does not rise'} in the second half.",
+        told(gained[MEMORY], parts, f"{LEAK_MIB:g} MiB in a million ticks", rises=memory_rises),
         f"Types with more objects at the end than ever in the first half: {grew or 'none'}.",
     ]
     return "\n".join(lines) + "\n"
