@@ -202,7 +202,7 @@ class RunStore(Record):
                         at_tick=draft.position.tick, size=draft.size, duration_s=round(anyio.current_time() - begun, 3)
                     )
                 )
-        await self._execute(return_free_memory)
+                await self._execute(return_free_memory)
         if self._error is not None:
             with suppress(OSError):  # on a full disk the space of a partial checkpoint is needed
                 await self._execute(partial(draft.remove, self._disk))

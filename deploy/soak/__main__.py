@@ -28,7 +28,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -69,6 +69,14 @@ class Server:
         if not said.startswith("listening on "):
             sys.exit(f"soak: the test server has not begun: {said}")
         self.url = said.removeprefix("listening on ")
+
+    def wait(self) -> None:
+        """Wait until it answers: in an outage of its own no run would begin."""
+        while True:
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"{self.url}/api/version", timeout=5, trust_env=False).is_success:
+                    return
+            sleep(1)
 
     def end(self) -> Statistics:
         """End it, and return its counts."""
@@ -241,6 +249,7 @@ def soak(options: argparse.Namespace) -> tuple[list[Observation], Outcome]:
         ends_s = [60 * minute for minute in (*sorted(options.resume_at), options.minutes)]
         while ends_s and code == EXIT_TERMINATED:
             end_s = ends_s.pop(0)
+            server.wait()
             with simulation(run) as process:
                 url = address_of(run, process)
                 begun = monotonic() if begun is None else begun

@@ -113,7 +113,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         phases: `{phase: seconds}`; `waits`: the times that the run began to wait for its oracle.
-        stretches: the run's processes: more than one if it was stopped and resumed.
+        stretches: the run's processes, but for those that were too short: two if it was stopped and resumed once.
         faults: `{fault: calls}` by the server; `spells`: `{spell: calls that it has changed}`.
     """
 
@@ -155,6 +155,10 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         ValueError: there are too few of them for a trend.
     """
     last, summary = observations[-1], outcome.summary
+    processes = [warmed(list(group), options.warm_up) for _, group in groupby(observations, lambda each: each.process)]
+    stretches = [_stretch(warm) for warm in processes if len(warm) >= BLOCKS_MIN]
+    if not stretches:
+        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {max(map(len, processes))}")
     waits = [end - begin for begin, end in spans(observations, "waiting_for_oracle")]
     alerts = None if outcome.alerts is None else _by_alert(outcome.alerts)
     facts = Facts(
@@ -178,7 +182,7 @@ def judge(observations: Sequence[Observation], outcome: Outcome, options: argpar
         code=outcome.code,
         is_whole=outcome.is_whole,
         warm_up=options.warm_up,
-        stretches=[_stretch(list(group), options.warm_up) for _, group in groupby(observations, lambda at: at.process)],
+        stretches=stretches,
     )
     return Answer(_text(facts), facts, any(each.memory_rises for each in facts.stretches))
 
@@ -238,10 +242,7 @@ def spans(observations: Sequence[Observation], phase: str) -> Iterator[tuple[flo
         at_s = end_s
 
 
-def _stretch(observations: Sequence[Observation], warm_up: float) -> Stretch:
-    warm = warmed(observations, warm_up)
-    if len(warm) < BLOCKS_MIN:
-        raise ValueError(f"a trend needs {BLOCKS_MIN} samples or more, got {len(warm)}")
+def _stretch(warm: Sequence[Observation]) -> Stretch:
     return Stretch(
         from_minute=warm[0].at_s / 60, to_minute=warm[-1].at_s / 60, observations=len(warm), rows=_rows(warm)
     )
