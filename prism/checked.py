@@ -113,6 +113,11 @@ class _Fields:
 _fields = cache(_Fields)
 
 
+def plain_classes(kind: Any) -> Iterator[type]:
+    """Yield the classes of the values of a field of this type."""
+    return _classes(inspect.type_info(kind))
+
+
 def _classes(kind: inspect.Type) -> Iterator[type]:
     """Yield the classes whose values a field holds without conversion. A collection's items are checked as well."""
     match kind:

@@ -31,9 +31,10 @@ def mismatch(kind: Any, value: object, place: str = "", problem: str = "") -> st
     """
     expected, item = inspect.type_info(kind), re.fullmatch(r"\[(\d+)\]", place)
     if not place:
-        return f"expected {type_text(expected)}, got {found(value)}"
+        return f"expected {type_text(expected)}, got {found(value)}{meant(value, _choices(expected))}"
     if item is not None and isinstance(value, list | tuple) and (item_type := item_type_of(expected)) is not None:
-        return f"expected {type_text(item_type)}, got {found(value[int(item[1])])}"
+        wrong = value[int(item[1])]
+        return f"expected {type_text(item_type)}, got {found(wrong)}{meant(wrong, _choices(item_type))}"
     return problem[:1].lower() + problem[1:].replace("`", "")
 
 
@@ -62,6 +63,27 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.IntType() | inspect.FloatType():
             return _number_text(kind)
     return _word_text(kind)
+
+
+def meant(value: object, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known word was meant; empty if none is near."""
+    names = {name.lower(): name for name in known}
+    close = get_close_matches(value.lower(), names, n=1) if isinstance(value, str) else []
+    return f"; did you mean {names[close[0]]}?" if close else ""
+
+
+def _choices(kind: inspect.Type) -> list[str]:
+    """Return the words of which a value is one; none for other types."""
+    match kind:
+        case inspect.Metadata():
+            return _choices(kind.type)
+        case inspect.UnionType():
+            return [name for member in kind.types for name in _choices(member)]
+        case inspect.LiteralType():
+            return [*map(str, kind.values)]
+        case inspect.EnumType():
+            return [str(member.value) for member in kind.cls]
+    return []
 
 
 def item_type_of(kind: inspect.Type) -> inspect.Type | None:

@@ -17,6 +17,7 @@ from actors.cli.trust import TRUST
 from actors.core.errors import RunDirectoryError
 from actors.core.files import write_json
 from actors.display.console import echo, unwrapped_console
+from actors.factory.file_kinds import PREDICTIONS, telling_kind
 from actors.studies.experiments.plan import Plan, make_plan, text_of
 from actors.studies.experiments.record import has_results_of, read_experiment_record
 from actors.studies.experiments.scores import scores_of_data, scores_of_runs
@@ -61,9 +62,9 @@ def seal(path: Path, file: Path, out: Path | None, to: Path | None, *, seen: boo
     """Seal the predictions in FILE for the plan of EXPERIMENT."""
     refuse_without_packages()
     plan, place, target = make_plan(path, is_sealed=False), out or OUT / path.stem, to or file.with_suffix(SUFFIX)
-    predictions = read_predictions(
-        text_of(file, "a YAML file with predictions", "docs/experiments.md"), str(file), plan.experiment
-    )
+    with telling_kind(file, PREDICTIONS):
+        text = text_of(file, "a YAML file with predictions", "docs/experiments.md")
+        predictions = read_predictions(text, str(file), plan.experiment)
     begun = cells_begun(place)
     if begun and not seen:
         problem = f"{place}: has {counted(begun, 'run')} of the experiment already, so it is too late to predict"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from actors.factory.domain_code import LocatedCode, find_domain_code, locate_code, refuse_unknown
+from actors.factory.file_kinds import CHART, telling_kind
 from actors.factory.input_files import Input, locate_input, read_input
 from prism.config import LENGTH_MAX, Config, SimulationConfig
 from prism.errors import ConfigError, InputError, StatechartError
@@ -16,6 +17,7 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour, social_chart_
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import Behaviour, read_chart
 from prism.statechart.transitions import is_deferred
+from prism.text_files import decode_text
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -73,11 +75,12 @@ def _behaviour(config: Config, function: Callable[[str], Any]) -> tuple[Behaviou
     name = config.statechart.file
     if name is None:
         return SOCIAL_BEHAVIOUR, {}
-    if not name.endswith(SUFFIXES):
-        raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
-    source, text = _read(name)
-    words = social_vocabulary(config.population.attributes, config.population.posts.attributes, function)
-    return social_behaviour(read_chart(text.replace("\r\n", "\n"), name), words), {name: source.sha256}
+    with telling_kind(name, CHART, locate_input(name)):
+        if not name.endswith(SUFFIXES):
+            raise InputError(name, f"expected a chart in {' or '.join(SUFFIXES)}", key="statechart.file")
+        source, text = _read(name)
+        words = social_vocabulary(config.population.attributes, config.population.posts.attributes, function)
+        return social_behaviour(read_chart(text, name), words), {name: source.sha256}
 
 
 def code_of_chart(config: Config) -> list[LocatedCode]:
@@ -120,10 +123,7 @@ def chart_text(config: Config) -> str:
 def _read(name: str) -> tuple[Input, str]:
     """Return a chart's file, and its text."""
     source = read_input(name, bytes_max=4 * LENGTH_MAX)
-    try:
-        return source, source.data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(name, f"is not UTF-8 text (byte {error.start})") from None
+    return source, decode_text(source.data, name)
 
 
 def _beside(config: Config) -> Path:

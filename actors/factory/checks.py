@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from actors.factory.charts import check_choices, load_chart
 from actors.factory.domains import build_domain, check_sharing
+from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, telling_kind
 from actors.factory.graph_files import parse_graph
-from actors.factory.input_files import fitting_memory, load_margins, load_posts, read_if_small
+from actors.factory.input_files import fitting_memory, load_margins, load_posts, locate_input, read_if_small
 from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.config.model import PopulationConfig
@@ -104,13 +105,14 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     profiles: Profiles | None = None
     graph: FollowGraph | None = None
     if config.profiles is not None:
-        with fitting_memory(config.profiles):
+        with fitting_memory(config.profiles), telling_kind(config.profiles, PEOPLE, locate_input(config.profiles)):
             source = read_if_small(config.profiles)
             check_profile_format(config.profiles)
             profiles = None if source is None else parse_profiles(source.data, source.name, config)
         inputs[config.profiles] = None if source is None else source.sha256
     if config.graph.path is not None:
-        with fitting_memory(config.graph.path):
+        path = config.graph.path
+        with fitting_memory(path), telling_kind(path, GRAPH, locate_input(path)):
             source = read_if_small(config.graph.path)
             graph = None if source is None else parse_graph(source.data, source.name, config.graph)
         inputs[config.graph.path] = None if source is None else source.sha256
@@ -119,9 +121,10 @@ def _check_population(config: PopulationConfig, seed: int) -> Checked:
     hours = config.activity.hours
     if isinstance(hours, str):
         source = read_if_small(hours)
-        check_hours_format(hours)
-        if source is not None:
-            parse_hours(source.data, source.name)
+        with telling_kind(hours, HOURLY, locate_input(hours)):
+            check_hours_format(hours)
+            if source is not None:
+                parse_hours(source.data, source.name)
         inputs[hours] = None if source is None else source.sha256
     margins, read = load_margins(config)
     posts, of_posts = load_posts(config)

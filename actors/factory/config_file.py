@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from actors.core.files import NotRegularError, opened, read_descriptor
 from actors.factory.domains import entrust, is_own, located
+from actors.factory.file_kinds import RUN, telling_kind
 from actors.factory.input_files import kept_inputs, missing_inputs, with_inputs_beside
 from actors.factory.kept_inputs import note_places
 from actors.factory.own_domain import find_own_domain
@@ -21,6 +21,7 @@ from prism.config.load import PlacedConfig, load_interventions, load_placed_conf
 from prism.errors import ConfigError, together
 from prism.sharing.settings import declared_groupings
 from prism.social.sharing import question_fields
+from prism.text_files import decode_text
 
 CONFIG_BYTES_MAX = 4 * LENGTH_MAX
 """The most bytes that are read of a configuration: a character takes 4 at most."""
@@ -54,7 +55,8 @@ def read_config(
     """
     file = Path(path)
     variables = os.environ if environment is None else environment
-    placed = _load(read_text(file), str(file), variables, overrides, file.parent)
+    with telling_kind(file, RUN):
+        placed = _load(read_text(file), str(file), variables, overrides, file.parent)
     config = with_inputs_beside(placed.config, file.parent)
     wrong = [*_archetype_errors(placed), *missing_inputs(placed, config)]
     if wrong:
@@ -140,18 +142,16 @@ def read_text(path: Path, hint: str = "write one to start from with: prism init 
     """
     try:
         data = _read_bytes(path, CONFIG_BYTES_MAX)
-        # If the file is longer, its last character may be cut.
-        text = getincrementaldecoder("utf-8")().decode(data, final=len(data) <= CONFIG_BYTES_MAX)
     except FileNotFoundError:
         raise ConfigError(str(path), f"no such file; {hint}") from None
     except (NotRegularError, IsADirectoryError) as error:
         kind = error.kind if isinstance(error, NotRegularError) else "directory"
         raise ConfigError(str(path), f"is a {kind}; expected a YAML file") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror}") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")[: LENGTH_MAX + 1]
+    if len(data) > CONFIG_BYTES_MAX:
+        raise ConfigError(str(path), f"is longer than the {LENGTH_MAX:,} characters that a configuration may have")
+    return decode_text(data, str(path))
 
 
 def _read_bytes(path: Path, bytes_max: int) -> bytes:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from actors.core.errors import ActorError
 from actors.factory.charts import LoadedChart, check_choices, code_of_chart, load_chart, look_at_chart
 from actors.factory.domain_code import LocatedCode, allow, locate_code
-from actors.factory.input_files import fitting_memory, load_population, read_input
+from actors.factory.file_kinds import FIGURES_OF_QUARTERS, telling_kind
+from actors.factory.input_files import fitting_memory, load_population, locate_input, read_input
 from actors.factory.kept_inputs import is_kept
 from actors.factory.own_domain import OwnDomain, build_own_domain, find_own_domain, show_of_own
 from prism.config import Config
@@ -63,7 +64,7 @@ def _economy(config: Config, _: Callable[[str], None]) -> BuiltDomain:
     initial = config.economy.initial
     if initial.path is None:
         return BuiltDomain(EconomyDomain(config, initial_state(initial)), {})
-    with fitting_memory(initial.path):
+    with fitting_memory(initial.path), telling_kind(initial.path, FIGURES_OF_QUARTERS, locate_input(initial.path)):
         source = read_input(initial.path)
         series = parse_series(source.data, source.name)
     quarters = series.quarters

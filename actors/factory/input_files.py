@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import CHUNK_BYTES, NotRegularError, TooLargeError, read_regular
+from actors.factory.file_kinds import GRAPH, HOURLY, PEOPLE, POSTS, SHARES, telling_kind
 from actors.factory.graph_files import parse_graph
 from actors.factory.kept_inputs import is_kept, kept_sha256, place_of
 from actors.factory.shipped import find_shipped
@@ -28,7 +29,7 @@ from prism.social.people.hours import parse_hours
 from prism.social.people.margins import Margins, MarginTable, parse_margin
 from prism.social.people.population import Population, build_population, ignore_step
 from prism.social.people.profiles import parse_profiles
-from prism.social.posts.post_file import GivenPost, check_posts_format, parse_posts
+from prism.social.posts.post_file import GivenPost, parse_posts
 
 INPUT_BYTES_MAX = 4 * 1024**3
 """The most bytes of one file, unpacked. A small .gz can unpack to more than the memory; public follow graphs fit."""
@@ -74,10 +75,10 @@ def load_population(
         InputError: a file cannot be read, or its content cannot be used.
         ConfigError: the settings contradict each other.
     """
-    profiles, read = _parsed(config.profiles, parse_profiles, config, "profiles", on_step)
-    graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, "graph", on_step)
+    profiles, read = _parsed(config.profiles, parse_profiles, config, PEOPLE, "profiles", on_step)
+    graph, of_graph = _parsed(config.graph.path, parse_graph, config.graph, GRAPH, "graph", on_step)
     named = config.activity.hours if isinstance(config.activity.hours, str) else None
-    hours, of_hours = _parsed(named, lambda data, name, _: parse_hours(data, name), config)
+    hours, of_hours = _parsed(named, lambda data, name, _: parse_hours(data, name), config, HOURLY)
     margins, of_margins = load_margins(config)
     posts, of_posts = load_posts(config)
     population = build_population(
@@ -92,9 +93,7 @@ def load_posts(config: PopulationConfig) -> tuple[tuple[GivenPost, ...] | None, 
     Raises:
         InputError: the file cannot be read or used.
     """
-    if config.posts.file is not None:
-        check_posts_format(config.posts.file)
-    return _parsed(config.posts.file, parse_posts, config, "posts")
+    return _parsed(config.posts.file, parse_posts, config, POSTS, "posts")
 
 
 def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, str]]:
@@ -105,7 +104,7 @@ def load_margins(config: PopulationConfig) -> tuple[Margins | None, dict[str, st
     """
     tables, hashes = list[MarginTable](), dict[str, str]()
     for name in config.margins:
-        table, read = _parsed(name, parse_margin, config)
+        table, read = _parsed(name, parse_margin, config, SHARES)
         tables += [] if table is None else [table]
         hashes |= read
     return Margins(tables, config) if tables else None, hashes
@@ -115,6 +114,7 @@ def _parsed(
     name: str | None,
     parse: Callable[[bytes, str, C], T],
     config: C,
+    taker: str,
     what: str = "",
     on_step: Callable[[str], None] = ignore_step,
 ) -> tuple[T | None, dict[str, str]]:
@@ -122,6 +122,7 @@ def _parsed(
 
     Args:
         config: the settings that the result depends on.
+        taker: the place that takes files of this kind, in words.
         what: the name of the content, under which other runs of this process share it; empty if they may not.
     """
     if name is None:
@@ -129,7 +130,8 @@ def _parsed(
     on_step(f"reading {name}")
     with fitting_memory(name):
         source = read_input(name)
-        made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
+        with telling_kind(name, taker, locate_input(name)):
+            made = _shared(source, lambda: parse(source.data, source.name, config), what, config)
     return made, {source.name: source.sha256}
 
 

@@ -19,6 +19,7 @@ from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.extras import not_installed
 from actors.core.files import read_regular, remove_abandoned, write_json
 from actors.factory.config_file import read_text
+from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
@@ -139,9 +140,9 @@ class Survey:
         out: Path | None = None,
         overrides: Sequence[str] = (),
     ) -> None:
-        read = read_questionnaire(
-            read_text(questions, "expected a YAML file with questions: docs/ask.md"), str(questions)
-        )
+        with telling_kind(questions, QUESTIONNAIRE):
+            text = read_text(questions, "expected a YAML file with questions: docs/ask.md")
+            read = read_questionnaire(text, str(questions))
         self._questionnaire = read if repeat is None else msgspec.structs.replace(read, repeat=repeat)
         self.path, self.out = path, out
         read_manifest(path)  # this raises the error of a directory that is no run

@@ -8,14 +8,16 @@ the place. An empty section (`population:`) keeps its defaults, as in a file who
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from prism.checked import field_types
+from prism.checked import field_types, plain_classes
 from prism.config.attributes import PLACE, POSTS_PLACE, WEIGHTS
 from prism.config.config import Config
 from prism.config.domain_settings import DOMAIN, placed_below, plain_settings, settings_from
@@ -214,10 +216,16 @@ class _Known:
         self.declarations = tuple(path for path in DECLARATIONS if path not in self.sections)
 
     @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """The type of every setting by its dotted path."""
+        sections = self.sections
+        fields = ((join(path, name), of) for path, kind in sections.items() for name, of in field_types(kind).items())
+        return {path: kind for path, kind in fields if path not in sections}
+
+    @cached_property
     def settings(self) -> frozenset[str]:
         """The dotted path of every setting."""
-        paths = {join(section, name) for section, kind in self.sections.items() for name in field_types(kind)}
-        return frozenset(paths - self.sections.keys())
+        return frozenset(self.types)
 
     @cached_property
     def by_flat_name(self) -> Mapping[str, str]:
@@ -312,9 +320,36 @@ def _from_entry(known: _Known, parts: Sequence[str], text: str, source: str) -> 
     """Return what the text of one setting means."""
     try:
         path = _known_path(known, parts, source)
-        return path, Leaf(value=read_value(text, source, path), source=source)
+        return path, Leaf(value=given_setting(text, source, path, known.types.get(path)), source=source)
     except ConfigError as error:
         return error.key or "", error
+
+
+def given_setting(text: str, source: str, path: str, kind: Any = None) -> object:
+    """Return the value of one setting that is given as a text of its own: YAML, but words are taken as they are.
+
+    So `my edges #1.csv` and `a: b` are whole, though YAML sees a comment and a key in them. Quotes around all of it are
+    YAML's, and so are lines below `|` or `>`.
+
+    Args:
+        kind: the type of the setting; by default that of the setting of PRISM with this path, if there is one.
+
+    Raises:
+        ConfigError: it is not YAML, and the setting holds more than texts.
+    """
+    kind = _known(None).types.get(path) if kind is None else kind
+    classes = set() if kind is None else {*plain_classes(kind)}
+    is_text, plain = str in classes and not classes & {bool, int, float, dict, tuple, datetime}, text.strip()
+    if plain.lower() in ("", "~", "null"):
+        return None
+    try:
+        value = read_value(text, source, path)
+    except ConfigError:
+        if is_text:
+            return plain
+        raise
+    is_yaml = isinstance(value, str) and re.fullmatch(r"([\"']).*\1|[|>][-+0-9]*\s*\n.*", plain, re.DOTALL)
+    return plain if not is_yaml and (is_text or value is None or isinstance(value, str)) else value
 
 
 def _known_path(known: _Known, parts: Sequence[str], source: str) -> str:

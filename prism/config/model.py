@@ -19,7 +19,7 @@ from prism.config.requests import REQUEST_SETTINGS, TEXT_SETTINGS, as_texts, ref
 from prism.config.section import Section
 from prism.config.yaml_text import join
 from prism.errors import SettingError
-from prism.expectations import found
+from prism.expectations import found, meant
 
 PEOPLE_MAX = 10**7
 """The most people of a run, also of those that a file has."""
@@ -670,6 +670,7 @@ class FeedConfig(Section, frozen=True, kw_only=True):
         """Refuse a word that is no algorithm. What else an expression can be, a world knows."""
         if algorithm.isidentifier() and algorithm not in ALGORITHMS:
             problem = f"expected one of: {', '.join(ALGORITHMS)}, or an expression, got {found(algorithm)}"
+            problem += meant(algorithm, ALGORITHMS)
             raise cls.refused("algorithm", problem)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from prism.config.yaml_text import Entry, read_document, without_lines
 from prism.errors import ConfigError, SettingError
-from prism.expectations import guess, in_words
+from prism.expectations import guess, in_words, meant
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -92,7 +92,9 @@ def _told(error: msgspec.ValidationError, plain: Any, kind: type) -> tuple[str, 
         return f"is missing{f'; expected {about}' if about else ''}", f"{key}.{missing[1]}".lstrip(".")
     if problem.startswith("Invalid enum value"):
         choices = [name for each in _members(expected) if get_origin(each) is Literal for name in get_args(each)]
-        return f"expected one of {', '.join(choices)}, got {problem.rpartition(' ')[2]}", key
+        got = problem.rpartition(" ")[2]
+        near = meant(got.strip("'"), choices)
+        return f"expected one of {', '.join(choices)}, got {got}{near}", key
     return in_words(problem), key
 
 

@@ -9,7 +9,7 @@ and deep nesting are refused too: the time of the library grows with the square 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,6 +60,13 @@ class _Loader(yaml.SafeLoader):
         super().fetch_more_tokens()
         if self.flow_level + len(self.indents) > DEPTH_MAX:
             raise self._too_deep(self.tokens[-1].start_mark)
+
+    def fetch_key(self) -> None:
+        """Refuse a `?` of a text within brackets, which PyYAML takes for the mark of a key, unless it can be one."""
+        before = self.buffer[max(0, self.pointer - DEPTH_MAX) : self.pointer].rstrip()[-1:]
+        if self.flow_level and not (before in tuple("[{,") and self.peek(1).isspace()):
+            raise self._refusal("a ? outside of quotes: put the text in quotes", self.get_mark())
+        super().fetch_key()
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Return a node with everything inside it."""
@@ -168,15 +175,63 @@ def _read(text: str, source: str, length_max: int) -> Entry | None:
         node = loader.get_single_node()
         return None if node is None else Entry(value=_value(loader, node, source, ""), line=_line(node.start_mark))
     except yaml.MarkedYAMLError as error:
-        problem = ", ".join(part for part in (error.context, error.problem) if part)
-        if "'\\t'" in problem:
-            problem += "; indent with spaces"
-        line = _line(error.problem_mark) if error.problem_mark else None
-        raise ConfigError(source, f"not valid YAML: {' '.join(problem.split())}", line=line) from error
+        problem, line = _told(error, text.split("\n"))
+        raise ConfigError(source, f"not valid YAML: {problem}", line=line) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = f"not valid YAML: the character {chr(error.character)!a} is not allowed"
         raise ConfigError(source, problem, line=line) from error
+
+
+def _told(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, int | None]:
+    """Return the problem with a text that is not YAML in everyday words, and the line to change."""
+    at, context = error.problem_mark, error.context_mark
+    told = " ".join(", ".join(part for part in (error.context, error.problem) if part).split())
+    if at is None:
+        return told, None
+    # What is not closed is found at the end of the text, below the line to change.
+    last = max((place for place, each in enumerate(lines, 1) if each.strip()), default=1)
+    number, line = _line(at), lines[at.line] if at.line < len(lines) else ""
+    before, mark = line[: at.column], line[at.column : at.column + 1]
+    indent, fitting = len(line) - len(line.lstrip(" ")), _indents(lines[: at.line])
+    if "quoted scalar" in told and "end of stream" in told and context is not None:
+        return "a quote is not closed", min(last, _line(context))
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return "expected an indent of spaces, got a tab", number
+    if "could not find expected ':'" in told and context is not None:
+        return "expected a key with a colon and a space behind it", _line(context)
+    if "cannot start any token" in told:
+        told = "a tab outside of quotes" if mark == "\t" else f"a text that begins with {mark}: put the text in quotes"
+    elif "flow" in told and context is not None and (context.line < at.line or not mark):
+        return "a bracket is not closed", min(last, _line(context))
+    elif "flow" in told and mark in (":", "-"):
+        told = f"a {mark} outside of quotes: put the text in quotes"
+    elif "flow" in told and mark in ("]", "}"):
+        told = f"expected {'}' if mark == ']' else ']'} before {mark}"
+    elif mark in ("]", "}"):
+        told = f"a {mark} without a bracket that opens"
+    elif "sequence entries" in told:
+        told = "a - outside of quotes: put the text in quotes, or write a list below its key"
+    elif "mapping values" in told and re.match(r" *[^\s:]+$", before) and indent in fitting:
+        return "expected a key with a colon and a space behind it", number - 1
+    elif "single document" not in told and ("mapping values" in told or not before.strip()) and ": " not in before:
+        listed = " or ".join(map(str, sorted(fitting)))
+        told = f"expected an indent of {listed} spaces, as above, got {indent}"
+    elif "mapping values" in told or "<block end>" in told:
+        told = "a text that has a colon in it, or quotes in a part of it: put all of the text in quotes"
+    return told, number
+
+
+def _indents(lines: Sequence[str]) -> set[int]:
+    """Return the indents that a line below these may have: those of the keys and list items around it."""
+    fitting, least = set[int](), DEPTH_MAX * LENGTH_MAX
+    for line in reversed(lines):
+        if (found := re.match(r"( *)(?:- +)?(?=[^\s#])", line)) is not None:
+            for indent in (found.end(), len(found[1])):
+                if indent < least:
+                    fitting.add(indent)
+                    least = indent
+    return fitting or {0}
 
 
 def _value(loader: _Loader, node: yaml.Node, source: str, path: str) -> object:

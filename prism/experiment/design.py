@@ -12,7 +12,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from prism.config.describe import settings
-from prism.config.yaml_text import read_value
+from prism.config.load import given_setting
 from prism.errors import ConfigError, SettingError
 from prism.expectations import found
 from prism.quoting import as_text
@@ -256,7 +256,7 @@ def _condition(header: Sequence[str], row: Sequence[str], number: str, source: s
             name = text
             continue
         try:
-            values[column] = read_value(text, source, column)
+            values[column] = given_setting(text, source, column)
         except ConfigError as error:
             raise ConfigError(source, error.problem, key=column, line=line) from None
     return Condition(name=name, settings=values, factors=values, line=line)

@@ -193,3 +193,35 @@ def test_every_shipped_configuration_loads(path: Path) -> None:
 
 def test_the_default_configuration_is_shipped() -> None:
     assert "default.yaml" in [path.name for path in CONFIGS]
+
+
+def test_a_text_of_its_own_is_taken_as_it_is() -> None:
+    for text, value in {
+        "my edges #1.csv": "my edges #1.csv",
+        "#1.csv": "#1.csv",
+        "a: b.csv": "a: b.csv",
+        "[x].csv": "[x].csv",
+        "{x}": "{x}",
+        "*x.csv": "*x.csv",
+        "@x": "@x",
+        "- a": "- a",
+        "2020": "2020",
+        "2020-01-01": "2020-01-01",
+        "true": "true",
+        " padded ": "padded",
+        "'q #1.csv'": "q #1.csv",
+        '"a\\tb"': "a\tb",
+        "|\n  one\n  two": "one\ntwo",
+        "one\ntwo": "one\ntwo",
+        "null": None,
+        "": None,
+    }.items():
+        assert load_config(None, overrides=[f"population.graph.path={text}"]).population.graph.path == value, text
+        by_variable = load_config(None, environment={"PRISM_POPULATION__GRAPH__PATH": text})
+        assert by_variable.population.graph.path == value, text
+    ranking = "0.6 * post.likes # 1"
+    assert load_config(None, overrides=[f"feed.algorithm={ranking}"]).feed.algorithm == ranking
+    attribute = "population.attributes.camp={type: text, default: x}"
+    found = load_config(None, overrides=[attribute, "population.attributes.camp.default=left #1"])
+    assert found.population.attributes["camp"].default == "left #1"
+    assert load_config(None, overrides=["feed.size=3 # three"]).feed.size == 3

@@ -247,6 +247,9 @@ def test_every_table_takes_every_separator() -> None:
         assert conditions_in(data("\ufefffeed.size~population.attributes.a.default\n3~x\n"), "t") == {
             "c1": {"feed.size": 3, "population.attributes.a.default": "x"}
         }
+        assert conditions_in(data("population.graph.path~feed.size\nmy edges #1.csv~3\n"), "t") == {
+            "c1": {"population.graph.path": "my edges #1.csv", "feed.size": 3}
+        }
         assert conditions_in(data("domain.a~domain.b\n3~0.5\n"), "t") == {"c1": {"domain.a": 3, "domain.b": 0.5}}
         assert sum(parse_hours(data("id~" + "~".join(COLUMNS) + "\nada" + "~1" * 24 + "\n"), "t.csv")) == 24
         rows = "cascade~node~parent~delay_minutes\na~0~-1~0\na~1~0~2.5\n"

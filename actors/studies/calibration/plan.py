@@ -11,6 +11,7 @@ import msgspec
 from actors.core.files import sha256_of
 from actors.factory.config_file import read_config
 from actors.factory.domains import show_of
+from actors.factory.file_kinds import CALIBRATION, telling_kind
 from actors.factory.input_files import fitting_memory, read_input
 from actors.studies.experiments.measures import OwnMeasure, code_of_own, load_own
 from actors.studies.experiments.plan import Cell, cells_of, check_measures, found_beside, placed, text_of
@@ -63,7 +64,8 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         InputError: an input file is missing, or cannot be read.
     """
     text = text_of(path, "a YAML file with a calibration", PAGE)
-    calibration = read_calibration(text, str(path))
+    with telling_kind(path, CALIBRATION):
+        calibration = read_calibration(text, str(path))
     base = found_beside(path, calibration.base)
     try:
         config = _config(calibration, base, {})

@@ -15,6 +15,7 @@ from actors.core.files import content_hash, read_regular, sha256_of
 from actors.factory.config_file import read_config
 from actors.factory.domain_code import refuse_unknown
 from actors.factory.domains import build_domain, code_of, is_own, own_code
+from actors.factory.file_kinds import EXPERIMENT, telling_kind
 from actors.factory.input_files import input_paths, locate_input
 from actors.runs.inputs import with_kept_files
 from actors.runs.manifest import manifest_of
@@ -27,6 +28,7 @@ from prism.config.places import refusal
 from prism.config.yaml_text import read_document
 from prism.errors import ConfigError, SettingError
 from prism.experiment import Condition, Experiment, key_of_setting, read_experiment
+from prism.text_files import decode_text
 
 NOT_PART = ("run", "metrics")
 """The sections of a configuration that change no result, so that they are no part of a cell's address."""
@@ -82,7 +84,8 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
         InputError: an input file is missing.
     """
     text = text_of(path)
-    experiment = read_experiment(text, str(path), partial(_table, path))
+    with telling_kind(path, EXPERIMENT):
+        experiment = read_experiment(text, str(path), partial(_table, path))
     try:
         own = {
             name: load_own(place, path.parent, f"measures.{name}")
@@ -271,10 +274,8 @@ def text_of(path: Path, expected: str = "a YAML file with an experiment", page: 
         ConfigError: the file is missing, or cannot be read.
     """
     try:
-        return read_regular(path, 4 * LENGTH_MAX).decode()
+        return decode_text(read_regular(path, 4 * LENGTH_MAX), str(path))
     except FileNotFoundError:
         raise ConfigError(str(path), f"no such file; expected {expected}: {page}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(str(path), f"is not UTF-8 text (byte {error.start})") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.files import content_hash, sha256_of
+from actors.factory.file_kinds import REPLICATION, telling_kind
 from actors.studies.experiments.measures import code_of_own, load_own
 from actors.studies.experiments.plan import Plan, found_beside, make_plan, placed, text_of
 from prism.errors import ConfigError, SettingError
@@ -45,7 +46,8 @@ def load_replication(path: Path) -> Replication:
     Raises:
         ConfigError: the file is missing or wrong.
     """
-    return read_replication(text_of(path, "a YAML file with a replication", PAGE), str(path))
+    with telling_kind(path, REPLICATION):
+        return read_replication(text_of(path, "a YAML file with a replication", PAGE), str(path))
 
 
 def make_replication_plan(path: Path) -> ReplicationPlan:

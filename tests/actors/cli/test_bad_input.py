@@ -49,8 +49,7 @@ MISTAKES = {
     ),
     "not_yaml": Mistake(
         "simulation: [1,\n",
-        "{dir}/c.yaml:2: not valid YAML: while parsing a flow node, expected the node content, "
-        "but found '<stream end>'",
+        "{dir}/c.yaml:1: not valid YAML: a bracket is not closed",
     ),
     "not_a_mapping": Mistake("- 1\n", "{dir}/c.yaml:1: expected sections at the top, got [1]"),
     "duplicate_key": Mistake(

@@ -124,7 +124,7 @@ def test_a_missing_chart_is_named_with_the_line_that_names_it(tmp_path: Path) ->
     ("name", "content", "message"),
     [
         ("chart.txt", b"", "expected a chart in .yaml or .yml"),
-        ("chart.yaml", b"\xff\xfe", "is not UTF-8 text"),
+        ("chart.yaml", b"\xff\xfe", "expected utf-8 text, got utf-16"),
         ("chart.yaml", b"", "chart.yaml:1: a chart needs the key initial"),
     ],
 )
