@@ -12,6 +12,7 @@ from click.exceptions import NoArgsIsHelpError
 from actors.cli.exit_codes import EXIT_CONFIG, EXIT_FAILED, EXIT_ORACLE, EXIT_SPENT, EXIT_USAGE
 from actors.cli.lazy_group import LazyGroup, Named
 from actors.core.errors import AddressError, InterruptedRunError, PlaceError, RunDirectoryError, UntrustedCodeError
+from actors.core.safe_path import safe_path
 from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import escape_unencodable, open_missing, protect_standard_error
@@ -126,7 +127,8 @@ def main() -> None:
     escape_unencodable()
     protect_standard_error()
     try:
-        code = _code()
+        with safe_path():
+            code = _code()
     finally:
         output.reset()
         known_code.trusts = False
@@ -145,14 +147,30 @@ def _code() -> int:
         _print_usage_error(error)
     except PrismError as error:
         code = exit_code(error)
-        _print_error(str(error), code)
+        _print_error(_of_packs(str(error)), code)
     except OSError as error:
         code = EXIT_FAILED
-        _print_error(f"{error.filename or 'standard output'}: {error.strerror}", code)
+        place = error.filename or ("standard output" if _is_output_lost() else type(error).__name__)
+        _print_error(_of_packs(f"{place}: {error.strerror or error}"), code)
     except Exception as error:  # noqa: BLE001  # it is printed as Python would
         code = EXIT_FAILED
         _print_crash(error)
     return code
+
+
+def _of_packs(problem: str) -> str:
+    from actors.cli.options import of_packs  # noqa: PLC0415  # the help of commands need not load it
+
+    return of_packs(problem)
+
+
+def _is_output_lost() -> bool:
+    """Return whether standard output cannot be written: what is left in its buffer fails again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _print_crash(error: Exception) -> None:

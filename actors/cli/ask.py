@@ -13,7 +13,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from actors.cli.export import ended_by_signals
 from actors.cli.help_sections import LOG, SectionedCommand
 from actors.cli.options import RUN, Directory, set_option, with_log_options
 from actors.cli.run_command import logging_trouble, with_progress
@@ -25,6 +24,7 @@ from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
 from actors.results.ask import Asked, Survey
 from actors.results.export import FORMATS
+from actors.runs.signals import ended_by_signals
 from prism.survey import ItemOutcome
 
 SHOWN_AFTER_S = 2.0

@@ -91,7 +91,7 @@ def chart(  # an argument for each option
     if out is None:
         echo_file(text)
     else:
-        write_file(out, text.encode())
+        write_file(out, text.encode(), follows=True)
         echo(f"{out}: written")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from types import FrameType
 
 import click
 from rich.live import Live
@@ -20,7 +18,7 @@ from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
 from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
-from actors.runs.signals import EXIT_BASE
+from actors.runs.signals import ended_by_signals
 
 SHOWN_AFTER_S = 0.5
 """The duration from which an export shows its progress."""
@@ -70,22 +68,6 @@ def _lines(done: Exported) -> list[str]:
     rows = ", ".join(f"{table} {count:,}" for table, count in done.rows.items())
     files = "1 table" if len(done.rows) == 1 else f"{len(done.rows)} tables"
     return [*lines, f"{done.path}: {files}, {done.bytes:,} bytes; rows: {rows}"]
-
-
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no half-written file stays."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, _end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, _: FrameType | None) -> None:
-    raise SystemExit(EXIT_BASE + number)
 
 
 class _Shown:

@@ -31,7 +31,7 @@ def show_result(found: Any, json_path: Path | None, print_tables: Callable[[], N
         return
     print_tables()
     if json_path is not None:
-        write_json(json_path, found)
+        write_json(json_path, found, follows=True)
 
 
 def print_json(found: Any) -> None:

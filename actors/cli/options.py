@@ -49,8 +49,10 @@ class PackedOrDirectory(Directory):
             return path
         if path.suffix != SUFFIX:
             self.fail(f"{path} is a file; expected a run's directory, or a file of `prism pack`", param, ctx)
+        from actors.runs.signals import ended_by_signals  # noqa: PLC0415
         from actors.runs.unpack import unpacked  # noqa: PLC0415  # most commands are given a directory
 
+        ctx.with_resource(ended_by_signals())
         directory = ctx.with_resource(unpacked(path))
         _packed[directory] = path
         return directory
@@ -59,6 +61,14 @@ class PackedOrDirectory(Directory):
 def shown(path: Path) -> Path:
     """Return a run's path as the user gave it: for a packed run, the path of its file."""
     return _packed.get(path, path)
+
+
+def of_packs(problem: str) -> str:
+    """Return an error with the names of packed runs in place of their temporary directories, which are gone by then."""
+    for directory, pack in _packed.items():
+        if str(directory) in problem:
+            problem = f"{problem.replace(str(directory), str(pack))}; `prism unpack {pack}` makes a directory of it"
+    return problem
 
 
 _packed: dict[Path, Path] = {}

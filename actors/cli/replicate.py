@@ -76,7 +76,7 @@ def replicate(name: str | None, out: Path | None, jobs: int | None, ledger: Path
         for part in _listed(entries(), console.width):
             console.print(part)
     if ledger is not None:
-        write_file(ledger, page_of(entries(run)).encode())
+        write_file(ledger, page_of(entries(run)).encode(), follows=True)
         if not quiet:
             echo(f"written to {ledger}")
 

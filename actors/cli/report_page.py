@@ -85,7 +85,7 @@ def report(paths: tuple[Path, ...], out: Path, files: tuple[str, ...], *, force:
             content = written(runs, _real(files, runs[0].config), on_step).encode()
         else:
             content = experiment_report(experiment, on_step).encode()
-    write_file(out, content)
+    write_file(out, content, follows=True)
     echo(f"{out}: {len(content) / 1e6:,.1f} MB" if not quiet else str(out))
 
 

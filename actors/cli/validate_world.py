@@ -56,7 +56,7 @@ def validate_world(paths: tuple[Path, ...], files: tuple[str, ...], json_path: P
     facts = _facts(configs, _read(files, configs[paths[0]]))
     if json_path is not None:
         found = {"runs": [str(path) for path in paths], "against": files, "facts": facts}
-        write_json(json_path, found)
+        write_json(json_path, found, follows=True)
     SafeConsole().print(_table(facts, paths))
     if not files:
         SafeConsole().print(Text(f"\n{WITHOUT_FILES}", style="dim"))

@@ -1,4 +1,8 @@
-"""Read files under a limit, and write them whole: a pipe blocks no reader, and no file is left half written."""
+"""Read files under a limit, and write them whole: a pipe blocks no reader, and no file is left half written.
+
+All files of a run, an experiment or a cache are opened for writing here. They may come from a stranger, and a link
+among them would lead the writing to any file of the user's.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ from actors.core.errors import run_directory_error
 
 CHUNK_BYTES = 1 << 24
 """The most bytes of one read, so that no read takes much more memory than the file has."""
+
+TWIN = "a file with another name elsewhere"
 
 ABANDONED_AFTER_S = 60.0
 """The age from which a draft without a lock is abandoned."""
@@ -43,6 +49,13 @@ class NotRegularError(OSError):
         super().__init__(None, f"is a {kind}, and not a regular file", str(path))
 
 
+class LinkedError(OSError):
+    """A file or directory to be written that is a link, or has another name: what it leads to is not PRISM's."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(None, f"is {kind}, and PRISM writes through no link; put the file itself there", str(path))
+
+
 class TooLargeError(OSError):
     """A file that is larger than its limit. PRISM has read no more of it than the limit."""
 
@@ -66,6 +79,61 @@ def opened(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def open_own(path: Path, flags: int, mode: int = 0o644) -> int:
+    """Open a file of a run, an experiment or a cache for writing, and return its descriptor.
+
+    Raises:
+        LinkedError: it is a link, or a file with a second name.
+        NotRegularError: it is no regular file.
+        OSError: it cannot be opened.
+    """
+    refuse_link(path)
+    # O_NONBLOCK: a named pipe would wait for a reader.
+    descriptor = os.open(path, (flags & ~os.O_TRUNC) | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISCHR(found.st_mode):
+            _refuse_unless_regular(path, found.st_mode)
+        if found.st_nlink > 1:
+            raise LinkedError(path, TWIN)
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def refuse_link(path: Path) -> None:
+    """Raise `LinkedError` if a path is a symbolic link, and `NotRegularError` if no file can be written there."""
+    with suppress(FileNotFoundError):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            raise LinkedError(path, "a symbolic link")
+        if not stat.S_ISCHR(mode):  # only the system's administrator makes one, and tests use /dev/full
+            _refuse_unless_regular(path, mode)
+
+
+def refuse_links(directory: Path) -> None:
+    """Raise an error if anything in the directory of a run or an experiment is a link.
+
+    Raises:
+        LinkedError: it has a symbolic link, or a file with a second name that can be written. Of an experiment's runs
+            only the directories count: each is looked at by itself.
+        OSError: it cannot be listed.
+    """
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                raise LinkedError(Path(entry), "a symbolic link")
+            found = entry.stat()
+            if entry.is_dir():
+                if directory.name != "cells":
+                    refuse_links(Path(entry))
+            elif found.st_nlink > 1 and found.st_mode & 0o222:  # inputs are shared with other runs, and read-only
+                raise LinkedError(Path(entry), TWIN)
 
 
 def read_regular(path: Path, bytes_max: int) -> bytes:
@@ -120,16 +188,20 @@ def sha256_of(path: Path) -> str:
     return digest.hexdigest()
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, *, follows: bool = False) -> None:
     """Write a file whole or not at all; an existing file is replaced, and keeps its permissions.
 
-    A symbolic link stays a link. Other kinds of files, such as `/dev/stdout` or a named pipe, are written to directly.
+    Args:
+        follows: for a file that the user has named: a symbolic link stays a link, and other kinds of files, such as
+            `/dev/stdout` or a named pipe, are written to directly. Otherwise these are refused.
 
     Raises:
         RunDirectoryError: it cannot be written.
         DiskFailedError: the disk is full or has failed.
     """
     try:
+        if not follows:
+            refuse_link(path)
         target = path.resolve()
         mode = target.stat().st_mode if target.exists() else stat.S_IFREG | _new_file_mode()
         if stat.S_ISREG(mode):
@@ -147,11 +219,11 @@ def content_hash(value: object) -> str:
     return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
-def write_json(path: Path, record: object) -> None:
+def write_json(path: Path, record: object, *, follows: bool = False) -> None:
     """Write a record to a JSON file that a person can read, as `write_file` does."""
     import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
 
-    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    write_file(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n", follows=follows)
 
 
 def remove_abandoned(path: Path) -> None:

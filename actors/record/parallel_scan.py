@@ -11,6 +11,7 @@ from pathlib import Path
 from actors.core.errors import JournalError
 from actors.core.frames import ORIGIN
 from actors.core.processors import processors
+from actors.core.safe_path import safe_path
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import JournalScan, read_tail, scan_journal, scan_tail
 from actors.persistence.segments import read_segment, segment_names
@@ -31,7 +32,7 @@ def scan_in_parallel(disk: RealDisk, processes: int | None = None) -> JournalSca
     in_order = partial(scan_journal, disk, sealed.first, offsets=None)
     if processes < 2 or len(names) < LEAST_SEGMENTS or scan_tail(disk, ()).in_segment:
         return in_order()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with safe_path(), ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(partial(_links, disk.path), names))
     if None in found:
         return in_order()  # it says where the damage is

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from threading import Event, Thread, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
@@ -23,7 +20,7 @@ from actors.core.errors import PlaceError, ShardLostError, first_error
 from actors.core.events import SHARDS_READY
 from actors.core.state import RunState
 from actors.core.threads import in_threads
-from actors.factory.ray_cluster import connected, is_there
+from actors.factory.ray_cluster import Cluster, connecting, heed_signals, is_there
 from actors.runs.last_words import last_words
 from actors.runtime.activation import way_of
 from actors.runtime.engine import EngineActor
@@ -247,14 +244,12 @@ async def engine_of(
         raise ConfigError("configuration", f"{what} cannot be in many processes", key="run.shards")
     address = os.environ.get("RAY_ADDRESS", "")
     asked = f"run.shards, RAY_ADDRESS={address}" if address else "run.shards"
-    left = Event()
-    ray = await _in_daemon(partial(connected, address or "local", config.run.shards - 1, asked), left)
-    if current_thread() is main_thread():  # Ray has set a handler that prints addresses of machine code: set Python's
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM) or signal.SIG_DFL)
+    cluster = await asyncio.wrap_future(connecting(address or "local", config.run.shards - 1, asked))
+    heed_signals()
     shards = None
     async with in_threads(last_words(ENDED)):
         try:
-            shards = await to_thread.run_sync(ShardsOnRay, ray, config, domain)
+            shards = await to_thread.run_sync(ShardsOnRay, cluster.ray, config, domain)
             await shards.begin()
             yield partial(ShardedEngine, shards=shards, domain=domain)
         except BaseException as error:
@@ -263,35 +258,10 @@ async def engine_of(
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(_leave, ray, shards)
-                left.set()
+                await to_thread.run_sync(_leave, cluster, shards)
 
 
-async def _in_daemon(function: Callable[[], Any], left: Event) -> Any:
-    """Return the result of a blocking function, whose thread does not keep the process from ending.
-
-    Ray may wait for minutes for a cluster that accepts a connection and says nothing, and no signal ends that. The
-    processes that it starts end with the thread that started them.
-
-    Args:
-        left: set when the thread may end.
-    """
-    result = Future[Any]()
-
-    def run() -> None:
-        result.set_running_or_notify_cancel()
-        try:
-            result.set_result(function())
-        except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
-            result.set_exception(error)
-        else:
-            left.wait()
-
-    Thread(target=run, name="connecting to Ray", daemon=True).start()
-    return await asyncio.wrap_future(result)
-
-
-def _leave(ray: Any, shards: ShardsOnRay | None) -> None:
+def _leave(cluster: Cluster, shards: ShardsOnRay | None) -> None:
     if shards is not None:
         shards.end()
-    ray.shutdown()
+    cluster.leave()

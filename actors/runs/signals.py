@@ -7,8 +7,8 @@ import signal
 import sys
 from _thread import start_new_thread
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import current_thread, main_thread
 from time import process_time, sleep
@@ -191,6 +191,23 @@ class _CtrlC:
 
 
 _ctrl_c = _CtrlC()
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that no temporary copy and no half-written file stays."""
+    kinds = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {kind: signal.signal(kind, _end_block) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def _end_block(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
+    raise SystemExit(EXIT_BASE + number)
 
 
 def awaited() -> list[signal.Signals]:

@@ -58,7 +58,7 @@ class ModelServerProcess:
             return
         orders = msgspec.json.encode(Start(settings=self.settings, host=self.host, port=self.port)).decode()
         process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-m", "actors.testing", orders],
+            [sys.executable, "-P", "-m", "actors.testing", orders],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="ascii",

@@ -63,7 +63,8 @@ class OnRay(AbstractContextManager["OnRay"]):
     """
 
     def __init__(self, path: Path, of: str, ticks: int, on: str, jobs: int | None) -> None:
-        self._ray = connected(on, jobs or processors(), f"--on {on}")
+        self._cluster = connected(on, jobs or processors(), f"--on {on}")
+        self._ray = self._cluster.ray
         self._at_once = jobs or max(1, round(self._ray.cluster_resources().get("CPU", 1.0)))
         files = {str(each.relative_to(path)): each.read_bytes() for each in sorted(path.rglob("*")) if each.is_file()}
         self._files = self._ray.put(files)
@@ -110,7 +111,7 @@ class OnRay(AbstractContextManager["OnRay"]):
         for task in self._flying:
             with suppress(Exception):  # the cluster may be gone
                 self._ray.cancel(task, force=True)
-        self._ray.shutdown()
+        self._cluster.leave()
 
 
 def _outcomes(files: Sequence[Any], run: _Run, wanted: Sequence[Undone]) -> list[Outcome]:

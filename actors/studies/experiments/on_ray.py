@@ -78,7 +78,8 @@ class OnRay(AbstractContextManager["OnRay"]):
     ) -> None:
         self.progress = Progress()
         self._jobs, self._shared, self._gateway = jobs, shared, gateway
-        self._ray = connected(address, jobs or processors(), f"--on {address}")
+        self._cluster = connected(address, jobs or processors(), f"--on {address}")
+        self._ray = self._cluster.ray
         self._remote = _remote(self._ray)
         self._nodes = _Nodes(self._ray, self._remote, self.progress)
         self._contents: dict[str, Any] = {}
@@ -99,7 +100,7 @@ class OnRay(AbstractContextManager["OnRay"]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Leave the cluster; it ends if it was started here."""
-        self._ray.shutdown()
+        self._cluster.leave()
 
     def _give_out(self, call: _Call) -> None:
         at_once = self._jobs or max(AHEAD_MIN, AHEAD * self._nodes.processors)

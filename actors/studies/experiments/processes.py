@@ -5,17 +5,21 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
+from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from types import TracebackType
 
 from actors.core.processors import processors
+from actors.core.safe_path import safe_path
 from actors.factory.checks import check_domain
 from actors.factory.input_files import inputs_shared, kept_inputs
 from actors.factory.kept_inputs import place_of
@@ -34,6 +38,8 @@ RUN_BYTES, AGENT_BYTES = 100 * 1024**2, 16 * 1024
 GROWTH_BYTES_MAX = 512 * 1024**2
 """The memory that a process may hold after a cell beyond what it held after its first one."""
 LOAD_EVERY_S = 2.0
+SOCKET_PLACE_BYTES_MAX, SHORT_PLACE = 75, "/tmp"  # noqa: S108  # the library makes a private directory in it
+"""The longest directory for temporary files in which a socket can have a name, and the one that is taken instead."""
 ENDING_S = 5.0
 """The time that processes get to end by themselves."""
 
@@ -60,6 +66,15 @@ def forkserver() -> ForkServerContext:
     """Return the context of all processes: they are forked from a server that has imported what a cell needs."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["actors.studies.experiments.processes", "prism.social.domain"])
+    temporary = tempfile.gettempdir()
+    if len(os.fsencode(temporary)) > SOCKET_PLACE_BYTES_MAX:
+        tempfile.tempdir = SHORT_PLACE
+    try:
+        get_temp_dir()  # the library makes it once, and puts the server's socket there
+    finally:
+        tempfile.tempdir = temporary
+    with safe_path():
+        ensure_running()
     return context
 
 

@@ -90,6 +90,8 @@ def fake_ray(error: Exception) -> ModuleType:
     ray = ModuleType("ray")
     ray.exceptions = ModuleType("ray.exceptions")  # type: ignore[attr-defined]
     ray.exceptions.RayError = type("RayError", (Exception,), {})
+    ray.job_config = ModuleType("ray.job_config")  # type: ignore[attr-defined]
+    ray.job_config.JobConfig = object
 
     def init(**_: object) -> None:
         raise error
@@ -129,6 +131,9 @@ def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.
         place = on.format(server.getsockname()[1])
     with pytest.raises(PlaceError, match=f"--on {place}: nobody answers there; is the cluster up"):
         opened(Where(on=place)).__enter__()
+    monkeypatch.setenv("RAY_ADDRESS", place)
+    with pytest.raises(PlaceError, match=f"--on ray, RAY_ADDRESS={place}: nobody answers there; is the cluster up"):
+        opened(Where(on="ray")).__enter__()
 
 
 def batch_of(directory: Path, ended: dict[str, str]) -> tuple[Batch, Progress, Cell]:

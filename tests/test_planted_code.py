@@ -1,0 +1,86 @@
+"""A directory of a stranger's, in which commands are run: no process of PRISM's runs the code that lies there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from actors.testing import ModelServer, ServerSettings
+from tests.command import without_settings
+from tests.wire.gateways import planned
+
+MODULES = (
+    *("selectors", "json", "pickle", "socket", "threading", "tempfile", "signal", "random", "sitecustomize"),
+    *("multiprocessing", "concurrent", "asyncio", "encodings", "importlib", "prism", "actors", "numpy", "msgspec"),
+    *("anyio", "structlog", "click", "ray", "grpc", "psutil", "setproctitle", "numba"),
+)
+PLANTED = "from pathlib import Path; import os; Path({place!r}, f'{{__name__}}-{{os.getpid()}}').touch()\n"
+IN_PARTS = ("--set", "run.segment_mb=0.0001", "--set", "simulation.rounds=8")
+PROGRAM = """
+from pathlib import Path
+from time import sleep
+from actors.cli.view import EXPLAIN
+from actors.persistence.disk import RealDisk
+from actors.persistence.journal import read_tail
+from actors.persistence.segments import segment_names
+from actors.record.parallel_scan import LEAST_SEGMENTS, scan_in_parallel
+from actors.testing import ModelServerProcess
+from actors.view.explainer import Explainer
+
+if __name__ == "__main__":
+    disk = RealDisk(Path("run"))
+    assert len(segment_names(disk, read_tail(disk).sealed.start)) >= LEAST_SEGMENTS
+    assert scan_in_parallel(disk, 2).damage is None
+    explainer = Explainer(EXPLAIN)
+    while (found := explainer.get(Path("run"), 0, 7)).state in ("waiting", "working"):
+        sleep(0.1)
+    assert found.state == "done", found
+    with ModelServerProcess():
+        pass
+"""
+"""The processes that a program of the user's starts by PRISM."""
+
+
+def plant(directory: Path, ran: Path) -> None:
+    """Write modules and packages that note who imports them."""
+    ran.mkdir()
+    for name in MODULES:
+        text = PLANTED.format(place=str(ran))
+        (directory / f"{name}.py").write_text(text)
+        (directory / name).mkdir()
+        (directory / name / "__init__.py").write_text(text)
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.network
+@pytest.mark.timeout(1200)  # a cluster of Ray begins and ends in it
+def test_no_process_runs_the_code_of_the_working_directory(tmp_path: Path) -> None:
+    here, ran = tmp_path / "here", tmp_path / "ran"
+    here.mkdir()
+    (tmp_path / "program.py").write_text(PROGRAM)
+
+    def ended(*command: str) -> subprocess.CompletedProcess[str]:
+        command = (sys.executable, "-P", *command)
+        found = subprocess.run(
+            command, cwd=here, env=without_settings(), capture_output=True, text=True, check=False, timeout=300
+        )
+        assert ([*map(str, ran.iterdir())], found.returncode) == ([], 0), (command, found.stdout, found.stderr)
+        return found
+
+    with ModelServer(ServerSettings()) as server:
+        planned(here, server.url, "{max_concurrency: 4}", backend="openai")
+        plant(here, ran)
+        prism = ("-m", "actors.cli")
+        ended(*prism, "run", "base.yaml", "--set", "oracle.backend=choice", *IN_PARTS, "--out", "run", "-q")
+        ended(*prism, "experiment", "e.yaml", "--out", "out", "--jobs", "2")  # processes and a gateway
+        ended(*prism, "cause", "run", "--of", "likes", "--budget", "2", "--draws", "0", "--jobs", "2")
+        ended(str(tmp_path / "program.py"))
+        if find_spec("ray") is not None:
+            shutil.rmtree(here / "out")
+            ended(*prism, "experiment", "e.yaml", "--out", "out", "--on", "ray", "--jobs", "1")
