@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -120,3 +122,67 @@ def test_no_function_is_longer_than_a_page() -> None:
         if function.lines > LINES_MAX
     ]
     assert not found
+
+
+WRITING = {"write_text", "write_bytes", "touch", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "copyfile", "link"}
+DOORS = {
+    "actors/core/files.py": "the door itself",
+    "actors/cli/init.py": "a new file of the user's",
+    "actors/cli/testing.py": "a log that the user has named",
+    "actors/cli/backtest_plot.py": "a picture that the user has named",
+    "actors/factory/graph_files.py": "a copy in a new temporary directory",
+    "actors/results/requests.py": "a copy in a new temporary directory",
+    "actors/results/post_tables.py": "a file without a name",
+    "actors/results/table_files.py": "tables in a new directory",
+    "actors/results/parquet_files.py": "tables in a new directory",
+    "actors/pages/picture.py": "a picture in memory",
+    "actors/runs/inputs.py": "a second name for an input, which takes the place of any link",
+    "actors/runs/pack.py": "a new file in place of none",
+    "actors/runs/unpack.py": "new files in a new directory",
+    "actors/studies/experiments/parcels.py": "new files in a new directory, and a parcel in a private one",
+    "actors/studies/experiments/node.py": "a mark in a private directory",
+    "prism/kernels.py": "a cache that is looked at before it is used",
+    "prism/kernel_cache.py": "a cache that is looked at before it is used",
+    "prism/llm/tape_file.py": "SQLite; its callers look for links first",
+}
+"""The modules that open files for writing, and why they may."""
+
+
+def opens_for_writing(tree: ast.AST) -> Iterator[int]:
+    """Yield the lines in which a file is opened for writing, or made."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        of = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        given = [*call.args, *(each.value for each in call.keywords)]
+        modes = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        is_open = name in {"open", "ZipFile"} and any(
+            re.fullmatch(r"[rbt]*[wax+][rwbt+]*(:\w*)?", each) for each in modes
+        )
+        text = ast.unparse(call)
+        is_system = (of, name) == ("os", "open") and re.search("O_WRONLY|O_RDWR|O_CREAT|flags", text)
+        is_made = name in WRITING and not (name == "link" and of != "os")
+        if "os.devnull" in text:
+            continue
+        if is_open or is_system or is_made or (of, name) == ("sqlite3", "connect") or name == "savefig":
+            yield call.lineno
+
+
+def test_nothing_but_the_door_opens_files_of_a_run_for_writing() -> None:
+    found = {
+        str(path.relative_to(ROOT)): [*opens_for_writing(ast.parse(path.read_text(encoding="utf-8")))]
+        for product in ("prism", "actors")
+        for path in (ROOT / product).rglob("*.py")
+    }
+    writing = {name for name, lines in found.items() if lines}
+    assert writing - DOORS.keys() == set(), "write by actors.core.files: write_file, or open_own"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["open(p, 'w')", "p.open(mode='ab')", "p.write_text('')", "os.open(p, os.O_RDWR)", "ZipFile(p, 'x')"],
+)
+def test_a_file_that_is_opened_for_writing_is_seen(source: str) -> None:
+    assert [*opens_for_writing(ast.parse(source))] == [1]
+    assert [*opens_for_writing(ast.parse("p.open('rb'); open(p); os.open(p, os.O_RDONLY)"))] == []

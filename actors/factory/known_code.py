@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from actors.core.files import opened_as_it_is, read_descriptor
+from actors.core.files import open_own, opened_as_it_is, read_descriptor
 
 RECORD_BYTES_MAX = 1 << 24
 """The most bytes of the record that are read: more than 100,000 lines."""
@@ -83,8 +83,7 @@ def _append(keys: list[str]) -> None:
         return
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, "".join(f"{key}\n" for key in keys).encode())
         finally:

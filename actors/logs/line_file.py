@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, NamedTuple
 
+from actors.core.files import open_own
 from actors.logs.output import say
 
 
@@ -93,15 +94,10 @@ class LineFile:
 
 def _open(path: Path) -> IO[bytes]:
     """Open a file for appending, at the beginning of a line."""
-    file = open(path, "ab", opener=_opened)  # noqa: SIM115  # closed by the file's owner
+    file = os.fdopen(open_own(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab")
     if file.tell():
         with path.open("rb") as reader:
             reader.seek(-1, os.SEEK_END)
             if reader.read(1) != b"\n":
                 file.write(b"\n")
     return file
-
-
-def _opened(path: str, flags: int) -> int:
-    """Open a file; refuse a named pipe in its place, because opening it would wait for a reader."""
-    return os.open(path, flags | os.O_NONBLOCK, 0o644)

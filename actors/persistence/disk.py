@@ -9,10 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from actors.core.files import opened
-
-_APPENDING = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-"""Without O_NONBLOCK a named pipe in place of a file would wait for a reader; a file is not affected."""
+from actors.core.files import open_own, opened
 
 
 class OpenFile(NamedTuple):
@@ -147,7 +144,7 @@ class RealDisk(Disk):
 
     def _descriptor(self, name: str) -> int:
         if name not in self._open:
-            self._open[name] = os.open(self.path / name, _APPENDING, 0o644)
+            self._open[name] = open_own(self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         return self._open[name]
 
     @contextmanager

@@ -13,34 +13,36 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from actors.core.errors import RunDirectoryError, RunLockedError, run_directory_error
-from actors.core.files import read_regular
+from actors.core.files import open_own, read_regular, refuse_links
 
 LOCK = "run.lock"
 HOLDER_BYTES_MAX = 4096
+NO_LOCKS = "this file system has no locks (flock), so write to another one"
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a run directory.
+    """Hold the lock of a run directory, in which no file or directory is a link.
 
     After a crash the file stays, without a meaning: only the lock counts, and only a living process can hold it.
 
     Raises:
         RunLockedError: another process holds it; the message names the process.
-        RunDirectoryError: the lock file cannot be created.
+        RunDirectoryError: the lock file cannot be created or locked, or the directory has a link.
         DiskFailedError: the disk is full or broken.
     """
     try:
-        descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+        descriptor = open_own(directory / LOCK, os.O_RDWR | os.O_CREAT)
+        refuse_links(directory)
     except OSError as error:
-        raise run_directory_error(error, f"{directory / LOCK}: cannot be opened") from None
+        raise run_directory_error(error, f"{error.filename or directory / LOCK}: cannot be opened") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunLockedError(directory, _holder(descriptor)) from None
-        except OSError as error:  # a file system without locks
-            raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}") from None
+        except OSError as error:
+            raise RunDirectoryError(f"{directory / LOCK}: cannot be locked: {error.strerror}; {NO_LOCKS}") from None
         _write_holder(descriptor, directory)
         try:
             yield
@@ -51,7 +53,10 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def holder_of(directory: Path) -> str | None:
-    """Return the process that works on a run directory, as "process 12 on host"; None if there is none."""
+    """Return the process that works on a run directory, as "process 12 on host"; None if there is none.
+
+    No process can work on a directory in a file system without locks.
+    """
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -60,6 +65,8 @@ def holder_of(directory: Path) -> str | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _holder(descriptor)
+    except OSError:
+        return None
     finally:
         os.close(descriptor)
     return None

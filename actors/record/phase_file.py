@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from threading import Thread
 import msgspec
 
 from actors.core.events import Event, PhaseChanged
-from actors.core.files import read_regular
+from actors.core.files import open_own, read_regular
 from actors.core.phase import Phase
 
 PHASE = "phase.json"
@@ -69,7 +70,9 @@ class PhaseFile:
         draft = self._path.with_name(f".{PHASE}.tmp")
         with suppress(OSError):
             while (note := self._notes.get()) is not None:
-                draft.write_bytes(msgspec.json.encode(note) + b"\n")
+                draft.unlink(missing_ok=True)
+                with os.fdopen(open_own(draft, os.O_WRONLY | os.O_CREAT), "wb") as file:
+                    file.write(msgspec.json.encode(note) + b"\n")
                 draft.replace(self._path)
         for path in (draft, self._path):
             with suppress(OSError):

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.extras import not_installed
-from actors.core.files import read_regular, remove_abandoned, write_json
+from actors.core.files import read_regular, refuse_links, remove_abandoned, write_json
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
@@ -371,8 +371,9 @@ def _made(out: Path) -> bool:
     is_new = not out.exists()
     try:
         out.mkdir(exist_ok=True)
+        refuse_links(out)
     except OSError as error:
-        raise run_directory_error(error, f"{out}: cannot be written") from None
+        raise run_directory_error(error, f"{error.filename or out}: cannot be written") from None
     return is_new
 
 

@@ -12,6 +12,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import prism
+from actors.core.files import open_own
 from actors.factory.kept_inputs import sources_below, sources_of
 from prism.config.yaml_text import read_document, without_lines
 
@@ -163,5 +164,6 @@ def _keep(kept: Path, of: str, found: str) -> None:
     draft = kept.with_name(f"{_KEPT}.{os.getpid()}")
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(f"{of} {found}\n", encoding="ascii")
+        with os.fdopen(open_own(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
+            file.write(f"{of} {found}\n")
         draft.replace(kept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from actors.core.errors import ForkRefusedError
+from actors.core.files import write_file
 from actors.core.messages import QuestionName
 from actors.factory.config_file import with_interventions
 from actors.factory.domains import BuiltDomain, build_domain
@@ -212,8 +212,8 @@ def _write_manifest(branch: Branch, past: Simulation, inputs: dict[str, str]) ->
     name = f"config-until-{tick}.yaml"
     kept = tuple(fork for fork in read_manifest(parent.path).forks if fork.tick < tick)
     for before in kept:
-        shutil.copyfile(parent.path / before.config, child.path / before.config)
-    shutil.copyfile(parent.path / _config_until(parent, tick), child.path / name)
+        write_file(child.path / before.config, (parent.path / before.config).read_bytes())
+    write_file(child.path / name, (parent.path / _config_until(parent, tick)).read_bytes())
     origin = Fork(
         parent=printable(parent.name),  # a name that is no UTF-8 cannot be written
         tick=tick,

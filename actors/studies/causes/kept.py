@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.core.errors import run_directory_error
-from actors.core.files import read_regular, write_json
+from actors.core.files import read_regular, refuse_links, write_json
 from actors.record.manifest import RECORD_BYTES_MAX
 from actors.studies.causes.record import Causes
 
@@ -41,9 +41,10 @@ def keep(path: Path, found: Causes) -> Path:
     """
     file = path / CAUSES / f"{quote(found.of.replace(':', '-'), safe='')}.json"
     try:
+        refuse_links(path)
         file.parent.mkdir(exist_ok=True)
     except OSError as error:
-        raise run_directory_error(error, f"{file}: cannot be written") from None
+        raise run_directory_error(error, f"{error.filename or file}: cannot be written") from None
     write_json(file, msgspec.structs.replace(_with_earlier(found, file), run=path.resolve().name))
     return file
 

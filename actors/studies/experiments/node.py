@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from actors.core.files import write_file
 from actors.factory.input_files import Kept, inputs_shared, kept_inputs
 from actors.factory.kept_inputs import kept_code, kept_sha256, note_files, plain_name, sources_sha256
 from actors.factory.ray_cluster import is_there
@@ -227,7 +228,7 @@ def _place(inputs: Mapping[str, str], fetch: Callable[[str], bytes], directory: 
             if sha256(content).hexdigest() != digest:
                 raise OSError(f"the input file {plain_name(name)} was damaged on its way")
             draft = directory / f".{digest}.{os.getpid()}.tmp"
-            draft.write_bytes(content)
+            write_file(draft, content)
             draft.replace(path)
         placed[name] = path
     return placed
@@ -249,7 +250,7 @@ def _place_all(sources: Mapping[str, bytes], directory: Path) -> Path:
         draft = Path(tempfile.mkdtemp(dir=directory))
         for name, source in sources.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
-            (draft / name).write_bytes(source)
+            write_file(draft / name, source)
         try:
             draft.rename(path)
         except OSError:  # another process was first

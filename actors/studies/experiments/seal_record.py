@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import read_regular, write_json
+from actors.core.files import read_regular, refuse_links, write_json
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.sealed_file import BYTES_MAX, Sealed, now
 
@@ -120,9 +120,10 @@ def _written(out: Path, registered: Registered) -> Registered:
     path = _place(out, registered.sealed)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        refuse_links(out)
         write_json(path, registered)
     except OSError as error:
-        raise run_directory_error(error, f"{path.parent}: cannot be used") from None
+        raise run_directory_error(error, f"{error.filename or path.parent}: cannot be used") from None
     return registered
 
 

@@ -14,6 +14,8 @@ from typing import Literal
 
 import msgspec
 
+from actors.core.files import open_own, refuse_link
+from actors.record.lock import NO_LOCKS
 from prism.llm.tape_file import HEADER_KEY, TapeError, TapeFile
 
 LOCKED_WAIT_S = 10.0
@@ -180,7 +182,9 @@ def _hold(path: Path) -> int:
         TapeError: another process holds it, or the file cannot be opened.
     """
     try:
-        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+        for beside in ("-wal", "-shm", "-journal"):  # SQLite opens these by itself
+            refuse_link(path.with_name(f"{path.name}{beside}"))
+        held = open_own(path, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise TapeError(path, f"cannot be opened: {error.strerror}") from None
     until = time.monotonic() + LOCKED_WAIT_S
@@ -192,5 +196,8 @@ def _hold(path: Path) -> int:
                 os.close(held)
                 raise TapeError(path, "another process appends to it") from None
             time.sleep(0.1)
+        except OSError as error:
+            os.close(held)
+            raise TapeError(path, f"cannot be locked: {error.strerror}; {NO_LOCKS}") from None
         else:
             return held

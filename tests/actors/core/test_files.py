@@ -13,6 +13,7 @@ from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.files import (
     NotRegularError,
     TooLargeError,
+    open_own,
     opened,
     read_descriptor,
     read_regular,
@@ -119,7 +120,7 @@ def test_a_file_is_replaced_whole_keeps_its_permissions_and_leaves_nothing_besid
     write_file(path, b"old")
     path.chmod(0o600)
     link.symlink_to("f")
-    write_file(link, b"new")
+    write_file(link, b"new", follows=True)
     assert (path.read_bytes(), path.stat().st_mode & 0o777, link.is_symlink()) == (b"new", 0o600, True)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["f", "link"]
 
@@ -149,7 +150,30 @@ def test_a_write_that_fails_or_is_interrupted_leaves_the_old_file(
 def test_a_directory_that_is_not_there_is_named_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no/f: cannot be written: No such file or directory"):
         write_file(tmp_path / "no" / "f", b"x")
-    write_file(Path("/dev/null"), b"x")
+    write_file(Path("/dev/null"), b"x", follows=True)
     assert not Path("/dev/null").is_file()
     with pytest.raises(RunDirectoryError, match="Is a directory"):
-        write_file(tmp_path, b"x")
+        write_file(tmp_path, b"x", follows=True)
+
+
+def test_a_file_of_a_run_is_a_regular_file_with_one_name(tmp_path: Path) -> None:
+    outside, link, twin, pipe = (tmp_path / name for name in ("outside", "link", "twin", "pipe"))
+    outside.write_bytes(b"thesis")
+    link.symlink_to(outside)
+    (tmp_path / "dangling").symlink_to(tmp_path / "none")
+    twin.hardlink_to(outside)
+    os.mkfifo(pipe)
+    for path, said in (
+        (link, "is a symbolic link, and PRISM writes through no link"),
+        (tmp_path / "dangling", "is a symbolic link"),
+        (twin, "is a file with another name elsewhere"),
+        (pipe, "is a named pipe, and not a regular file"),
+        (tmp_path, "is a directory, and not a regular file"),
+    ):
+        with pytest.raises(OSError, match=said):
+            open_own(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        if path != twin:  # it would be replaced, and the other name keep its content
+            with pytest.raises(RunDirectoryError, match=said):
+                write_file(path, b"x")
+    assert outside.read_bytes() == b"thesis"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["dangling", "link", "outside", "pipe", "twin"]

@@ -1,0 +1,94 @@
+"""Links among the files of a stranger's run or experiment: no command writes through them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.actors.studies.experiments.files import write_experiment
+from tests.command import Prism
+
+LONGER = ("resume", "run", "--ticks", "80", "-q")
+
+
+def _linked(path: Path, outside: Path) -> None:
+    """Move a file or directory elsewhere, and leave a link to it; if it is not there, link to a file."""
+    if path.exists():
+        path.rename(outside)
+    else:
+        outside.write_bytes(b"thesis")
+    path.symlink_to(outside)
+
+
+def _content(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    return {str(each): each.read_bytes() for each in files}
+
+
+def test_a_run_with_a_link_is_not_resumed_and_nothing_is_written_through_it(
+    small_run: Path, prism: Prism, tmp_path: Path
+) -> None:
+    names = {each.name for each in small_run.iterdir()} | {"run.lock", "log.jsonl", ".phase.json.tmp", "causes"}
+    assert {"journal.prism", "oracle.log", "summary.json", "manifest.json"} <= names
+    for name in sorted(names):
+        shutil.rmtree("run", ignore_errors=True)
+        shutil.copytree(small_run, "run")
+        outside = tmp_path / "outside"
+        _linked(Path("run", name), outside)
+        before = _content(outside)
+        ended = prism(*LONGER)
+        assert ended.code == 2, (name, ended)
+        assert ended.err.startswith(f"prism: run/{name}: cannot be opened: is a symbolic link, and PRISM writes "), name
+        assert _content(outside) == before, name
+        shutil.rmtree(outside) if outside.is_dir() else outside.unlink()
+
+
+def test_a_file_with_a_second_name_is_not_appended_to(small_run: Path, prism: Prism) -> None:
+    for name in ("run.lock", "log.jsonl", "journal.prism", "oracle.log"):
+        shutil.rmtree("run", ignore_errors=True)
+        shutil.copytree(small_run, "run")
+        Path("run", name).touch()
+        Path("outside").unlink(missing_ok=True)
+        Path("outside").hardlink_to(Path("run", name))
+        before = Path("outside").read_bytes()
+        ended = prism(*LONGER)
+        assert (ended.code, Path("outside").read_bytes()) == (2, before), (name, ended)
+        assert f"run/{name}: " in ended.err, (name, ended)
+        assert "is a file with another name elsewhere" in ended.err, (name, ended)
+        assert len(ended.err.splitlines()) == 1, (name, ended)
+
+
+def test_a_link_to_the_directory_of_a_run_is_the_run(small_run: Path, prism: Prism) -> None:
+    shutil.copytree(small_run, "run")
+    Path("latest").symlink_to("run")
+    assert prism("resume", "latest", "--ticks", "80", "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["cells", "plans", "results.csv", "outcome.json", "run.lock", "seals"],
+)
+def test_an_experiment_with_a_link_is_not_run(link: str, prism: Prism, tmp_path: Path) -> None:
+    write_experiment(tmp_path)
+    Path("out").mkdir()
+    outside = tmp_path / "outside"
+    if "." in link:
+        outside.write_bytes(b"thesis")
+    else:
+        outside.mkdir()
+    Path("out", link).symlink_to(outside)
+    ended = prism("experiment", "e.yaml", "--out", "out", "--jobs", "1")
+    assert (ended.code, f"out/{link}: cannot be opened: is a symbolic link" in ended.err) == (2, True), ended
+    assert _content(outside) == ({str(outside): b"thesis"} if outside.is_file() else {})
+
+
+def test_causes_and_seals_are_not_written_through_links(small_run: Path, prism: Prism, tmp_path: Path) -> None:
+    shutil.copytree(small_run, "run")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    Path("run/causes").symlink_to(outside)
+    ended = prism("cause", "run", "--of", "likes", "--budget", "4", "--jobs", "1")
+    assert "not kept: run/causes: cannot be written: is a symbolic link" in ended.err, ended
+    assert _content(outside) == {}
