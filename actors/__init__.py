@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ActorError",
     "JournalError",
+    "NoMeasureError",
     "Observer",
     "Progress",
     "RunDirectoryError",
@@ -40,6 +41,7 @@ if not TYPE_CHECKING:
             "actors.core.errors": (
                 "ActorError",
                 "JournalError",
+                "NoMeasureError",
                 "RunDirectoryError",
                 "RunningLoopError",
                 "UntrustedCodeError",

@@ -14,6 +14,8 @@ from prism.credentials import without_keys
 from prism.wording import cut
 
 FOUND_LENGTH = 60
+NAMES_MAX = 16
+"""The most names that a guess lists."""
 
 
 def expectation(kind: Any) -> str:
@@ -137,10 +139,13 @@ def _found(value: object) -> str:
 
 
 def guess(name: str, known: Iterable[str]) -> str:
-    """Return what was meant by an unknown name: the nearest known one, or else all of them in their order."""
+    """Return what was meant by an unknown name: the nearest known one, or else all of them in their order, if few."""
     names = list(known)
     close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"expected one of {', '.join(names) or 'none'}"
+    if close:
+        return f"did you mean {close[0]}?"
+    more = f" and {len(names) - NAMES_MAX:,} more" if len(names) > NAMES_MAX else ""
+    return f"expected one of {', '.join(names[:NAMES_MAX]) or 'none'}{more}"
 
 
 def in_words(problem: str) -> str:

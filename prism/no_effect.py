@@ -1,14 +1,15 @@
-"""The parts of a configuration that have no effect: what they are, and the interventions among them.
+"""The parts of a configuration that have no effect, or another effect than they say, in one run and in many.
 
 A delay that the end of the round cuts short, an attribute that nothing reads, an intervention that asks for the present
 state: each is allowed, and hardly ever intended. Domains report their own parts; `actors.runs.no_effect` reports
-the others, after a run.
+the others, after a run. Every command that shows runs shows `remarks` of their summaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum, unique
+from statistics import fmean
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -16,19 +17,26 @@ import msgspec
 from prism.config import Config, InterventionConfig
 from prism.config.interventions import CHANGEABLE, planned, with_settings
 from prism.config.interventions import PLACE as INTERVENTIONS
+from prism.statechart import Statechart
+from prism.wording import counted
 
 ROUND_ENDS: Final = "round_ends"
 """The trigger by which the end of a round leads agents out of a state."""
+TIMEOUT: Final = "timeout"
+"""The trigger that comes where the last one led nowhere."""
 
 
 @unique
 class NoEffectKind(StrEnum):
     """The part of a configuration that has no effect."""
 
+    STATE = "state"
+    ROW = "row"
     DELAY = "delay"
     EXIT = "exit"
     OPTION = "option"
     ATTRIBUTE = "attribute"
+    MEASURE = "measure"
     INTERVENTION = "intervention"
 
 
@@ -50,9 +58,108 @@ class NoEffect(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.place}: {self.message}"
 
 
+class NotAsConfigured(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting that did not become true in a run.
+
+    Args:
+        place: the key of the setting.
+        message: the reason, in words.
+        configured: the share that was asked for, 0 to 1; None if it is no share.
+        realised: the share that came out.
+    """
+
+    place: str
+    message: str
+    configured: float | None = None
+    realised: float | None = None
+
+    def __str__(self) -> str:
+        """Return it in one line."""
+        if self.configured is None or self.realised is None:
+            return f"{self.place}: {self.message}"
+        return f"{self.place}: {self.realised:.1%}, not {self.configured:.1%}: {self.message}"
+
+
+REMARKS_MAX: Final = 12
+"""The most remarks on many runs that are shown."""
+NAMES_MAX: Final = 4
+"""The most conditions that a remark names."""
+
+
 def told(found: Iterable[NoEffect]) -> tuple[str, ...]:
     """Return the parts without an effect, a line each."""
     return tuple(f"without effect: {each}" for each in found)
+
+
+def remarks(summary: Mapping[str, Any]) -> list[str]:
+    """Return what was not as configured in a run, and what had no effect, a line each.
+
+    Args:
+        summary: the fields of `summary.json`; those that are missing or damaged are left out.
+    """
+    changed, idle = _parts(summary)
+    return [*(f"not as configured: {each}" for each in changed), *told(idle)]
+
+
+def remarks_on_many(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Return the same of many runs, alike parts once, with how often they were found.
+
+    Args:
+        runs: `{condition: the fields of summary.json of its runs}`.
+    """
+    # The share that comes out depends on the condition; a part without effect hardly ever does.
+    found: dict[tuple[str, ...], list[tuple[str, NotAsConfigured | NoEffect]]] = {}
+    for name, summaries in runs.items():
+        for changed, idle in map(_parts, summaries):
+            for unlike in changed:
+                found.setdefault((unlike.place, unlike.message, name), []).append((name, unlike))
+            for part in idle:
+                found.setdefault((part.place, part.kind), []).append((name, part))
+    lines = []
+    for parts in found.values():
+        names = [*dict.fromkeys(name for name, _ in parts)]
+        named = ", ".join([*names[:NAMES_MAX], *(["..."] if len(names) > NAMES_MAX else [])])
+        of = counted(sum(len(runs[name]) for name in names), "run")
+        where = f"in {len(parts):,} of {of}{f' ({named})' if len(runs) > 1 else ''}"
+        first = parts[0][1]
+        if isinstance(first, NoEffect):
+            lines.append(f"without effect {where}: {first}")
+            continue
+        shares = [each.realised for _, each in parts if isinstance(each, NotAsConfigured) and each.realised is not None]
+        mean = NotAsConfigured(
+            place=first.place,
+            message=first.message,
+            configured=first.configured,
+            realised=fmean(shares) if shares else None,
+        )
+        lines.append(f"not as configured {where}: {mean}")
+    more = len(lines) - REMARKS_MAX
+    return lines if more <= 0 else [*lines[:REMARKS_MAX], f"and {counted(more, 'more remark')} of this kind"]
+
+
+def _parts(summary: Mapping[str, Any]) -> tuple[list[NotAsConfigured], list[NoEffect]]:
+    try:
+        return (
+            msgspec.convert(summary.get("not_as_configured", []), list[NotAsConfigured]),
+            msgspec.convert(summary.get("no_effect", []), list[NoEffect]),
+        )
+    except msgspec.ValidationError:
+        return [], []
+
+
+def unreached(chart: Statechart[Any]) -> Iterator[NoEffect]:
+    """Yield the states to which no rows lead from the initial state."""
+    reached, waiting = {chart.initial}, [chart.initial]
+    while waiting:
+        state = waiting.pop()
+        for trigger in chart.valid_triggers(state):
+            new = {*chart.valid_targets(state, trigger)} - reached
+            reached |= new
+            waiting += new
+    for state in type(chart.initial):
+        if state in chart.states and state not in reached:
+            message = f"no rows lead here from {chart.initial}, so nobody enters it"
+            yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message=message)
 
 
 class Ties(Protocol):

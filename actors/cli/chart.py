@@ -21,7 +21,7 @@ from actors.factory.domains import chart_of
 from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
 from actors.record.run import read_resolved
-from actors.results.chart_coverage import covered_rows
+from actors.runs.chart_coverage import covered_rows
 from prism.agents import Update
 from prism.config import Config, load_config
 from prism.drawing import Outline, dot, mermaid, outline, scxml, svg

@@ -29,6 +29,7 @@ from actors.display.progress_bar import ProgressBar
 from actors.display.words import duration
 from actors.logs.output import output, say
 from actors.record.lock import locked
+from actors.studies.experiments.answers import remarks_of
 from actors.studies.experiments.batches import run_batches
 from actors.studies.experiments.cells import CELLS, Done, cell_path, count_done
 from actors.studies.experiments.driver import Where, cells_to_do, opened
@@ -241,7 +242,9 @@ def _execute(
     within, beside = read_within(part, out, values), read_beside_cells(part, out, values)
     outcome = outcome_of(part, values, planned, within, notes_on_plans(out, part.hash), lost, beside=beside)
     scores = None if registered is None else scores_of_runs(part, registered, values, out)
-    outcome = replace(outcome, model=use, stopped=stopped, predictions=scores)
+    cells = (((cell.condition, cell.seed), cell.key) for cell in part.cells)
+    remarks = remarks_of(part.experiment, cells, out, values)
+    outcome = replace(outcome, remarks=remarks, model=use, stopped=stopped, predictions=scores)
     write_outcome(out, part, values, outcome)
     return Executed(part, outcome, values, problems)
 

@@ -91,6 +91,8 @@ def _remarks(outcome: Outcome) -> Iterator[Text]:
         yield Text(printable(threshold_said(judged)), style="green" if judged.is_met else "red")
     if outcome.stopped is not None:
         yield Text(printable(f"seeds: {outcome.stopped}"))
+    for line in outcome.remarks:
+        yield Text(printable(f"! {line}"), style="bold yellow")
     for note in [*outcome.notes, *(outcome.predictions.notes if outcome.predictions else ())]:
         yield Text(printable(f"! {note}"), style="yellow")
     if outcome.model is not None:

@@ -17,8 +17,10 @@ from actors.display.console import SafeConsole, echo
 from actors.display.progress import LINE_EVERY_S
 from actors.display.progress_bar import ProgressBar
 from actors.logs.output import say
+from actors.record.manifest import read_summary
 from actors.results.export import FORMATS, Exported, NoTableError, Progress, export
 from actors.runs.signals import ended_by_signals
+from prism.no_effect import remarks
 
 SHOWN_AFTER_S = 0.5
 """The duration from which an export shows its progress."""
@@ -56,6 +58,9 @@ def export_command(
             raise click.BadParameter(str(error), param_hint="'--tables'") from None
     for note in done.notes:
         say(note)
+    for path in () if quiet else paths:
+        for line in remarks(read_summary(path)):
+            say(f"{path}: {line}", level="warning")
     echo("\n".join(_lines(done)))
 
 

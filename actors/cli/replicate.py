@@ -112,6 +112,8 @@ def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
     console = unwrapped_console()
     for part in _result(line, plan.replication):
         console.print(part)
+    for remark in done.outcome.remarks:
+        console.print(Text(printable(f"! {remark}"), style="bold yellow"))
     echo(f"written to {place}: {LINE}")
 
 

@@ -23,7 +23,6 @@ from prism.distribution import SIZE_TOTALS
 from prism.llm import OracleStatistics
 from prism.quoting import printable
 from prism.show import Show
-from prism.social.realised import feed_warning
 from prism.wording import counted
 
 BAR_WIDTH = 24
@@ -44,11 +43,14 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
     status.stylize("bold green" if summary.status == DONE else "bold yellow")
     if summary.status == DONE_WITH_FALLBACKS:
         status.append(f", {counted(summary.fallbacks, 'fallback')}")
-    length = f"{counted(summary.rounds, 'round')}, {counted(summary.ticks, 'tick')}"
+    rounds = f"{counted(summary.rounds, 'round')}, " if summary.rounds else ""
+    length = f"{rounds}{counted(summary.ticks, 'tick')}"
     if summary.stopped_by is not None:
         status.append(f" by {summary.stopped_by} after tick {summary.ticks:,}")
         length = counted(summary.rounds, "round")
-    told = [Text(" ".join(summary.in_words)), Text()] if summary.in_words else []
+    told: list[RenderableType] = [Text(" ".join(summary.in_words)), Text()] if summary.in_words else []
+    if lines := summary.remarks:
+        told += [*(Text(printable(line), style="bold yellow") for line in lines), Text()]
     parts: list[RenderableType] = [
         *told,
         Text.assemble(status, f": {counted(summary.agents, 'agent')}, {length}"),
@@ -74,9 +76,6 @@ def render(summary: Summary, directory: str, show: Show) -> RenderableType:
     if paths:
         parts.append(Sparklines({show.named(name).name: path for name, path in paths.items()}, _marked(summary, paths)))
     parts.extend(_done(summary.interventions))
-    if summary.no_effect:
-        parts.append(Text("without effect", style="bold"))
-        parts.extend(Text(f" {printable(str(each))}", style="yellow") for each in summary.no_effect)
     parts.extend((Text(), _footer(summary, directory)))
     return Group(*parts)
 
@@ -181,8 +180,7 @@ def _realised(world: Mapping[str, Any]) -> list[RenderableType]:
         stay = behaviour["dwell"].get(state)
         lengths = [f"{stay[name]:,.1f} min" for name in STAYS] if stay else [""] * len(STAYS)
         states.add_row(state, f"{spent:.1%}", *lengths)
-    warning = feed_warning(world)
-    return [table, *([Text(warning, style="bold yellow")] if warning else []), states]
+    return [table, states]
 
 
 def _model(llm: OracleStatistics) -> Text:

@@ -127,13 +127,14 @@ def _since(phase: PhaseNote) -> str:
 
 
 def _note(line: ListedRun) -> str:
-    """Return the notes: how long the phase has lasted, which process runs it, what stopped the run, and its parent."""
+    """Return the notes: on phase and process, what stopped the run, its parent, and what is unlike its settings."""
     notes = [
         None if line.phase is None else _since(line.phase),
         line.holder,
         f"by {line.stopped_by}" if line.stopped_by else None,
         counted(line.fallbacks, "fallback") if line.fallbacks else None,
         f"{'repair' if line.is_repair else 'fork'} of {line.parent}" if line.parent else None,
+        *map(printable, line.remarks),
     ]
     return ", ".join(filter(None, notes))
 

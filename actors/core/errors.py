@@ -9,6 +9,7 @@ PrismError
     +-- BarrierError           an answer that belongs to another tick
     +-- RunningLoopError       a run that would hold up the event loop it is begun in
     +-- RunDirectoryError      a run directory that cannot be used                  (exit 2)
+    |   +-- NoMeasureError     a number that a run does not have                    (exit 2)
     |   +-- RunLockedError     a run directory in use by another process            (exit 2)
     |   +-- ResumeRefusedError a run whose code, settings or input files changed    (exit 2)
     |       +-- ForkRefusedError a fork that would have another past                (exit 2)
@@ -199,6 +200,10 @@ class RunningLoopError(ActorError, RuntimeError):
 
 class RunDirectoryError(ActorError):
     """A run directory that cannot be used."""
+
+
+class NoMeasureError(RunDirectoryError, LookupError):
+    """A number that a run does not have."""
 
 
 class RunLockedError(RunDirectoryError):

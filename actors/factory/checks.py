@@ -17,7 +17,7 @@ from prism.config import Config
 from prism.config.interventions import check_agents
 from prism.config.model import PopulationConfig
 from prism.domain import Domain, HasNoEffect, HasNotes, HasUnderstood
-from prism.no_effect import NoEffect, idle_interventions, told
+from prism.no_effect import NoEffect, idle_interventions, told, unreached
 from prism.social.chart import can_post
 from prism.social.no_effect import no_effect_before
 from prism.social.people.attribute_lines import lines_of_columns, lines_of_people
@@ -73,13 +73,15 @@ def check_domain(config: Config) -> Checked:
     rankings(config)
     check_sharing(config, lambda: QuestionFields(config, chart.behaviour.chart))
     silent = () if can_post(chart.behaviour) else (NOBODY_POSTS,)
-    notes = (*checked.notes, *silent, *told(no_effect_before(config, chart.behaviour, None)))
+    idle = [*unreached(chart.behaviour.chart), *no_effect_before(config, chart.behaviour, None)]
+    notes = (*checked.notes, *silent, *told(idle))
     return checked._replace(inputs={**checked.inputs, **chart.inputs}, notes=notes)
 
 
 def no_effect_of(config: Config, domain: Domain) -> list[NoEffect]:
     """Return the parts of a configuration that will have no effect in a run of a built domain."""
-    return [*domain.no_effect()] if isinstance(domain, HasNoEffect) else [*idle_interventions(config, None)]
+    known = domain.no_effect() if isinstance(domain, HasNoEffect) else idle_interventions(config, None)
+    return [*unreached(domain.chart), *known]
 
 
 def lines_of_domain(config: Config, domain: Domain) -> tuple[str, ...]:

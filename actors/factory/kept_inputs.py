@@ -16,7 +16,8 @@ from actors.core.files import read_regular, sha256_of
 from prism.wording import counted
 
 INPUTS = "inputs"
-_KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/]+))?")
+KEPT = re.compile(rf"{INPUTS}/(?P<sha256>[0-9a-f]{{64}})(?:/(?P<name>[^/\"]+))?")
+"""The name by which a run calls a kept input; that of kept code has no `name`."""
 SOURCE_BYTES_MAX = 1 << 28
 """The most bytes of one file of code."""
 _places: dict[str, Path] = {}
@@ -30,12 +31,12 @@ def kept_name(digest: str, name: str) -> str:
 
 def is_kept(name: str | None) -> bool:
     """Return whether a name is that of a kept file, or of kept code."""
-    return name is not None and _KEPT.fullmatch(name) is not None
+    return name is not None and KEPT.fullmatch(name) is not None
 
 
 def kept_sha256(name: str) -> str | None:
     """Return the SHA-256 that the content of a kept input must have; None for another file."""
-    found = _KEPT.fullmatch(name)
+    found = KEPT.fullmatch(name)
     return None if found is None else found["sha256"]
 
 

@@ -67,7 +67,7 @@ def header(record: ExperimentRecord, title: str) -> Element:
         ("planned", planned),
         ("plan", record.plan.hash[:16]),
     ]
-    warned = [tag("p", text, class_="notice") for text in _notices(record, states)]
+    warned = [*(tag("p", text, class_="notice") for text in _notices(record, states)), *remarks_of(record)]
     question = tag("h1", experiment.question)
     return tag("header", tag("p", title, class_="quiet"), question, lead(record), *warned, figures(told))
 
@@ -77,6 +77,11 @@ def lead(record: ExperimentRecord) -> Element:
     outcome = record.outcome
     said = lead_of(outcome.answers, " ".join([*outcome.caveats, str(outcome.made_of)]))
     return said if outcome.predictions is None else tag("div", said, tag("p", outcome.predictions.text))
+
+
+def remarks_of(record: ExperimentRecord) -> list[Element]:
+    """Return what was not as configured in the cells, what had no effect, and which measures did not move."""
+    return [tag("p", line, class_="notice") for line in record.outcome.remarks]
 
 
 def _notices(record: ExperimentRecord, states: Counter[CellState]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from actors.results.run_record import RunRecord
 from prism.agents import DECIDED
 from prism.divergence import EMBEDDED, FIRST_OPTION, RULE, Distance, Divergence
 from prism.palette import BLUE, SOURCES, VERMILION
-from prism.social.realised import feed_warning
+from prism.social.realised import unlike_configured
 
 _SOURCE_WORDS = {
     "rule": "a rule of the chart",
@@ -383,6 +383,6 @@ def _feeds(groups: Sequence[RunGroup], key: str, title: str, unit: str, scale: f
     label(axes, unit, grid="x")
     reading = f"Ring: {asked}, {rows[0][1]}. Dot: realised, {rows[0][2]}."
     if key == "out_of_network" and groups[0].first.summary is not None:
-        warning = feed_warning(groups[0].first.summary.world)
-        reading += f" {warning[:1].upper()}{warning[1:]}." if warning else ""
+        unlike = unlike_configured(groups[0].first.summary.world)
+        reading += "".join(f" {each.message.capitalize()}." for each in unlike if each.place.endswith(key))
     return Chart(title, drawn, reading, Table((unit, asked, "realised", "range of the seeds"), rows))

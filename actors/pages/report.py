@@ -94,7 +94,7 @@ def _header(runs: Sequence[RunRecord], groups: Sequence[RunGroup], title: str, l
                 class_="quiet",
             )
         ]
-    warned = [tag("p", text, class_="notice") for text in run_tables.notices(runs)]
+    warned = [tag("p", text, class_="notice") for text in (*run_tables.notices(runs), *run_tables.remarks_of(groups))]
     named = tag("p", listed([run.name for run in runs], 12), class_="quiet") if len(runs) > 1 else None
     return tag("header", tag("h1", title), named, *asked, lead, *warned, _figures(runs, groups))
 
@@ -178,7 +178,9 @@ def _glance(runs: Sequence[RunRecord], groups: Sequence[RunGroup], differences: 
             if len(labels) > 1
         )
     for group in groups[:DETAILED_MAX]:
-        parts.extend(_done_and_idle(group.first, f" of {group.first.name}" if len(runs) > 1 else ""))
+        if (done := run_tables.interventions_table(group.first)) is not None:
+            of = f" of {group.first.name}" if len(runs) > 1 else ""
+            parts.append(table_of(done, f"Interventions{of}", is_shown=True))
     return Section("glance", "At a glance" if len(runs) == 1 else "Side by side", parts)
 
 
@@ -188,15 +190,6 @@ def _ends(run: RunRecord) -> Element:
     named = run.show.named
     names = {key: named(key) for key in ends}
     return figures([(names[key].name, run_tables.end_text(key, value, names[key].unit)) for key, value in ends.items()])
-
-
-def _done_and_idle(run: RunRecord, of: str) -> Iterator[Node]:
-    """Yield the interventions of a run, and the parts of its configuration that had no effect."""
-    if (done := run_tables.interventions_table(run)) is not None:
-        yield table_of(done, f"Interventions{of}", is_shown=True)
-    if idle := run_tables.without_effect(run):
-        yield tag("h3", f"Without effect{of}")
-        yield tag("ul", *(tag("li", line) for line in idle))
 
 
 def _states(groups: Sequence[RunGroup]) -> Section:

@@ -21,6 +21,7 @@ from actors.results.run_groups import RunGroup
 from actors.results.run_record import RunRecord
 from prism.distribution import SIZE_TOTALS
 from prism.llm.spending import cost_usd
+from prism.no_effect import remarks, remarks_on_many
 from prism.scorecard import Fact
 from prism.tables import Kind, Value
 
@@ -66,9 +67,12 @@ def notices(runs: Sequence[RunRecord]) -> list[str]:
     return found
 
 
-def without_effect(run: RunRecord) -> list[str]:
-    """Return the parts of the configuration that had no effect in a run that has ended, a line each."""
-    return [] if run.summary is None else [str(each) for each in run.summary.no_effect]
+def remarks_of(groups: Sequence[RunGroup]) -> list[str]:
+    """Return what was not as configured in the runs that have ended, and what had no effect, a line each."""
+    ended = {group.label: [run.summary_fields for run in group.runs if run.summary is not None] for group in groups}
+    if len(groups) == 1 and len(groups[0].runs) == 1:
+        return [line for fields in ended[groups[0].label] for line in remarks(fields)]
+    return remarks_on_many(ended)
 
 
 def interventions_table(run: RunRecord) -> Table | None:

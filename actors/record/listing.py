@@ -20,6 +20,7 @@ from actors.record.phase_file import PHASE, PhaseNote, read_phase
 from actors.record.rounds import ROUNDS
 from actors.record.run import Recorded, positions_in
 from prism.errors import ConfigError
+from prism.no_effect import remarks
 
 
 @unique
@@ -48,6 +49,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
         phase: the phase of that process; None if there is no process, or it has not written its phase yet.
         stopped_by: what stopped it, in a word or two; empty unless it is `stopped`.
         fallbacks: the choices that were made without the oracle, if the run has ended with a summary.
+        remarks: what was not as configured, a line each, if the run has ended with a summary.
         parent: the run that it branched off; `is_repair`: whether it repairs its parent.
     """
 
@@ -62,6 +64,7 @@ class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     phase: PhaseNote | None = None
     stopped_by: str = ""
     fallbacks: int = 0
+    remarks: tuple[str, ...] = ()
     parent: str | None = None
     is_repair: bool = False
 
@@ -117,6 +120,7 @@ def list_run(path: Path, holder: Callable[[Path], str | None] = holder_of) -> Li
         phase=phase,
         stopped_by=stopped_by if status is RunStatus.STOPPED else "",
         fallbacks=_fallbacks(summary),
+        remarks=tuple(remarks({"not_as_configured": summary.get("not_as_configured", [])})),
         parent=None if fork is None else fork.parent,
         is_repair=fork is not None and fork.repaired > 0,
     )

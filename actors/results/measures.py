@@ -18,12 +18,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from actors.core.errors import RunDirectoryError
+from actors.core.errors import NoMeasureError, RunDirectoryError
 from actors.factory.domains import build_domain
 from actors.record.manifest import CONFIG, read_summary
 from actors.record.messages import those_of, ticks_of
 from actors.record.rounds import ROUNDS, RoundsTable, read_rounds
 from actors.record.run import read_resolved
+from prism.config.measures import measure_name, unknown_measure
 from prism.distribution import IN_WORDS, is_statistic, share_of_at_least, spread_out, statistic
 from prism.domain import Domain
 from prism.events import PostEvent
@@ -150,7 +151,7 @@ class RunNumbers:
         """Return the number at a place.
 
         Raises:
-            RunDirectoryError: the run has no such number.
+            NoMeasureError: the run has no such number.
             JournalError: a file of it cannot be read.
             ConfigError: its people cannot be made again.
         """
@@ -166,24 +167,25 @@ class RunNumbers:
         """Return a value as a number.
 
         Raises:
-            RunDirectoryError: it is no number.
+            NoMeasureError: it is no number.
         """
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
             inner = f" with {', '.join(value)}" if isinstance(value, Mapping) else f": {value!r}"
             problem = f"the measure {place!r} is no number but {type(value).__name__}{inner}"
-            raise RunDirectoryError(f"{self._name}: {problem}")
+            raise NoMeasureError(f"{self._name}: {problem}")
         return float(value)
 
     def over_rounds(self, place: str) -> list[float]:
         """Return the values of the column of a place, one for each round; for `growth`, their changes from 0 on.
 
         Raises:
-            RunDirectoryError: the run has no such column.
+            NoMeasureError: the run has no such column.
         """
         (column, over), rounds = rounds_place(place), self._rounds
         if column not in rounds:
-            problem = f"expected a column of {ROUNDS}: {', '.join(rounds)}, got {column!r}"
-            raise RunDirectoryError(f"{self._name}: {problem}")
+            is_measure = "cascade_sizes" in self._summary and measure_name(column) is not None
+            meant = unknown_measure(column, ()) if is_measure else guess(column, rounds)
+            raise NoMeasureError(f"{self._name}: no column {column!r} in {ROUNDS}: {meant}")
         values = rounds[column]
         if over != GROWTH:
             return values
@@ -204,16 +206,21 @@ class RunNumbers:
     def _found(self, place: str) -> Any:
         value: Any = self._summary
         for part in SHORT.get(place, place).split("."):
-            if not isinstance(value, Mapping) or part not in value:
-                known = ", ".join(value) if isinstance(value, Mapping) else "nothing below it"
-                raise RunDirectoryError(f"{self._name}: no measure {place!r}: expected one of {known}")
+            if not isinstance(value, Mapping):
+                raise NoMeasureError(f"{self._name}: no measure {place!r}: there is nothing below {value!r}")
+            if part not in value:
+                others = (str, bool, list, type(None))
+                known = [name for name, each in value.items() if not isinstance(each, others)]
+                is_social = "cascade_sizes" in self._summary
+                problem = unknown_measure(place, known) if is_social else f"no measure {place!r}: {guess(part, known)}"
+                raise NoMeasureError(f"{self._name}: {problem}")
             value = value[part]
         return value
 
     def _of_cascades(self, place: str) -> float:
         """Return a share of the cascades, or a statistic of a number that each of them has; 0 without any."""
         if problem := cascades_problem(place):
-            raise RunDirectoryError(f"{self._name}: {problem}")
+            raise NoMeasureError(f"{self._name}: {problem}")
         sizes = {int(size): count for size, count in self._summary["cascade_sizes"].items()}
         name, _, rest = place.removeprefix(CASCADES).partition(".")
         if name == "alone":
@@ -273,7 +280,7 @@ class RunNumbers:
         declared = list(people[0].attributes) if people else []
         if attribute not in declared:
             known = guess(attribute, declared) if declared else "population.attributes declares none"
-            raise RunDirectoryError(f"{self._name}: no attribute {attribute!r}: {known}")
+            raise NoMeasureError(f"{self._name}: no attribute {attribute!r}: {known}")
         values = [_text(persona.attributes[attribute]) for persona in people]
         found: defaultdict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys((PEOPLE, *ACTS), 0.0))
         for person, value in enumerate(values):

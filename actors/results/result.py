@@ -54,7 +54,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         """Return a number of the run, named as an experiment names its measures: `cascades.size.median`.
 
         Raises:
-            RunDirectoryError: the run has no such number, or it needs the journal and the run is in memory.
+            NoMeasureError: the run has no such number.
+            RunDirectoryError: it needs the journal, and the run is in memory.
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.
         """
@@ -64,7 +65,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         """Return `{value of an attribute: {total: number}}`: people, and their posts, replies, reshares and likes.
 
         Raises:
-            RunDirectoryError: there is no such attribute, or the run is in memory.
+            NoMeasureError: there is no such attribute.
+            RunDirectoryError: the run is in memory.
             JournalError: a file of the run cannot be read.
             ConfigError: the people of the run cannot be made again.
         """
@@ -127,6 +129,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._facts())
         told = f"<p>{escape(' '.join(self.summary.in_words))}</p>" if self.summary.in_words else ""
+        told += "".join(f"<p><b>{escape(line)}</b></p>" for line in self.summary.remarks)
         return f"{told}<table><caption>Run</caption>{rows}</table>"
 
     def _facts(self) -> list[tuple[str, str]]:

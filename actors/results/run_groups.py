@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actors.factory.kept_inputs import KEPT
 from actors.results.run_record import RunRecord
 from prism.answers import setting_in_words
 from prism.config.calibrated import NOT_COMPARED
@@ -52,7 +53,15 @@ def differing(settings: Sequence[dict[str, str]], missing: str = "") -> list[Dif
         missing: the text for a setting that a run does not have.
     """
     rows = {key: [each.get(key, missing) for each in settings] for key in dict.fromkeys(chain(*settings))}
-    return [Difference(key=key, values=values) for key, values in rows.items() if len(set(values)) > 1]
+    return [Difference(key=key, values=plain_values(values)) for key, values in rows.items() if len({*values}) > 1]
+
+
+def plain_values(values: Sequence[str]) -> list[str]:
+    """Return values with kept inputs by the names of their files; with the hash, where two would look the same."""
+    plain = [KEPT.sub(lambda found: found["name"] or found["sha256"][:8], value) for value in values]
+    if len({*plain}) == len({*values}):
+        return plain
+    return [KEPT.sub(lambda found: f"{found['name'] or 'code'} ({found['sha256'][:8]})", value) for value in values]
 
 
 def groups_of(runs: Sequence[RunRecord]) -> tuple[list[RunGroup], list[Difference]]:

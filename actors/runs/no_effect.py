@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from actors.factory.checks import no_effect_of
+from actors.record.course import Step
+from actors.runs.chart_coverage import covered_rows
 from actors.runs.interventions import DoneIntervention
 from actors.runtime.simulation import Simulation
-from prism.agents import MOVED
+from prism.agents import DECIDED, MOVED
 from prism.config.interventions import PLACE as INTERVENTIONS
 from prism.divergence import EMBEDDED, Divergence
-from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind
-from prism.statechart import Statechart
+from prism.no_effect import ROUND_ENDS, TIMEOUT, NoEffect, NoEffectKind
+from prism.statechart import Behaviour, Statechart
 from prism.wording import counted
 
 STAYS_MIN: Final = 30
@@ -42,12 +44,53 @@ def no_effect_in(
     known = {each.place for each in found}
     rounds = simulation.engine.tick // simulation.config.simulation.ticks_per_round
     if rounds >= ROUNDS_MIN:
-        found = [
-            *unused_exits(simulation.domain.chart, simulation.counters.rows),
+        domain, rows = simulation.domain, simulation.counters.rows
+        own = [
+            *unused_exits(domain.chart, rows),
             *unchosen(chosen, is_embedded=not simulation.oracle.oracle.waits),
-            *found,
         ]
+        behaviour = getattr(domain, "behaviour", domain.chart)
+        never = unused(behaviour, rows, simulation.counters.states_visited(), {each.place for each in own})
+        found = [*(each for each in never if each.place not in known), *own, *found]
     return [*found, *(each for each in ignored_posts(done) if each.place not in known)]
+
+
+def unused(
+    behaviour: Behaviour[Any] | Statechart[Any],
+    rows: Mapping[tuple[str, str, str, str], int],
+    visited: Sequence[str],
+    known: Set[str],
+) -> Iterator[NoEffect]:
+    """Yield the states that nobody entered, and by state the rows that nobody took.
+
+    Args:
+        rows: `{(from_state, to_state, trigger, source): updates}`.
+        visited: the states that agents have been in.
+        known: states of which something is told already, so that their rows are left out.
+    """
+    chart = behaviour.chart if isinstance(behaviour, Behaviour) else behaviour
+    for state in (each for each in type(chart.initial) if each in chart.states and each.value not in visited):
+        yield NoEffect(kind=NoEffectKind.STATE, place=state.value, message="nobody entered this state")
+    delays = (
+        {state.value: each.trigger for state, each in behaviour.delays.items()}
+        if isinstance(behaviour, Behaviour)
+        else {}
+    )
+    steps = Counter[Step]()
+    for (before, after, trigger, source), count in rows.items():
+        if source in MOVED:
+            steps[Step(before, trigger, after, source in DECIDED)] += count
+    never: dict[str, list[str]] = {}
+    for covered in covered_rows(behaviour, steps):
+        sources = [state for state in covered.sources if state in visited]
+        # Where it ends no delay, this trigger only frees agents who are stuck.
+        frees = covered.row.trigger == TIMEOUT and TIMEOUT not in [delays.get(state) for state in sources]
+        if sources and not covered.times and not frees and known.isdisjoint(sources):
+            place, _, row = covered.name.partition(" ")
+            never.setdefault(place, []).append(row)
+    for place, names in never.items():
+        message = f"{counted(len(names), 'row was', 'rows were')} never taken: {'; '.join(names)}"
+        yield NoEffect(kind=NoEffectKind.ROW, place=place, message=message)
 
 
 def unused_exits(chart: Statechart[Any], rows: Mapping[tuple[str, str, str, str], int]) -> Iterator[NoEffect]:

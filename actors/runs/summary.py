@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from actors.core.phase import DONE, DONE_WITH_FALLBACKS
 from actors.core.snapshot import Exchange
+from actors.factory.checks import notes_of_domain
 from actors.runs.interventions import DoneIntervention, interventions_done
 from actors.runs.no_effect import no_effect_in
 from actors.runtime.simulation import Simulation
@@ -20,8 +21,10 @@ from prism.divergence import Divergence
 from prism.domain import Domain, HasWords
 from prism.llm import ModelOracle, OracleStatistics
 from prism.llm.call_counters import statistics_of
-from prism.no_effect import NoEffect
+from prism.no_effect import NoEffect, NotAsConfigured, remarks
 from prism.sharing.summary import SharingSummary
+from prism.social.realised import unlike_configured
+from prism.wording import counted
 
 STOPPED = "stopped"
 
@@ -49,7 +52,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         fallback_share: share of the oracle's decisions that are fallbacks or timeouts; 0 to 1.
         guard_errors: `{row: times its guard raised}`.
         interventions: those that were carried out, and the reactions to their posts.
-        no_effect: delays, ways out, options, attributes and interventions that had no effect.
+        not_as_configured: settings that did not become true, and guards that raised errors.
+        no_effect: states, rows, delays, ways out, options, attributes, measures and interventions
+            that had no effect.
         llm: statistics of the language model, in this run or, from a tape, in the recorded one; None without a model.
             They are of the whole run, except the percentiles of latencies, which are of its last process.
         divergence: for every trigger on which the oracle chose, its distance from the first option and from the
@@ -92,6 +97,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     agents_quarantined: int
     guard_errors: dict[str, int]
     interventions: list[DoneIntervention]
+    not_as_configured: list[NotAsConfigured]
     no_effect: list[NoEffect]
     divergence: list[Divergence]
     oracle_is_embedded: bool
@@ -119,6 +125,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         if self.sharing is not None:
             return "people draw from shared judgements of the embedded choice, not from their own"
         return "the oracle is the embedded choice itself: its distance from it is chance"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was not as configured, and what had no effect, a line each."""
+        return remarks(msgspec.to_builtins({name: getattr(self, name) for name in ("not_as_configured", "no_effect")}))
 
     @property
     def fallbacks(self) -> int:
@@ -180,6 +191,7 @@ def summarise(simulation: Simulation, wall_s: float, stopped_by: str | None = No
         crashes=simulation.supervisor.intensity.crashes,
         agents_quarantined=simulation.supervisor.quarantined,
         guard_errors=simulation.guard_errors(),
+        not_as_configured=[*_unlike_configured(simulation)],
         **_effects(simulation),
         **_comparisons(simulation),
         **_told(simulation, _fallback_share(decisions)),
@@ -202,11 +214,12 @@ def _fallback_share(decisions: Mapping[str, int]) -> float:
 def _told(simulation: Simulation, fallback_share: float) -> dict[str, Any]:
     """Return the world's entries, the share of fallbacks, and both in words."""
     config, ticks, world = simulation.config, simulation.engine.tick, simulation.domain.world.totals()
-    rounds = ticks // config.simulation.ticks_per_round
+    rounds, beyond = divmod(ticks, config.simulation.ticks_per_round)
     in_words = run_in_words(
         world,
         agents=simulation.domain.size,
         rounds=rounds,
+        ticks_beyond=beyond,
         simulated_s=ticks * config.simulation.tick_seconds,
         calibration=calibration_label(config),
         fallbacks=fallback_share,
@@ -223,6 +236,21 @@ def _effects(simulation: Simulation) -> dict[str, Any]:
         "no_effect": no_effect_in(simulation, done, divergence),
         "divergence": divergence,
     }
+
+
+def _unlike_configured(simulation: Simulation) -> Iterator[NotAsConfigured]:
+    """Yield the settings that did not become true, the rows whose guard raised, and the agents that are out."""
+    yield from unlike_configured(simulation.domain.world.totals())
+    for note in notes_of_domain(simulation.domain):
+        place, _, message = note.partition(": ")
+        yield NotAsConfigured(place=place, message=message or note)
+    for row, count in simulation.guard_errors().items():
+        yield NotAsConfigured(
+            place=row, message=f"its guard raised {counted(count, 'error')}, each of which counted as false"
+        )
+    if out := simulation.supervisor.quarantined:
+        agents = counted(out, "agent crashed too often and was", "agents crashed too often and were")
+        yield NotAsConfigured(place="population", message=f"{agents} left out from then on")
 
 
 def _comparisons(simulation: Simulation) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from actors.view.viewed_run import Opened, ViewedRun
 from prism.config import Config
 from prism.drawing.outline import Outline, inner_states
 from prism.errors import PrismError
+from prism.no_effect import remarks
 from prism.palette import SOURCES, state_styles
 from prism.show import Show
 from prism.social.posts.post import author_of
@@ -80,6 +81,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         in_words: what happened in a run that has ended, and what limits it, a sentence each.
+        remarks: what was not as configured in it, and what had no effect, a line each.
         read_ticks: whole ticks that have been read; `read_share`: the share of the journal.
         problem: why the run, or the rest of it, cannot be shown; empty if it can.
         chart_problem: why the chart, and so its arrows, cannot be shown; empty if it can.
@@ -92,6 +94,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     line: RunLine
     path: str
     in_words: list[str]
+    remarks: list[str]
     read_ticks: int
     read_share: float
     is_reading: bool
@@ -197,6 +200,7 @@ class Site:
             line=line,
             path=shown(shlex.quote(str(self._given(run.path)))),
             in_words=_in_words(run.path),
+            remarks=[*map(shown, remarks(read_summary(run.path)))],
             read_ticks=0 if journal is None else journal.ticks,
             read_share=read_share,
             is_reading=is_reading,

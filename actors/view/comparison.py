@@ -10,12 +10,14 @@ import msgspec
 
 from actors.core.messages import Message
 from actors.record.followed import Followed
+from actors.record.manifest import read_summary
 from actors.record.messages import decoded
 from actors.results.compared import Compared, compared_runs, side_in_words
 from actors.results.run_groups import Difference, differing, settings_in_words
 from prism.agents import Question, Update
 from prism.config.calibrated import NOT_COMPARED
 from prism.events import Event, Intervened
+from prism.no_effect import remarks
 from prism.quoting import as_text
 
 BEFORE_MAX = 300
@@ -35,6 +37,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         answers: their comparison in sentences; `limits`: the limits of these, and the runs' versions and inputs. Both
             are empty before both runs have ended.
+        remarks: what was not as configured in them, and what had no effect, a line each.
         settings: those in which they differ.
         compared: ticks that both have.
         first: the first tick that differs; None if all that both have are the same.
@@ -45,6 +48,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     answers: list[str]
     limits: str
+    remarks: list[str]
     settings: list[Difference]
     compared: int
     first: int | None = None
@@ -75,11 +79,12 @@ def compare(left: Followed, right: Followed, places: Sequence[str]) -> Compariso
     settings = differing([settings_in_words(each.header.config) for each in (left, right)])
     told = in_sentences(left.path, right.path, settings, places)
     answers = [each.text for each in told.answers]
+    noted = [f"{each.path.name}: {line}" for each in (left, right) for line in remarks(read_summary(each.path))]
     both = min(left.ticks, right.ticks)
     pairs = zip(left.links(), right.links(), strict=False)
     first = next((tick for tick, (one, other) in enumerate(pairs) if tick < both and one != other), None)
     if first is None:
-        return Comparison(answers=answers, limits=told.limits, settings=settings, compared=both)
+        return Comparison(answers=answers, limits=told.limits, remarks=noted, settings=settings, compared=both)
     ours, theirs = (next(each.messages(first, first), (first, []))[1] for each in (left, right))
     same = next((place for place, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
     place = min(len(ours), len(theirs)) if same is None else same
@@ -87,6 +92,7 @@ def compare(left: Followed, right: Followed, places: Sequence[str]) -> Compariso
     return Comparison(
         answers=answers,
         limits=told.limits,
+        remarks=noted,
         settings=settings,
         compared=both,
         first=first,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from actors.record.manifest import CONFIG, read_summary
 from actors.record.run import header_in, read_resolved
 from actors.results.run_groups import Difference, differing, settings_in_words
 from actors.studies.experiments.cells import CELLS
+from actors.studies.experiments.record import current_plan
 from actors.view.outcomes import Figure, figures_of
 from prism.config import Config
 from prism.errors import PrismError
@@ -33,6 +34,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the list.
 
     Args:
+        label: its name, or of a cell of an experiment the condition and the seed.
         state: its phase while a process works on it, else its status; `is_running`: whether one does.
         note: what stopped it, or why it waits; empty if there is nothing to say.
         since_s: seconds for which the phase has lasted; None without one.
@@ -40,6 +42,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
+    label: str
     state: str
     is_running: bool
     ticks: int
@@ -108,10 +111,26 @@ class RunLister:
         self._known: dict[Path, _Known] = {}
 
     def paths(self) -> dict[str, Path]:
-        """Return `{name: directory}` of the runs; none of an experiment that has not begun a cell."""
+        """Return `{name: directory}` of the runs, by their labels; none of an experiment that has not begun a cell."""
         if self.root.name == CELLS and not self.root.exists():
             return {}
-        return {name_of(path): path for path in run_paths(self.root)}
+        found = {name_of(path): path for path in run_paths(self.root)}
+        labels = self._labels()
+        order = {name: place for place, name in enumerate(labels)}
+        return {name: found[name] for name in sorted(found, key=lambda name: order.get(name, len(order)))}
+
+    def _labels(self) -> dict[str, str]:
+        """Return `{name of a cell: its conditions and its seed}`, in the order of the plan; empty for other runs."""
+        if self.root.name != CELLS:
+            return {}
+        try:
+            cells = current_plan(self.root.parent).cells
+        except (ActorError, OSError):
+            return {}
+        conditions: dict[str, list[str]] = {}
+        for condition, _, key in cells:
+            conditions.setdefault(key, []).append(condition)
+        return {key: shown(f"{' = '.join(conditions[key])}, seed {seed}") for _, seed, key in cells}
 
     def lines(self) -> RunList:
         """Return the list.
@@ -123,10 +142,10 @@ class RunLister:
         listed = dict(list(found.items())[:RUNS_MAX])
         with self._lock:
             looked = [self._look(path) for path in listed.values()]
-        differences = _differences(looked)
+        differences, labels = _differences(looked), self._labels()
         return RunList(
             root=shown(str(self.root)),
-            runs=[_line(name, known) for name, known in zip(listed, looked, strict=True)],
+            runs=[_line(name, known, labels) for name, known in zip(listed, looked, strict=True)],
             differences=differences[:SETTINGS_MAX],
             is_run=[*found.values()] == [self.root],
             runs_left_out=len(found) - len(listed),
@@ -136,7 +155,7 @@ class RunLister:
     def line(self, path: Path) -> RunLine:
         """Return the line of one run."""
         with self._lock:
-            return _line(name_of(path), self._look(path))
+            return _line(name_of(path), self._look(path), self._labels())
 
     def _look(self, path: Path) -> _Known:
         """Return the record of a run, which is read again if its files have changed."""
@@ -157,18 +176,19 @@ def _differences(runs: list[_Known]) -> list[Difference]:
         places.setdefault(_domain(known.config), []).append(place)
     values: dict[str, list[str]] = {}
     for of_domain in places.values():
-        for one in differing([settings_in_words(_of_domain(runs[place])) for place in of_domain]):
+        # A damaged run may not say which sections its domain reads; the others of its domain do.
+        own = next((sections for place in of_domain if (sections := runs[place].show.sections)), ())
+        for one in differing([settings_in_words(_of_domain(runs[place].config, own)) for place in of_domain]):
             row = values.setdefault(one.key, [""] * len(runs))
             for place, value in zip(of_domain, one.values, strict=True):
                 row[place] = value
     return [Difference(key=key, values=values[key]) for key in sorted(values)]
 
 
-def _of_domain(known: _Known) -> dict[str, Any]:
-    """Return the sections that the domain of a run reads, without sections that only another domain reads."""
-    own = known.show.sections
+def _of_domain(config: dict[str, Any], own: Collection[str]) -> dict[str, Any]:
+    """Return the sections that a domain reads, without sections that only another domain reads."""
     others = {name for show in shipped_shows() for name in show.sections if name not in own} if own else ()
-    return {name: section for name, section in known.config.items() if name not in others}
+    return {name: section for name, section in config.items() if name not in others}
 
 
 def _domain(config: dict[str, Any]) -> str:
@@ -190,15 +210,17 @@ def _show(path: Path) -> Show:
         return Show(Config())
 
 
-def _line(name: str, known: _Known) -> RunLine:
+def _line(name: str, known: _Known, labels: Mapping[str, str]) -> RunLine:
     run, config = known.run, known.config
     phase, is_running = run.phase, run.holder is not None
     state = ("starting" if phase is None else phase.phase.value) if is_running else run.status.value
     note = (phase.reason if phase is not None else "") or run.stopped_by
     if run.parent is not None:
         note = f"{note}; " * bool(note) + f"{'repair' if run.is_repair else 'fork'} of {run.parent}"
+    note = "; ".join(filter(None, [note, *run.remarks]))
     return RunLine(
         name=name,
+        label=labels.get(name, name),
         state=state,
         is_running=is_running,
         ticks=run.ticks,

@@ -113,14 +113,14 @@ class ViewedExperiment:
     def _sections(self) -> list[Any]:
         if (problem := problem_of_drawing("the charts of an experiment")) is not None:
             return [problem]
-        from actors.pages.experiment_report import experiment_sections, lead  # noqa: PLC0415
+        from actors.pages.experiment_report import experiment_sections, lead, remarks_of  # noqa: PLC0415
         from actors.pages.page_frame import drawn  # noqa: PLC0415  # matplotlib is an optional package
         from actors.pages.picture import style  # noqa: PLC0415
 
         record = read_experiment_record(self.path)
         with style():
             sections = [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
-            return [lead(record), *sections]
+            return [lead(record), *remarks_of(record), *sections]
 
 
 def _mark(path: Path) -> int:

@@ -48,7 +48,7 @@ class StatefulAgent(Generic[S]):
         clock: turns ticks into the history's timestamps.
 
     All of these, and an assignment to any of them later, are checked. While a guard or an action of the agent is
-    running, nothing moves it: neither its state nor its ticks nor its history can be set.
+    running, nothing moves it: neither its state nor its ticks nor the depth of its history can be set.
 
     Raises:
         TypeError: the state is not one of the agent's states, or the clock is not a simulated one.
@@ -94,7 +94,8 @@ class StatefulAgent(Generic[S]):
         self._tick = tick
         self._entered = tick - ticks_in_state
         self._max_history_depth = max_history_depth
-        self._history: deque[Moved[S]] | None = None
+        # Plain tuples until somebody asks for the list: few do, and a record takes ten times as long to make.
+        self._history: deque[Moved[S]] | list[StateTransition[S]] | None = None
 
     @property
     @_from_slot("_state")
@@ -144,17 +145,30 @@ class StatefulAgent(Generic[S]):
     def max_history_depth(self, value: int) -> None:
         self._check_is_free("max_history_depth")
         self._max_history_depth = whole("max_history_depth", value)
-        if self._history is not None:
+        if isinstance(self._history, deque):
             self._history = deque(self._history, self._max_history_depth)
+        elif self._history is not None:
+            self._cut(self._history)
 
     @property
     def state_history(self) -> list[StateTransition[S]]:
-        """A copy of the latest transitions, oldest first, at most `max_history_depth`."""
-        at = self.clock.at
-        return [
-            StateTransition(before, after, trigger, at(tick), None if context is None else _copy_of(context, {}))
-            for before, after, trigger, tick, context in self._history or ()
-        ]
+        """The latest transitions, oldest first: a list that the agent owns, always the same one.
+
+        Entries that others append stay, and count: the oldest ones over `max_history_depth` are removed.
+        """
+        found = self._history
+        if not isinstance(found, list):
+            at = self.clock.at
+            self._history = found = [
+                StateTransition(before, after, trigger, at(tick), context)
+                for before, after, trigger, tick, context in found or ()
+            ]
+        self._cut(found)
+        return found
+
+    def _cut(self, history: list[StateTransition[S]]) -> None:
+        if (over := len(history) - self._max_history_depth) > 0:
+            del history[:over]
 
     def enter(self, state: S, trigger: str, tick: int | None = None, context: Any = None) -> None:
         """Enter `state` at `tick`; None is the current tick.
@@ -182,7 +196,12 @@ class StatefulAgent(Generic[S]):
                 StateTransition(before, state, trigger, clock.at(tick))  # says what is wrong with it
             if self._history is None:
                 self._history = deque(maxlen=self._max_history_depth)
-            self._history.append((before, state, trigger, tick, self.remembered(context)))
+            remembered = self.remembered(context)
+            if isinstance(self._history, deque):
+                self._history.append((before, state, trigger, tick, remembered))
+            else:
+                self._history.append(StateTransition(before, state, trigger, clock.at(tick), remembered))
+                self._cut(self._history)
         self._state = state
         self._tick = self._entered = tick
 

@@ -10,7 +10,7 @@ import msgspec
 from prism.answers.measure_words import RATES, figure, indicator_in_words
 from prism.wording import counted
 
-HOUR_S, DAY_S = 3600.0, 86_400.0
+MINUTE_S, HOUR_S, DAY_S = 60.0, 3600.0, 86_400.0
 _ONE_RUN = "This is one run under one seed: another seed gives other numbers."
 
 
@@ -19,6 +19,7 @@ def run_in_words(  # what happened, and what limits it
     *,
     agents: int,
     rounds: int,
+    ticks_beyond: int = 0,
     simulated_s: float,
     calibration: str | None,
     fallbacks: float,
@@ -28,7 +29,7 @@ def run_in_words(  # what happened, and what limits it
 
     Args:
         world: the totals of its world.
-        rounds: whole rounds that were run.
+        rounds: whole rounds that were run; `ticks_beyond`: the ticks after them.
         simulated_s: the simulated time of the run.
         calibration: what it is calibrated on, in words; None if it is not.
         fallbacks: the share of its choices that were made without the oracle, 0 to 1.
@@ -37,7 +38,9 @@ def run_in_words(  # what happened, and what limits it
     if own:
         told = [own]
     elif "cascade_sizes" in world:
-        told = list(_people(world, agents, f"{counted(rounds, 'round')} ({_time(simulated_s)})"))
+        lengths = [counted(rounds, "round") if rounds else "", counted(ticks_beyond, "tick") if ticks_beyond else ""]
+        length = " and ".join(filter(None, lengths)) or "0 rounds"
+        told = list(_people(world, agents, f"{length} ({_time(simulated_s)})"))
     elif all(name in world for name in RATES):
         told = list(_economy(world, rounds))
     else:
@@ -70,10 +73,11 @@ def _economy(world: Mapping[str, Any], rounds: int) -> Iterator[str]:
 
 
 def _time(seconds: float) -> str:
-    """Return simulated time in words: days, or hours where it is short."""
-    if seconds >= 2 * DAY_S:
-        return f"{figure(seconds / DAY_S)} days"
-    return f"{figure(seconds / HOUR_S)} hours"
+    """Return simulated time in words, in the largest unit of which there are two or more; else in seconds."""
+    for size, unit in ((DAY_S, "days"), (HOUR_S, "hours"), (MINUTE_S, "minutes")):
+        if seconds >= 2 * size:
+            return f"{figure(seconds / size)} {unit}"
+    return f"{figure(seconds)} seconds"
 
 
 def caveats(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from prism.config.attributes import AttributeConfig
@@ -22,6 +22,8 @@ OF_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "correlation": NUMBERS,
 }
 """`{measure of an attribute: the types that it may have}`."""
+OF_TIES: Final = ("ei_index", "modularity", "assortativity")
+"""The measures of an attribute over ties."""
 FORMS: Final = (*(f"{kind}_ATTRIBUTE" for kind in OF_ATTRIBUTES if kind != "correlation"),)
 _EXPECTED: Final = ", ".join((*FORMS, *(f"correlation_ATTRIBUTE_{each}" for each in ATTENTION)))
 
@@ -50,6 +52,19 @@ def measure_name(name: str) -> MeasureName | None:
         rest, _, attention = rest.rpartition("_")
     is_whole = kind and rest and (kind != "correlation" or attention in ATTENTION)
     return MeasureName(kind, rest, attention) if is_whole else None
+
+
+def unknown_measure(name: str, known: Iterable[str], declared: Mapping[str, AttributeConfig] | None = None) -> str:
+    """Return why a run of people has no such measure, and how it gets it; or the known one that was meant.
+
+    Args:
+        known: the measures that it has.
+        declared: the attributes of its people; None if they are not known.
+    """
+    if measure_name(name) is None:
+        return f"no measure {name!r}: {guess(name, known)}"
+    problem = "" if declared is None else measure_problem(name, declared)
+    return problem or f"no measure {name!r}: add it to {PLACE}"
 
 
 def measure_problem(name: str, declared: Mapping[str, AttributeConfig]) -> str:

@@ -560,8 +560,14 @@ class PopulationConfig(Section, frozen=True, kw_only=True):
         return _with_attributes(cls, value, PLACE) if name == "attributes" else super().taken(name, value)
 
 
-ALGORITHMS = ("chronological", "hot", "interest", "random", "bridging")
-"""The algorithms of feeds that have a name."""
+ALGORITHMS: Final[Mapping[str, str]] = {
+    "chronological": "post.created",
+    "hot": "log10(max(1, post.engagements)) + post.created / feed.freshness",
+    "interest": "post.topic_match + post.popularity * feed.popularity_weight",
+    "random": "draw.uniform",
+    "bridging": "log10(1 + post.across) + post.created / feed.freshness",
+}
+"""`{algorithm: its expression}`. docs/feeds.md gives their sources; a new one is a line here and a row there."""
 
 
 class FeedConfig(Section, frozen=True, kw_only=True):

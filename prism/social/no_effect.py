@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from prism.config import Config
 from prism.config.attributes import PLACE as ATTRIBUTES
-from prism.config.measures import measure_name
+from prism.config.measures import OF_TIES, measure_name
+from prism.config.measures import PLACE as MEASURES
 from prism.expressions import expression_of
 from prism.no_effect import ROUND_ENDS, NoEffect, NoEffectKind, idle_interventions
+from prism.social.effects import Effect
 from prism.social.people.population import Population
 from prism.social.ranking import scored_by
 from prism.social.vocabulary import ACTIONS, Role, of_reader
@@ -33,7 +35,8 @@ def no_effect_before(config: Config, behaviour: Behaviour[Any], population: Popu
         NoEffect(kind=NoEffectKind.DELAY, place=each.state, message=each.message)
         for each in long_delays(config, behaviour)
     ]
-    return [*delays, *unread_attributes(config, behaviour), *idle_interventions(config, population)]
+    idle = [*fixed_measures(config, behaviour), *idle_interventions(config, population)]
+    return [*delays, *unread_attributes(config, behaviour), *idle]
 
 
 # Delays
@@ -124,6 +127,23 @@ def unread_attributes(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoE
         if _AGENT + name not in read and not (asks_model and attribute.prompt):
             message = "nothing in the run reads it: no condition, no delay, no weight and no model"
             yield NoEffect(kind=NoEffectKind.ATTRIBUTE, place=f"{ATTRIBUTES}.{name}", message=message)
+
+
+def fixed_measures(config: Config, behaviour: Behaviour[Any]) -> Iterator[NoEffect]:
+    """Yield the measures of people and ties that nothing in a run moves."""
+    changed = {change.name for change in behaviour.all_changes}
+    effects = {effect for by_ends in behaviour.effects.values() for effect in by_ends.values()}
+    on_ties = {Effect.FOLLOW, Effect.UNFOLLOW, Effect.FOLLOW_ROOT, Effect.UNFOLLOW_ROOT}
+    ties_change = bool(effects & on_ties) or any(each.follow or each.unfollow for each in config.interventions)
+    for name in config.population.measures:
+        measure = measure_name(name)
+        if measure is None or measure.attribute in changed or measure.attention == "reshares":
+            continue
+        reads_ties = measure.kind in OF_TIES or measure.attention == "followers"
+        if not (reads_ties and ties_change):
+            what = [f"{measure.attribute} of anybody" if measure.attribute else "", "a tie" if reads_ties else ""]
+            message = f"stays as at the start: no row or intervention changes {' or '.join(filter(None, what))}"
+            yield NoEffect(kind=NoEffectKind.MEASURE, place=f"{MEASURES}.{name}", message=message)
 
 
 def _fields(guard: object) -> tuple[str, ...]:

@@ -5,14 +5,14 @@ Each is written as a kernel, to which the kernels that build feeds and publish h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from prism import kernels
 from prism.config import Config
-from prism.config.model import PopulationConfig
+from prism.config.model import ALGORITHMS, PopulationConfig
 from prism.errors import ConfigError, ExpressionError
 from prism.expectations import guess
 from prism.expressions import Expression, Field, parse
@@ -22,14 +22,6 @@ from prism.social.vocabulary import social_vocabulary
 
 KEY: Final = "feed.algorithm"
 CHOICE_KEY: Final = "population.posts.choice"
-ALGORITHMS: Final[Mapping[str, str]] = {
-    "chronological": "post.created",
-    "hot": "log10(max(1, post.engagements)) + post.created / feed.freshness",
-    "interest": "post.topic_match + post.popularity * feed.popularity_weight",
-    "random": "draw.uniform",
-    "bridging": "log10(1 + post.across) + post.created / feed.freshness",
-}
-"""`{algorithm: its expression}`. docs/feeds.md gives their sources."""
 
 
 def _count(name: str, text: str, source: str) -> tuple[Field, str]:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from prism.columns import Column, Columns, pack, pack_items
+from prism.no_effect import NotAsConfigured
 from prism.social import tables as col
 from prism.social.state import SocialState
 from prism.social.tables import EXACT_TICKS
@@ -22,6 +23,8 @@ from prism.social.tables import EXACT_TICKS
 DAY_S: Final = 86_400.0
 NOTABLE: Final = 0.05
 """The difference between realised and configured out-of-network share from which on a run warns."""
+OFF: Final = 0.01
+"""The same of shares that are drawn or wired to be exact."""
 
 
 class FeedCounts(msgspec.Struct, kw_only=True):
@@ -179,25 +182,37 @@ class Realised:
         return {"stays": number, **ticks, **minutes}
 
 
-def feed_warning(world: Mapping[str, Any]) -> str:
-    """Return one line if the feeds had another share from out of network than configured, with the reason; else "".
+def unlike_configured(world: Mapping[str, Any]) -> Iterator[NotAsConfigured]:
+    """Yield the shares that came out otherwise than configured: of strangers' posts, of equals' ties, of the margins.
 
     Args:
-        world: the world's part of a summary.
+        world: the world's part of a summary; that of another domain has none of these.
     """
     feed = world.get("feed")
-    if not feed or not world.get("posts_shown"):
-        return ""
-    share, short = feed["out_of_network"], feed["short"]
-    if abs(share["realised"] - share["configured"]) <= NOTABLE:
-        return ""
-    if not any(short.values()):
-        return f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: a feed has whole posts only"
-    lacks_others = feed["fill"] == "share" or short["out_of_network"] > short["in_network"]
-    are = "not followed" if lacks_others else "followed"
-    return (
-        f"out of network {share['realised']:.1%}, not {share['configured']:.1%}: too few posts by people who are {are}"
-    )
+    if feed and world.get("posts_shown"):
+        share, short = feed["out_of_network"], feed["short"]
+        lacks_others = feed["fill"] == "share" or short["out_of_network"] > short["in_network"]
+        are = "not followed" if lacks_others else "followed"
+        reason = f"too few posts by people who are {are}" if any(short.values()) else "a feed has whole posts only"
+        if abs(share["realised"] - share["configured"]) > NOTABLE:
+            yield NotAsConfigured(place="feed.out_of_network", message=reason, **share)
+    ties = world.get("homophily")
+    if ties and abs(ties["realised"] - ties["configured"]) > OFF:
+        yield NotAsConfigured(
+            place="population.graph.homophily",
+            message=f"swaps can make or undo no more ties within the same {ties['by']}",
+            configured=ties["configured"],
+            realised=ties["realised"],
+        )
+    for table, rows in (world.get("margins") or {}).items():
+        worst = max(rows, key=lambda row: abs(row["asked"] - row["came_out"]), default=None)
+        if worst is not None and abs(worst["asked"] - worst["came_out"]) > OFF:
+            yield NotAsConfigured(
+                place="population.margins",
+                message=f"{worst['row']} of {table}",
+                configured=worst["asked"],
+                realised=worst["came_out"],
+            )
 
 
 def _pair(configured: float, of_configured: float, realised: float, of_realised: float) -> dict[str, float]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prism.columns import Ints, Rows, looked_up
 from prism.config import FeedConfig
-from prism.config.model import PopulationConfig, RelevanceConfig
+from prism.config.model import ALGORITHMS, PopulationConfig, RelevanceConfig
 from prism.kernel_delays import CONSTANT
 from prism.kernel_rng import keys_of
 from prism.kernels import pointer_to
@@ -23,7 +23,7 @@ from prism.social.people.people_lists import PeopleLists, lists_from, lists_of, 
 from prism.social.people.population import Population
 from prism.social.posts.post import NO_POST
 from prism.social.posts.post_file import GivenPost
-from prism.social.ranking import ALGORITHMS, ranking, ranking_kernel
+from prism.social.ranking import ranking, ranking_kernel
 from prism.social.tables import (
     CREDITS,
     EXPOSURES,

@@ -107,12 +107,15 @@ class _Flattening:
                 effect = definition.effect or (leaf.effect if _ends(leaf, definition) else "")
                 self._note(effects, row, effect, ("effect", bool(definition.effect), definition.line))
                 self._note(changes, row, self._changes(definition), ("set", bool(definition.sets), definition.line))
-        if leaf.effect and not any(_ends(leaf, row) for owner in path for row in owner.rows):
-            raise self._refused(
-                f"states.{leaf.name}.effect",
-                "takes place when the delay is over: expected `after`, and a row for its trigger",
-                leaf.line,
+        if leaf.effect and leaf.after is None:
+            problem = "takes place when the delay is over: expected `after`, and a row for its trigger"
+            raise self._refused(f"states.{leaf.name}.effect", problem, leaf.line)
+        if leaf.after is not None and leaf.after.trigger not in (triggers := {row.trigger for row in rows}):
+            problem = (
+                f"{leaf.after.trigger}: no row of this state answers it, so its delay would end nothing; "
+                f"{guess(leaf.after.trigger, sorted(triggers)) if triggers else 'it has no rows'}"
             )
+            raise self._refused(f"states.{leaf.name}.after.trigger", problem, leaf.line)
         return rows
 
     def _row(self, leaf: Path, owner: Path, row: RowDefinition, level: int) -> Transition[Any]:

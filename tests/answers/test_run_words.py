@@ -36,6 +36,20 @@ def test_a_run_of_people_is_told_with_its_largest_and_its_median_cascade() -> No
     ]
 
 
+def test_a_run_that_ended_within_a_round_is_told_in_ticks_and_in_a_unit_that_fits() -> None:
+    cases = [
+        (0, 2, 120.0, "2 ticks (2 minutes)"),
+        (1, 6, 1800.0, "1 round and 6 ticks (30 minutes)"),
+        (0, 1, 60.0, "1 tick (60 seconds)"),
+        (20, 0, 28_800.0, "20 rounds (8 hours)"),
+        (200, 0, 288_000.0, "200 rounds (3.33 days)"),
+        (0, 0, 0.0, "0 rounds (0 seconds)"),
+    ]
+    for rounds, beyond, seconds, length in cases:
+        first = told(PEOPLE, rounds=rounds, ticks_beyond=beyond, simulated_s=seconds)[0]
+        assert first.startswith(f"In {length} 300 people"), first
+
+
 def test_an_economy_is_told_in_percent() -> None:
     world = ECONOMY | {"applied": 1}
     assert told(world, rounds=40) == [

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from actors import run
+from actors import RunResult, run
 from actors.factory.checks import no_effect_of
 from actors.factory.config_file import read_config
 from actors.factory.domains import build_domain
+from prism.no_effect import NoEffect
 from tests.paths import FIELD, ROOT
 
 SMALL = (
@@ -32,15 +33,21 @@ OTHERS = {
 CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.yaml") if path.stem not in OTHERS)
 EXPERIMENTS = sorted(path for path in (ROOT / "configs" / "experiments").glob("*.yaml") if path.stem not in OTHERS)
 SENT = {"graphs": "population.graph.path", "profiles": "population.profiles"}
+BY_CHANCE = {"state", "row"}
+"""Few people in few rounds need not come into every state."""
 FILES = sorted(path for kind in SENT for path in (FIELD / kind).glob("*") if path.is_file())
 
 pytestmark = pytest.mark.long
 
 
+def named(result: RunResult) -> list[NoEffect]:
+    return [each for each in result.summary.no_effect if each.kind not in BY_CHANCE]
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_nothing_in_a_shipped_configuration_is_without_effect(path: Path) -> None:
     length = () if path.stem == "economy" else ("simulation.rounds=8",)
-    assert run(read_config(path, [*SMALL, *length])).summary.no_effect == []
+    assert named(run(read_config(path, [*SMALL, *length]))) == []
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
@@ -65,4 +72,4 @@ def test_nothing_is_without_effect_where_a_file_that_people_have_sent_is_run(pat
     config = tmp_path / "study.yaml"
     config.write_text(yaml.safe_dump({"simulation": {"rounds": 6}, "population": {"size": 100}}))
     dealt = ["population.join=draw"] if path.parent.name == "profiles" else []
-    assert run(read_config(config, [f"{SENT[path.parent.name]}={path}", *dealt])).summary.no_effect == []
+    assert named(run(read_config(config, [f"{SENT[path.parent.name]}={path}", *dealt]))) == []

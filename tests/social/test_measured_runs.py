@@ -119,7 +119,14 @@ def test_rounds_have_a_column_for_each_and_experiments_read_it(run: Path) -> Non
 def test_experiments_know_them_before_the_first_run() -> None:
     known = KnownMeasures(measured("ei_index_party", "gini_followers"))
     assert [known.problem(each) for each in ("ei_index_party", "rounds.mean.gini_followers")] == ["", ""]
-    assert known.problem("gini_reshares").startswith("no measure 'gini_reshares'")
+    for place in ("gini_reshares", "rounds.mean.gini_reshares"):
+        assert known.problem(place) == "no measure 'gini_reshares': add it to population.measures"
+    assert known.problem("ei_index_partie") == "ei_index_partie: no attribute 'partie': did you mean party?"
+    told = known.problem("no such thing")
+    assert told.count(",") < 20
+    assert " more" in told
+    with pytest.raises(LookupError, match=r"no measure 'gini_followers': add it to population\.measures$"):
+        RunNumbers({"cascade_sizes": {}}, dict, None).value("gini_followers")
 
 
 def test_the_report_draws_them_over_the_rounds(run: Path) -> None:

@@ -147,7 +147,7 @@ WRONG = [
         "trigger: wants_to_pst",
         ":8: states.away: nobody sends wants_to_pst; did you mean",
     ),
-    ("trigger: written, target: reading, effect: post", "trigger: writen, target: reading", "did you mean written?"),
+    ("trigger: written, target: reading, effect: post", "trigger: writen, target: reading", "did you mean writen?"),
     ("role: offline", "role: browse", "initial: away needs `role: offline`"),
     (
         "{trigger: feed_ready, target: reading}",

@@ -21,7 +21,7 @@ from prism.social.domain import SocialDomain
 from prism.social.kernels import turn_kernel
 from prism.social.network import DEFAULT_RELEVANCE
 from prism.social.people.population import Population, build_population
-from prism.social.realised import Realised, feed_warning
+from prism.social.realised import Realised, unlike_configured
 from prism.social.state import SocialState
 from prism.social.tables import BUILT, DUE, NEVER, PLACES, SHORT_INSIDE, SHORT_OUTSIDE, SHOWN, SHOWN_ALL, SHOWN_OUTSIDE
 from prism.social.ties.graph import FollowGraph
@@ -98,6 +98,10 @@ class Feeds(Realised):
         counts.share[0] += feed.size * feed.out_of_network
 
 
+def told(world: dict[str, Any]) -> str:
+    return "; ".join(map(str, unlike_configured(world)))
+
+
 def test_a_feed_that_keeps_its_promise_says_so() -> None:
     realised = Feeds()
     for _ in range(4):
@@ -108,29 +112,28 @@ def test_a_feed_that_keeps_its_promise_says_so() -> None:
         "out_of_network": {"configured": 0.2, "realised": 0.2},
         "short": {"in_network": 0, "out_of_network": 0},
     }
-    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == ""
+    assert told({"feed": realised.feed("strict"), **realised.counts()}) == ""
 
 
 @pytest.mark.parametrize(
     ("sides", "line"),
     [
-        ((1, 1), "out of network 50.0%, not 20.0%: too few posts by people who are followed"),
-        ((4, 0), "out of network 0.0%, not 20.0%: too few posts by people who are not followed"),
+        ((1, 1), "feed.out_of_network: 50.0%, not 20.0%: too few posts by people who are followed"),
+        ((4, 0), "feed.out_of_network: 0.0%, not 20.0%: too few posts by people who are not followed"),
     ],
 )
 def test_a_feed_that_does_not_keep_it_has_one_line_with_the_reason(sides: tuple[int, int], line: str) -> None:
     realised = Feeds()
     realised.built(*sides, FeedConfig())
-    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
-    assert len(line) <= 80
+    assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
 
 
 def test_a_share_that_whole_posts_cannot_have_is_not_blamed_on_a_side() -> None:
     realised = Feeds()
     config = FeedConfig(size=3, out_of_network=0.5)
     realised.built(1, 2, config)
-    line = "out of network 66.7%, not 50.0%: a feed has whole posts only"
-    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == line
+    line = "feed.out_of_network: 66.7%, not 50.0%: a feed has whole posts only"
+    assert told({"feed": realised.feed("strict"), **realised.counts()}) == line
 
 
 @pytest.mark.parametrize(("size", "share"), [(5, 0.2), (4, 0.3), (3, 0.5), (10, 0.06)])
@@ -144,7 +147,7 @@ def test_the_share_of_strangers_is_that_of_the_feeds_that_were_built_and_none_is
     assert counts.shown_outside / counts.shown == pytest.approx(share, abs=0.01 + 4 * error)
     assert run.world.people[:, SHOWN].max() <= size
     assert counts.shown < 0.99 * counts.places, "the graph is sparse, so feeds are shorter than they could be"
-    assert feed_warning(run.world.totals()) == ""
+    assert told(run.world.totals()) == ""
 
 
 def test_people_are_online_as_often_as_is_configured() -> None:
@@ -160,9 +163,19 @@ def test_people_are_online_as_often_as_is_configured() -> None:
 
 
 def test_a_domain_without_feeds_and_a_run_without_a_feed_have_no_line() -> None:
-    assert feed_warning({"inflation": 2.0}) == ""
+    assert told({"inflation": 2.0}) == ""
     realised = Feeds()
-    assert feed_warning({"feed": realised.feed("strict"), **realised.counts()}) == ""
+    assert told({"feed": realised.feed("strict"), **realised.counts()}) == ""
+
+
+def test_ties_and_margins_that_came_out_otherwise_are_told() -> None:
+    ties = {"by": "party", "configured": 0.9, "realised": 0.7, "by_chance": 0.5}
+    rows = [{"row": "age 65+", "asked": 0.2, "came_out": 0.1}, {"row": "age 18-64", "asked": 0.8, "came_out": 0.805}]
+    assert told({"homophily": ties, "margins": {"age.csv": rows}}).split("; ") == [
+        "population.graph.homophily: 70.0%, not 90.0%: swaps can make or undo no more ties within the same party",
+        "population.margins: 10.0%, not 20.0%: age 65+ of age.csv",
+    ]
+    assert told({"homophily": {**ties, "realised": 0.9}, "margins": {"age.csv": rows[1:]}}) == ""
 
 
 def test_a_borrowed_place_counts_as_short_on_the_side_that_lacked_it() -> None:

@@ -52,7 +52,7 @@ CHART: Statechart[AgentState] = chart_of(
 
 
 def standing(agent: Person) -> tuple[object, ...]:
-    return agent.state, agent.tick, agent.entered, agent.state_history, agent.running
+    return agent.state, agent.tick, agent.entered, [*agent.state_history], agent.running
 
 
 def somebody() -> Person:

@@ -174,6 +174,7 @@ def test_effects_are_those_of_rows_and_of_delays_that_are_over() -> None:
 
 
 ONE = "initial: a\nstates:\n  a:\n    {line}\n  b: {{}}\n"
+UNANSWERED = "states.a.after.trigger: {}: no row of this state answers it, so its delay would end nothing"
 REFUSED = [
     ("role: rest", "states.a.role: rest: no such role; did you mean resting?"),
     ("effect: cry", "states.a.effect: cry: no such effect; expected one of dance, sing"),
@@ -181,6 +182,14 @@ REFUSED = [
     (
         "after: {ticks: statechart.rest, trigger: t}",
         "states.a.after.ticks: statechart.rest: no such field for a delay",
+    ),
+    (
+        "after: {ticks: 2, trigger: tim}\n    transitions: [{trigger: time, target: b}]",
+        f"chart.yaml:3: {UNANSWERED.format('tim')}; did you mean time?",
+    ),
+    (
+        "after: {ticks: 2, trigger: timeout}",
+        f"{UNANSWERED.format('timeout')}; it has no rows",
     ),
     ("transitions: [{trigger: t, target: c}]", "target: c: no such state; expected one of a, b"),
     ("transitions: [{trigger: t, target: b, do: k}]", "do: k: no such action"),

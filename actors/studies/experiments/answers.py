@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Protocol
 
+from actors.record.manifest import read_summary
 from actors.results.beside import Beside, companions, read_beside
 from actors.studies.experiments.cells import CELLS
 from prism.answers import caveats, words_of
@@ -22,6 +23,7 @@ from prism.experiment import (
     condition_in_words,
     described_by,
 )
+from prism.no_effect import remarks_on_many
 
 ORIGINS_MAX = 50
 """The most conditions whose calibration and inputs are looked at."""
@@ -167,6 +169,27 @@ class _Telling:
             sizes=sizes if all(sizes) else (),
             beside=[(words_of(place, place), [cell.values[place] for cell in cells]) for place in places],
         )
+
+
+def remarks_of(asked: Asked, cells: Iterable[tuple[Key, str]], out: Path, values: Values) -> list[str]:
+    """Return what was not as configured in the cells that are done, what had no effect, and what did not move.
+
+    Args:
+        cells: `((condition, seed), the name of its directory)` of each.
+        values: of the cells that are done.
+    """
+    summaries: dict[str, list[dict[str, Any]]] = {}
+    for key, directory in cells:
+        if key in values:
+            summaries.setdefault(key[0], []).append(read_summary(out / CELLS / directory))
+    lines = remarks_on_many(summaries)
+    for name in asked.measures:
+        found = [each[name] for each in values.values() if name in each]
+        if len(found) > 1 and min(found) == max(found):
+            lines.append(
+                f"the measure {name} is {found[0]:.4g} in all {len(found):,} runs: nothing that differs moves it"
+            )
+    return lines
 
 
 def caveats_of(

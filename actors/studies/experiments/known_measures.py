@@ -27,6 +27,7 @@ from actors.results.measures import (
 from actors.runs.rounds_csv import columns_of_rounds
 from actors.runs.summary import Summary
 from prism.config import Config, PopulationConfig
+from prism.config.measures import measure_name, unknown_measure
 from prism.domain import Domain
 from prism.errors import PrismError
 from prism.expectations import guess
@@ -58,6 +59,7 @@ class KnownMeasures:
         self._columns = (*columns_of_rounds(domain), *measures)
         self._attributes = config.population.attributes
         world = _own_entries(totals) if is_own(config) else _entries(totals, "")
+        self._is_social = "cascade_sizes" in totals
         self._summary: Entries = {**_fields(inspect.type_info(Summary)), **world, **dict.fromkeys(measures, NUMBER)}
 
     def problem(self, place: str, others: Sequence[str] = ()) -> str:
@@ -69,10 +71,14 @@ class KnownMeasures:
         if place.startswith(ROUNDS_PREFIX):
             column = rounds_place(place).column
             is_known = column in self._columns
-            return "" if is_known else f"no column {column!r} in {ROUNDS}: {guess(column, self._columns)}"
-        if "cascade_sizes" in self._summary and place.startswith(CASCADES):
+            if is_known:
+                return ""
+            if self._is_social and measure_name(column) is not None:
+                return unknown_measure(column, (), self._attributes)
+            return f"no column {column!r} in {ROUNDS}: {guess(column, self._columns)}"
+        if self._is_social and place.startswith(CASCADES):
             return cascades_problem(place)
-        if "cascade_sizes" in self._summary and place.startswith(BY):
+        if self._is_social and place.startswith(BY):
             return by_problem(place, self._attributes)
         return self._problem_in_summary(place, others)
 
@@ -83,6 +89,8 @@ class KnownMeasures:
             if not isinstance(found, Mapping):
                 return "" if found == ANYTHING else f"{'.'.join(path[:depth])} is {found}, with nothing below it"
             if name not in found:
+                if self._is_social and measure_name(place) is not None:
+                    return unknown_measure(place, (), self._attributes)
                 return f"no measure {place!r}: {self._meant(place, path[:depth], found, others)}"
             found = found[name]
         if isinstance(found, Mapping):
@@ -91,7 +99,7 @@ class KnownMeasures:
 
     def _meant(self, place: str, above: Sequence[str], known: Entries, others: Sequence[str]) -> str:
         """Return the name that was probably meant: one at this depth, or one that stands for itself."""
-        here = [".".join([*above, each]) for each in known]
+        here = [".".join([*above, name]) for name, kind in known.items() if kind not in _OTHERS.values()]
         cascades = CASCADES_KNOWN if "cascade_sizes" in known and place.startswith("cascade") else ()
         return guess(place, [*here, *others, *cascades, *(() if above else SHORT)])
 

@@ -90,6 +90,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         answers: the answers to the hypotheses in sentences, the planned ones first; without hypotheses, a description
             of the first measure.
         caveats: the limits of all answers, a sentence each.
+        remarks: what was not as configured in the cells, what had no effect, and measures that did not move, a line
+            each.
         made_of: the versions of PRISM and the input files of the runs.
         missing: `{condition: seeds without a result}`.
         model: the use of a model; None if no cell asks a model.
@@ -106,6 +108,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     plan: str
     answers: list[Answer] = []
     caveats: list[str] = []
+    remarks: list[str] = []
     made_of: MadeOf = MadeOf(prism=[], inputs={})
     conditions: list[Described]
     comparisons: list[Comparison]

@@ -21,7 +21,7 @@ from actors.record.lock import reader_sees_holder
 from actors.record.manifest import read_summary
 from actors.results.beside import made_of
 from actors.results.measures import BY
-from actors.studies.experiments.answers import answers_of, caveats_of, read_all_beside
+from actors.studies.experiments.answers import answers_of, caveats_of, read_all_beside, remarks_of
 from actors.studies.experiments.cells import CELLS
 from actors.studies.experiments.measures import measured
 from actors.studies.experiments.outcome import OUTCOME, RESULTS, Described, Outcome
@@ -323,12 +323,14 @@ def _worked_out(
             missing.setdefault(cell.condition, []).append(cell.seed)
     judged = corrected(comparisons, experiment.alpha, experiment.hypotheses, planned, lost)
     exploratory = [each.with_test for each in experiment.hypotheses if each not in planned]
-    beside = read_all_beside(experiment, (((cell.condition, cell.seed), cell.key) for cell in cells), path, values)
+    named = [((cell.condition, cell.seed), cell.key) for cell in cells]
+    beside = read_all_beside(experiment, named, path, values)
     return Outcome(
         question=experiment.question,
         plan=plan.hash,
         answers=answers_of(experiment, seeds, values, beside, judged, exploratory=exploratory, is_final=False),
         caveats=caveats_of(experiment, beside, missing, exploratory),
+        remarks=remarks_of(experiment, named, path, values),
         made_of=made_of(beside.values()),
         conditions=[
             Described(condition=condition, measure=measure, over_seeds=described(list(column.values())))

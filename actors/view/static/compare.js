@@ -24,7 +24,7 @@ export function showComparison(main, left, right) {
       const { runs } = await read("runs");
       if (closed) return;
       for (const [side, pick] of picks.entries()) {
-        put(pick, el("option", { value: "" }, "choose a run"), runs.map((line) => el("option", { value: line.name }, line.name)));
+        put(pick, el("option", { value: "" }, "choose a run"), runs.map((line) => el("option", { value: line.name }, line.label)));
         pick.value = [left, right][side];
       }
       if (!left || !right) {
@@ -73,6 +73,7 @@ export function showComparison(main, left, right) {
     put(
       body,
       comparison.answers.length ? el("div", { class: "answers" }, comparison.answers.map((text) => el("p", { class: "answer" }, text)), note(comparison.limits)) : null,
+      ...comparison.remarks.map((line) => note(line, "remark")),
       el("div", { class: "grid even" }, pages.map((page, side) => head(page, names[side], comparison))),
       el("div", { class: "grid" }, panel("Outcomes", charts.key, el("div", { class: "row at" }, slider, said), charts.body), ending(pages, names)),
       el("div", { class: "grid" }, el("section", { class: "panel", "aria-labelledby": "h-first" }, el("h2", { id: "h-first" }, outcomeOf(comparison)), comparison.first === null ? null : differ(comparison, names))),

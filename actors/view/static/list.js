@@ -56,7 +56,7 @@ export function showList(main) {
 
   function row(line, list, place) {
     const share = line.length ? line.ticks / line.length : 0;
-    const box = el("input", { type: "checkbox", id: `choose-${place}`, "aria-label": `Compare ${line.name}`, onchange: (event) => choose(line.name, event.target.checked) });
+    const box = el("input", { type: "checkbox", id: `choose-${place}`, "aria-label": `Compare ${line.label}`, onchange: (event) => choose(line.name, event.target.checked) });
     box.checked = chosen.has(line.name);
     const bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span", {}));
     bar.firstChild.style.width = `${share * 100}%`;
@@ -65,7 +65,7 @@ export function showList(main) {
       "li",
       { class: "run" },
       list.runs.length > 1 ? el("label", { class: "choose" }, box) : null,
-      el("div", { class: "run-name" }, el("a", { href: `#/run/${encodeURIComponent(line.name)}`, id: `run-${place}` }, line.name), el("span", { class: "quiet" }, line.domain)),
+      el("div", { class: "run-name" }, el("a", { href: `#/run/${encodeURIComponent(line.name)}`, id: `run-${place}` }, line.label), el("span", { class: "quiet" }, line.domain)),
       el("div", { class: "run-state" }, stateOf(line), notes ? el("span", { class: "quiet" }, notes) : null),
       el("div", { class: "run-progress" }, bar, el("span", {}, `${count(line.ticks)} of ${count(line.length)} ticks`), el("span", { class: "quiet" }, `${many(line.agents, "agent")}${line.digest ? ` · digest ${line.digest.slice(0, 8)}` : ""}`)),
       el("dl", { class: "outcome-figures" }, line.figures.map((one) => el("div", {}, el("dt", {}, one.name), el("dd", {}, measured(one.value, one.unit))))),

@@ -129,7 +129,7 @@ export function showRun(main, name, query) {
       if (closed) return;
       session.page = { ...page, states: styles(page) };
       wait = page.is_reading ? READING_MS : page.line.is_running ? LIVE_MS : REST_MS;
-      put(told, page.in_words.length ? el("p", { class: "answer" }, page.in_words.join(" ")) : null);
+      put(told, page.in_words.length ? el("p", { class: "answer" }, page.in_words.join(" ")) : null, ...page.remarks.map((line) => note(line, "remark")));
       drawHead(headline, page);
       put(trouble, page.problem ? note(page.problem, "problem") : null);
       const key = `${page.read_ticks} ${page.digest}`;

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from actors.factory.charts import load_chart
+from actors.factory.checks import check_domain, no_effect_of
+from actors.factory.domains import build_domain
 from prism.config import Config
 from prism.no_effect import idle_interventions
 from prism.social.no_effect import long_delays, no_effect_before
@@ -85,6 +87,32 @@ def test_an_attribute_that_a_condition_or_a_delay_reads_is_not_named(tmp_path: P
     for before, after in (("agent.engagement_threshold", "agent.zeal"), ("{ticks: 5,", "{ticks: agent.zeal,")):
         chart.write_text(text.replace(before, after))
         assert told(made(population=population, statechart={"file": str(chart)})) == []
+
+
+def test_a_state_to_which_no_row_leads_is_named_before_a_run(tmp_path: Path) -> None:
+    config = lurking(tmp_path, "5")
+    chart = Path(str(config.statechart.file))
+    lost = "      lost: {transitions: [{trigger: sees_post, target: scrolling}]}\n"
+    chart.write_text(chart.read_text().replace("      writing:\n", f"{lost}      writing:\n"))
+    expected = "without effect: lost: no rows lead here from away, so nobody enters it"
+    assert expected in check_domain(config).notes
+    assert [str(each) for each in no_effect_of(config, build_domain(config).domain)] == [expected.partition(": ")[2]]
+
+
+def test_a_measure_that_nothing_in_a_run_moves_is_named() -> None:
+    population: dict[str, Any] = {
+        "size": 50,
+        "attributes": {"party": {"type": "text", "values": ["left", "right"]}, "zeal": ZEAL},
+        "measures": ["ei_index_party", "gini_followers", "variance_zeal", "correlation_zeal_reshares", "gini_reshares"],
+    }
+    stays = "stays as at the start: no row or intervention changes"
+    zeal = f"population.measures.variance_zeal: {stays} zeal of anybody"
+    assert told(made(population=population)) == [
+        f"population.measures.ei_index_party: {stays} party of anybody or a tie",
+        f"population.measures.gini_followers: {stays} a tie",
+        zeal,
+    ]
+    assert told(made(population=population, interventions=[{"tick": 5, "unfollow": [[1, 2]]}]))[:1] == [zeal]
 
 
 def test_interventions_that_ask_for_what_is_so_already_are_named() -> None:

@@ -336,5 +336,6 @@ def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Pa
     assert rows["round 3, tick 48"][:2] == ["publish", 'by 17: "<b>News</b>"']
     assert rows["round 4, tick 72"] == ["set", "feed.algorithm=interest", NO_VALUE]
     assert html.count("Dotted lines: 2 interventions.") == 3
-    assert "<li>interventions[1]: set at tick 72 changes nothing: what it asks for is so already</li>" in html
-    assert "<li>lurking: its own way out was never taken (timeout): " in html
+    notice = '<p class="notice">without effect: '
+    assert f"{notice}interventions[1]: set at tick 72 changes nothing: what it asks for is so already</p>" in html
+    assert f"{notice}lurking: its own way out was never taken (timeout): " in html

@@ -104,7 +104,7 @@ def test_totals_by_attribute_add_up_to_those_of_the_run(result: RunResult) -> No
         ("cascades.at_least.none", "expected posts from 1 on after cascades.at_least., got 'none'"),
         ("cascades.widths", "no measure 'cascades.widths'"),
         ("by.partei.left.likes", "no attribute 'partei': did you mean party?"),
-        ("rounds.sd.like", "expected a column of rounds.csv"),
+        ("rounds.sd.like", "no column 'like' in rounds.csv: did you mean likes?"),
     ],
 )
 def test_a_place_that_does_not_exist_is_named_with_what_was_meant(result: RunResult, place: str, said: str) -> None:

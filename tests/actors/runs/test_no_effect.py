@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from actors import run
-from actors.runs.no_effect import OFFERS_MIN, unchosen
+from actors.runs.no_effect import OFFERS_MIN, unchosen, unused
 from prism.config import Config
 from prism.divergence import ComparedChoices
+from prism.no_effect import remarks_on_many
+from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour
+from prism.statechart import read_chart
 
 LURKING = Path(__file__).parents[1] / "factory" / "lurking.yaml"
 
@@ -64,6 +67,57 @@ def test_an_option_that_the_oracle_never_chose_is_named() -> None:
         f"looking: liking was an option of {OFFERS_MIN} questions (decides), and never chosen"
     ]
     assert [*unchosen(found, is_embedded=True)] == []  # a rule without probabilities
+
+
+def test_states_that_nobody_entered_and_rows_that_nobody_took_are_named() -> None:
+    behaviour = social_behaviour(read_chart(LURKING.read_text(), "lurking.yaml"))
+    rows = {
+        ("away", "scrolling", "feed_ready", "rule"): 9,
+        ("scrolling", "looking", "sees_post", "rule"): 4,
+        ("looking", "scrolling", "decides", "rule"): 4,
+        ("scrolling", "away", "round_ends", "rule"): 9,
+    }
+    found = [*unused(behaviour, rows, ["away", "scrolling", "looking"], set())]
+    assert [str(each) for each in found] == [
+        "lurking: nobody entered this state",
+        "liking: nobody entered this state",
+        "writing: nobody entered this state",
+        "away: 1 row was never taken: --wants_to_post--> writing",
+        "scrolling: 1 row was never taken: --timeout--> away",
+        (
+            "looking: 2 rows were never taken: --ignores--> lurking; "
+            "--decides--> liking when post.relevance > agent.engagement_threshold"
+        ),
+    ]
+    told = {str(each) for each in unused(behaviour, rows, ["away", "scrolling", "looking"], {"looking"})}
+    assert not any(line.startswith("looking") for line in told)
+
+
+def test_a_row_that_only_frees_who_is_stuck_need_not_be_taken() -> None:
+    rows = {("idle", "scrolling", "feed_ready", "rule"): 1, ("scrolling", "evaluating", "sees_post", "rule"): 1}
+    found = [*unused(SOCIAL_BEHAVIOUR, rows, ["idle", "scrolling", "evaluating"], set())]
+    rows_named = {each.place: each.message for each in found if each.kind == "row"}
+    assert "--timeout-->" in rows_named["scrolling"]
+    assert "--timeout-->" not in rows_named["evaluating"]
+
+
+def test_the_remarks_on_many_runs_say_in_how_many_of_them() -> None:
+    short = {"place": "feed.out_of_network", "message": "too few posts by people who are followed", "configured": 0.2}
+    idle = {"kind": "state", "place": "writing", "message": "nobody entered this state"}
+    runs = {
+        "hot": [{"not_as_configured": [{**short, "realised": share}], "no_effect": [idle]} for share in (0.4, 0.5)],
+        "new": [{"not_as_configured": [], "no_effect": [idle]}, {"not_as_configured": "damaged"}, {}],
+    }
+    assert remarks_on_many(runs) == [
+        (
+            "not as configured in 2 of 2 runs (hot): feed.out_of_network: 45.0%, not 20.0%: too few posts by people who "
+            "are followed"
+        ),
+        "without effect in 3 of 5 runs (hot, new): writing: nobody entered this state",
+    ]
+    assert remarks_on_many({"": runs["new"]}) == ["without effect in 1 of 3 runs: writing: nobody entered this state"]
+    many = [{**idle, "place": f"s{place}"} for place in range(20)]
+    assert remarks_on_many({"": [{"no_effect": many}]})[-1] == "and 8 more remarks of this kind"
 
 
 INTERVENTIONS: list[dict[str, Any]] = [

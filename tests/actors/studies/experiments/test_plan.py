@@ -79,7 +79,11 @@ def test_a_key_depends_on_settings_and_on_the_content_of_input_files(tmp_path: P
         ),
         ("rounds.posts", "rounds.mean.pots", "e.yaml:11: measures.posts: no column 'pots' in rounds.csv: did you mean"),
         ("likes: likes", "likes: likez", "e.yaml:9: measures.likes: no measure 'likez': did you mean likes?"),
-        ("likes: likes", "likes: zzz", "e.yaml:9: measures.likes: no measure 'zzz': expected one of in_words, digest,"),
+        (
+            "likes: likes",
+            "likes: zzz",
+            "e.yaml:9: measures.likes: no measure 'zzz': expected one of seed, agents,",
+        ),
         (
             "likes: likes",
             "likes: engagment",

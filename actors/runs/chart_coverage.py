@@ -17,11 +17,15 @@ class CoveredRow(NamedTuple):
     Args:
         name: the row in one line.
         times: how often it was taken.
+        sources: the innermost states in which it holds.
+        row: the row.
         is_shared: True if the count includes other rows that lead the same way.
     """
 
     name: str
     times: int
+    sources: tuple[str, ...]
+    row: RowDefinition
     is_shared: bool = False
 
 
@@ -38,6 +42,8 @@ def covered_rows(behaviour: Behaviour[Any] | Statechart[Any], steps: Mapping[Ste
         CoveredRow(
             _name(path[-1].name, row),
             _times(leaves[path[-1].name], entered.get(row.target, ""), _is_decided(row, path[-1].rows), row, steps),
+            leaves[path[-1].name],
+            row,
             is_shared=_is_shared(row, path[-1].rows),
         )
         for path in definition.walk()
