@@ -104,14 +104,14 @@ def test_a_row_that_only_frees_who_is_stuck_need_not_be_taken() -> None:
 def test_the_remarks_on_many_runs_say_in_how_many_of_them() -> None:
     short = {"place": "feed.out_of_network", "message": "too few posts by people who are followed", "configured": 0.2}
     idle = {"kind": "state", "place": "writing", "message": "nobody entered this state"}
-    runs = {
+    runs: dict[str, list[dict[str, Any]]] = {
         "hot": [{"not_as_configured": [{**short, "realised": share}], "no_effect": [idle]} for share in (0.4, 0.5)],
         "new": [{"not_as_configured": [], "no_effect": [idle]}, {"not_as_configured": "damaged"}, {}],
     }
     assert remarks_on_many(runs) == [
         (
-            "not as configured in 2 of 2 runs (hot): feed.out_of_network: 45.0%, not 20.0%: too few posts by people who "
-            "are followed"
+            "not as configured in 2 of 2 runs (hot): feed.out_of_network: 45.0%, not 20.0%: too few posts by people "
+            "who are followed"
         ),
         "without effect in 3 of 5 runs (hot, new): writing: nobody entered this state",
     ]
