@@ -114,13 +114,14 @@ class ViewedExperiment:
         if (problem := problem_of_drawing("the charts of an experiment")) is not None:
             return [problem]
         from actors.pages.experiment_report import experiment_sections, lead, remarks_of  # noqa: PLC0415
+        from actors.pages.html import tag  # noqa: PLC0415
         from actors.pages.page_frame import drawn  # noqa: PLC0415  # matplotlib is an optional package
         from actors.pages.picture import style  # noqa: PLC0415
 
         record = read_experiment_record(self.path)
         with style():
             sections = [drawn(section) for section in experiment_sections(record) if section.name in SECTIONS]
-            return [lead(record), *remarks_of(record), *sections]
+            return [tag("div", lead(record), *remarks_of(record), class_="answers"), *sections]
 
 
 def _mark(path: Path) -> int:

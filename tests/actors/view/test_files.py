@@ -18,6 +18,7 @@ from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, read_header
 from actors.record.followed import Followed
 from actors.record.lock import LOCK, reader_sees_holder
+from actors.results.run_groups import differing
 from tests.actors.view.asking import Asked, copied
 
 pytestmark = pytest.mark.long
@@ -123,6 +124,27 @@ def test_a_journal_of_another_format_is_refused_in_words(embedded: Path, tmp_pat
     assert page["read_ticks"] == 0
     assert asked.get("/api/runs/old/course").status_code == 422
     assert asked.json("runs")["runs"][0]["state"] == "damaged"
+
+
+def test_a_damaged_run_leaves_the_labels_of_the_others(embedded: Path, tmp_path: Path) -> None:
+    for name in "abc":
+        copied(embedded, tmp_path, name)
+    (tmp_path / "c" / "config.yaml").write_text("{")
+    assert Asked(tmp_path).json("runs")["differences"] == []
+
+
+def test_kept_inputs_are_labelled_by_their_names_and_by_a_hash_only_where_these_are_the_same() -> None:
+    one, other = (f"inputs/{digit * 64}" for digit in "ab")
+    cases = {
+        (f"{one}/edges.csv", f"{other}/ties.csv"): ["edges.csv", "ties.csv"],
+        (f"{one}/edges.csv", f"{other}/edges.csv"): ["edges.csv (aaaaaaaa)", "edges.csv (bbbbbbbb)"],
+        (f"{one}/edges.csv", "null"): ["edges.csv", "null"],
+        (one, other): ["aaaaaaaa", "bbbbbbbb"],
+        (f'["{one}/a.csv", "{one}/b.csv"]', "[]"): ['["a.csv", "b.csv"]', "[]"],
+    }
+    for values, expected in cases.items():
+        (found,) = differing([{"population.graph.path": value} for value in values])
+        assert found.values == expected
 
 
 def test_a_directory_without_runs_has_an_empty_list(tmp_path: Path) -> None:
