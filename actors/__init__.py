@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from prism.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from actors.core.errors import ActorError, JournalError, RunDirectoryError, RunningLoopError, UntrustedCodeError
+    from actors.core.errors import (
+        ActorError,
+        JournalError,
+        NoMeasureError,
+        RunDirectoryError,
+        RunningLoopError,
+        UntrustedCodeError,
+    )
     from actors.core.ports import Observer
     from actors.factory.config_file import read_config
     from actors.results.api import build_domain, resume, resume_async, run, run_async
