@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import perf_counter
 from typing import Any
@@ -212,12 +214,18 @@ _UNITS_S = {"d": 86_400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = r"(\d+(?:\.\d+)?)(ms|[dhms])"
 _DURATION, _PARTS = re.compile(f"(?:{_PART})+"), re.compile(_PART)
 
-_LIMITS = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    ("ratelimit-remaining", "ratelimit-reset"),
+_LIMITS = tuple(
+    (f"{before}remaining{after}", f"{before}reset{after}")
+    for before in ("x-ratelimit-", "ratelimit-")
+    for after in ("-requests", "-tokens", "")
+) + tuple(
+    (f"anthropic-ratelimit-{what}-remaining", f"anthropic-ratelimit-{what}-reset")
+    for what in ("requests", "tokens", "input-tokens", "output-tokens")
 )
-"""Pairs of headers: the rest of a limit, and the time until it is full again."""
+"""Pairs of headers: the rest of a limit, and the time until it is full again, or the moment."""
+
+_EPOCH_S, _EPOCH_MS = 1e9, 1e12
+"""Numbers from here on are seconds, or milliseconds, since 1970: no pause is as long."""
 
 LONGEST_S = 86_400.0
 """No pause is longer: a damaged header must not stop a run for years."""
@@ -226,19 +234,50 @@ LONGEST_S = 86_400.0
 def retry_after_s(headers: Mapping[str, str]) -> float:
     """Return the seconds to wait before the next request; 0 if the headers ask for none, or cannot be read.
 
-    `Retry-After` counts: seconds, or a date, which is compared with the server's own clock in `Date`. Without it, the
-    limits that have nothing left count; where a server does not say what is left, the first limit to be full again.
+    `Retry-After` counts, the one in milliseconds first. A moment is compared with the server's own clock in `Date`, or
+    with the clock here. Without it, the limits that have nothing left count; where a server does not say what is left,
+    the first limit to be full again.
 
     Args:
         headers: of a response, by name in lower case, as `httpx.Headers` are.
     """
-    asked = headers.get("retry-after", "")
-    if (seconds := duration_s(asked)) is not None or (seconds := _until(asked, headers.get("date", ""))) is not None:
-        return _bounded(seconds)
-    resets = [(headers.get(left), duration_s(headers.get(reset, ""))) for left, reset in _LIMITS]
+    now = headers.get("date", "")
+    for name, unit_s in (("retry-after-ms", 0.001), ("x-ms-retry-after-ms", 0.001), ("retry-after", 1.0)):
+        if (seconds := _wait_s(headers.get(name, ""), now, unit_s)) is not None:
+            return _bounded(seconds)
+    resets = [(headers.get(left), _wait_s(headers.get(reset, ""), now)) for left, reset in _LIMITS]
     used_up = [seconds for left, seconds in resets if seconds is not None and left is not None and left.strip() == "0"]
     unsaid = [seconds for left, seconds in resets if seconds is not None and left is None]
     return _bounded(max(used_up, default=min(unsaid, default=0.0)))
+
+
+def _wait_s(text: str, now: str, unit_s: float = 1.0) -> float | None:
+    """Return the seconds that a header asks for: a duration, or the time until a moment; None if it is neither.
+
+    Args:
+        now: the server's `Date`.
+        unit_s: the unit of a plain number.
+    """
+    seconds = duration_s(text)
+    if seconds is None:
+        moment = _moment(text)
+    elif _EPOCH_S <= seconds < math.inf:
+        moment = datetime.fromtimestamp(min(seconds / (1000.0 if seconds >= _EPOCH_MS else 1.0), _EPOCH_MS / 10), UTC)
+    else:
+        return seconds * (unit_s if text.strip()[-1:].isdigit() else 1.0)
+    if moment is None:
+        return None
+    here = datetime.now(UTC)  # noqa: TID251  # a pause of the process: it enters no result
+    return (moment - (_moment(now) or here)).total_seconds()
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a date of HTTP in any of its three forms, or one of RFC 3339; None if it is none. Its zone is UTC."""
+    try:
+        found = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def duration_s(text: str) -> float | None:
@@ -250,14 +289,6 @@ def duration_s(text: str) -> float | None:
         if _DURATION.fullmatch(text) is None:
             return None
     return sum(float(number) * _UNITS_S[unit] for number, unit in _PARTS.findall(text))
-
-
-def _until(text: str, now: str) -> float | None:
-    """Return the seconds between two dates of HTTP headers; None if one of them is none."""
-    try:
-        return (parsedate_to_datetime(text) - parsedate_to_datetime(now)).total_seconds()
-    except (ValueError, TypeError):  # no date, or one with a time zone and one without
-        return None
 
 
 def _bounded(seconds: float) -> float:
