@@ -57,7 +57,7 @@ KEY: Final = {"topic_match": "2 bins", "followed": "exact", "region": "exact", "
 
 _FIELDS: Final = re.compile(
     r"interests: (?P<interests>[^\n]*)|ideology: (?P<ideology>\S+)|age: (?P<age>\d+)|region: \"(?P<region>\w+)\"|"
-    r"^likes: (?P<likes>\d+)|^you_follow_the_author: (?P<followed>\w+)|^topics: (?P<topics>[^\n]*)",
+    r"^likes: (?P<likes>\d+)|^you follow the author: \"(?P<followed>\w+)\"|^topics: (?P<topics>[^\n]*)",
     re.MULTILINE,
 )
 
@@ -79,7 +79,7 @@ class Model:
         interests, topics = set(words.findall(found.get("interests", ""))), words.findall(found.get("topics", ""))
         match = sum(topic in interests for topic in topics) / len(topics) if topics else 0.0
         ideology, age = float(found.get("ideology", 0)), (int(found.get("age", 49)) - 49) / 31
-        followed, likes = found.get("followed") == "true", math.log1p(int(found.get("likes", 0)))
+        followed, likes = found.get("followed") == "yes", math.log1p(int(found.get("likes", 0)))
         taste = 1.4 * match + 0.6 * followed + 0.5 * ideology * (2.0 * match - 1.0)
         taste += 0.3 * (found.get("region") == "north")
         utility = {

@@ -1,4 +1,4 @@
-"""The wording of messages: a noun after its count, clauses in one sentence, and long texts cut."""
+"""The wording of messages: a noun after its count, times, clauses in one sentence, and long texts cut."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ def counted(count: int, one: str, many: str = "") -> str:
         many: the noun for other counts; by default `one` with an s.
     """
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+_UNITS_S = ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute"))
+
+
+class Ticks(int):
+    """A number of ticks since something happened, which a prompt shows as time."""
+
+
+def ago(seconds: float) -> str:
+    """Return how long ago something was, in the largest whole unit: `12 minutes ago`, `just now` below a minute."""
+    for unit_s, name in _UNITS_S:
+        if seconds >= unit_s:
+            return f"{counted(int(seconds // unit_s), name)} ago"
+    return "just now"
 
 
 def clauses(*parts: str) -> str:

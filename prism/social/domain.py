@@ -241,6 +241,7 @@ class SocialDomain:
                 self.config.simulation.seed,
                 descriptions=self.behaviour.descriptions,
                 writers=writing_states(self.behaviour) if self.config.llm.writes else (),
+                tick_s=self.config.simulation.tick_seconds,
             )
         return self._embedded
 

@@ -22,14 +22,13 @@ from prism.quoting import quoted
 from prism.social.network import Network
 from prism.social.posts.post import NO_POST, PersonalView, Post, PostView
 from prism.social.tables import CAME, CURRENT, ENTERED, LIKES
-from prism.wording import counted, cut
+from prism.wording import ago, counted, cut
 
 TEXT_CHARS: Final = 100
 """The most characters of a post's text in a line of memory; of a name or of topics, `NAME_CHARS`."""
 NAME_CHARS: Final = 40
 
 SAW: Final = "saw"
-_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
 
 _OWN: Final[Mapping[str, str]] = {
     SAW: "you saw a post by {name}{about}: {text} ({likes}) and scrolled on",
@@ -232,14 +231,6 @@ class Memory:
             if name in columns.unread:
                 for person, items in columns.items(name, int, tuple[Remembered, ...]).items():
                     rings[person] = deque(items, maxlen=self._places)
-
-
-def ago(seconds: float) -> str:
-    """Return how long ago something was, in the largest whole unit: `12 minutes ago`, `just now` below a minute."""
-    for unit_s, name in ((_DAY_S, "day"), (_HOUR_S, "hour"), (_MINUTE_S, "minute")):
-        if seconds >= unit_s:
-            return f"{counted(int(seconds // unit_s), name)} ago"
-    return "just now"
 
 
 def _latest(ring: Collection[Remembered], count: int) -> Iterator[Remembered]:

@@ -20,6 +20,7 @@ import msgspec
 from prism.errors import NotAnOptionError, OracleError, OracleResponseError, OracleUnavailableError
 from prism.quoting import quoted
 from prism.statechart.states import STATE_DESCRIPTIONS, AgentState, S
+from prism.wording import Ticks, ago
 
 _log = logging.getLogger(__name__)
 
@@ -132,6 +133,19 @@ class Oracle(ABC, Generic[S]):
     """A text for users of an oracle that asks no model."""
     judges: bool = False
     """True if it has `judge` and `drawn`, so that questions may share its judgements."""
+
+    @property
+    def has_test(self) -> bool:
+        """True if it has a test question, which shows whether its server is there."""
+        return False
+
+    async def test(self, agent: Any, number: int) -> None:
+        """Ask the test question of the model that is asked about this agent. It raises as `ask`.
+
+        Args:
+            number: any, from 0 to 2^31: another one each time, or a gateway would give the answer that it has.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no test question")
 
     @abstractmethod
     async def ask(self, agent: Any, current_state: S, trigger: str, options: Sequence[S], context: Any = None) -> S:
@@ -261,6 +275,8 @@ class StatechartOracle(Oracle[AgentState]):
     """
 
     _descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS
+    tick_s: float = 60.0
+    """Simulated seconds a tick."""
 
     def __init__(self, client: ChatClient, descriptions: Mapping[Any, str] | None = None) -> None:
         self._client = client
@@ -299,6 +315,7 @@ class StatechartOracle(Oracle[AgentState]):
             facts_of(agent),
             self._descriptions,
             form,
+            self.tick_s,
         )
 
 
@@ -336,6 +353,7 @@ def build_oracle_prompt(
     facts: Mapping[str, float | str] = NO_FACTS,
     descriptions: Mapping[Any, str] = STATE_DESCRIPTIONS,
     form: str = NAMED,
+    tick_s: float = 60.0,
 ) -> str:
     """Return the prompt for one decision: rules and options first, then the person, then the event.
 
@@ -344,6 +362,7 @@ def build_oracle_prompt(
     Args:
         facts: what else is known of the person, such as `{"age": 40}`; texts are quoted as data.
         form: the form of the answer, as the model reads it.
+        tick_s: simulated seconds a tick.
     """
     choices = "\n".join(f"- {option.value}: {_inline(described(option, descriptions))}" for option in options)
     return f"""Choose your next state from these options:
@@ -357,7 +376,7 @@ Respond with JSON only:
 {person_lines(agent_name, agent_interests, agent_personality, facts)}{_memory_of(context)}
 You are currently in the "{current_state.value}" state and received the "{trigger}" event.
 
-{format_context(context)}
+{format_context(context, tick_s)}
 """
 
 
@@ -385,11 +404,14 @@ def memory_lines(lines: Sequence[str]) -> str:
     return "\nYou remember:\n" + "".join(f"- {_inline(line)}\n" for line in lines) if lines else ""
 
 
-def format_context(context: Any) -> str:
+def format_context(context: Any, tick_s: float = 60.0) -> str:
     """Return the event's context as one line for each field, texts as JSON strings; empty for None.
 
     A context that has a `prompt_fields` method decides itself which fields a model may read; of any other, all are
     shown. A value of a kind that JSON does not have is shown as Python shows it.
+
+    Args:
+        tick_s: simulated seconds a tick: `Ticks` are shown as time.
     """
     if context is None:
         return ""
@@ -397,7 +419,10 @@ def format_context(context: Any) -> str:
     fields = _builtins(context) if describe is None else describe()
     if not isinstance(fields, dict):
         fields = _named(context, fields)
-    return "\n".join(f"{_inline(str(name))}: {quoted(value)}" for name, value in fields.items())
+    return "\n".join(
+        f"{_inline(str(name))}: {quoted(ago(value * tick_s) if isinstance(value, Ticks) else value)}"
+        for name, value in fields.items()
+    )
 
 
 def _memory_of(context: Any) -> str:

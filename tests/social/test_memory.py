@@ -17,10 +17,11 @@ from prism.config.interventions import InterventionConfig, PublishConfig
 from prism.events import Event, TieChanged
 from prism.llm.oracle import SocialModelOracle
 from prism.social.chart import social_behaviour
-from prism.social.memory import NAME_CHARS, TEXT_CHARS, ago
+from prism.social.memory import NAME_CHARS, TEXT_CHARS
 from prism.social.posts.post import PersonalView, PostView, author_of
 from prism.social.vocabulary import social_vocabulary
 from prism.statechart import read_chart
+from prism.wording import ago
 from tests.social.driver import SMALL, Run, with_deliberation
 from tests.wire.hostile import CORPUS
 

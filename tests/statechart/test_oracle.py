@@ -189,17 +189,19 @@ def test_two_people_in_two_posts_share_the_beginning_of_their_prompts() -> None:
 
 
 def test_a_post_enters_as_what_a_person_would_see_of_it() -> None:
-    shown = format_context(view(id=12, text="Tea!", topics=("tea",), followed=True, appeal=0.123, likes=3))
+    post = view(id=12, text="Tea!", topics=("tea",), followed=True, appeal=0.123, likes=3, age_ticks=25)
+    shown = format_context(post)
     assert shown.splitlines() == [
         'author: "Bo"',
         'text: "Tea!"',
         'topics: ["tea"]',
-        "ticks_ago: 0",
+        'written: "25 minutes ago"',
         "likes: 3",
         "replies: 0",
         "reshares: 0",
-        "you_follow_the_author: true",
+        'you follow the author: "yes"',
     ]
+    assert 'written: "2 hours ago"' in format_context(post, tick_s=300.0)
 
 
 class Plain(msgspec.Struct):

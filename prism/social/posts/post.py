@@ -9,6 +9,7 @@ import msgspec
 
 from prism.config.attributes import Value
 from prism.rng import Draw, uniform
+from prism.wording import Ticks
 
 EXPOSURE_TICKS: Final = 1 << 31
 """More ticks than a post can be in view: draws of another exposure begin there."""
@@ -119,11 +120,11 @@ class PostView(msgspec.Struct, frozen=True, array_like=True, gc=False):
             "author": self.author_name,
             "text": self.text,
             "topics": list(self.topics),
-            "ticks_ago": self.age_ticks,
+            "written": Ticks(self.age_ticks),
             "likes": self.likes,
             "replies": self.replies,
             "reshares": self.reshares,
-            "you_follow_the_author": self.followed,
+            "you follow the author": "yes" if self.followed else "no",
         }
 
 
