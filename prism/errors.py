@@ -12,6 +12,7 @@
     |   |   +-- NotAnOptionError    a state that is none of the options
     |   +-- OracleUnavailableError  no backend to ask                         (exit 5)
     |       +-- OracleOutageError   a server that stays away                  (exit 5)
+    |       +-- OracleSpentError    a spend cap, within a tick                (exit 4)
     |       +-- UnansweredError     a question whose failure ends the run     (exit 5)
     |           +-- OracleFailedError   no answer, and no fallback is possible
     |           +-- OracleRefusedError  the server refuses it for good
@@ -22,7 +23,7 @@ Fields hold the facts; the class writes the message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -222,9 +223,7 @@ class OracleFailedError(UnansweredError):
         super().__init__(agent, tick, trigger, reason, detail)
 
     def _message(self) -> str:
-        is_spent = self.failure == "spent"
-        how = "`prism resume RUN --accept-settings --set oracle.max_calls=...`" if is_spent else "`prism resume`"
-        rest = f"the run ends with the {self.tick} ticks before it; {how} goes on from there"
+        rest = f"the run ends with the {self.tick} ticks before it; `prism resume` goes on from there"
         again = f"; it was asked {self.tries} times" if self.tries > 1 else ""
         return f"{super()._message()}{again}; {rest if self.tick else 'nothing was run'}"
 
@@ -259,6 +258,25 @@ class OracleOutageError(OracleUnavailableError):
             f"the oracle has not answered for {waited_s:.0f} s, since {since:%Y-%m-%d %H:%M:%S} UTC: "
             f"{_cause(reason, detail)}; the run ends with its {ticks:,} whole ticks, and no choice was made for "
             "anybody; once the oracle is back, `prism resume` goes on and asks the open questions"
+        )
+
+
+class OracleSpentError(OracleUnavailableError):
+    """A spend cap that was reached within a tick: the tick is given up, and its open questions stay open.
+
+    Args:
+        caps: `{cap: (used, the most)}`, by the end of its setting's name, such as `calls`.
+        ticks: whole ticks of the run.
+    """
+
+    def __init__(self, caps: Mapping[str, tuple[float, float]], ticks: int) -> None:
+        self.caps = caps
+        self.ticks = ticks
+        used = ", ".join(f"{used:,g} of oracle.max_{name} {most:,g}" for name, (used, most) in caps.items())
+        raised = " ".join(f"--set oracle.max_{name}=..." for name in caps)
+        super().__init__(
+            f"the spend cap is reached: {used}; the run ends with its {ticks:,} whole ticks, and no choice was made "
+            f"for anybody; `prism resume RUN --accept-settings {raised}` goes on and asks the open questions"
         )
 
 

@@ -17,7 +17,7 @@ from actors.factory.known_code import known_code
 from actors.logs.output import output, say_json
 from actors.logs.standard_streams import escape_unencodable, open_missing, protect_standard_error
 from actors.runs.signals import EXIT_BASE, StopOnSignal, end
-from prism.errors import ConfigError, OracleFailedError, OracleUnavailableError, PrismError
+from prism.errors import ConfigError, OracleSpentError, OracleUnavailableError, PrismError
 from prism.quoting import printable_lines
 
 EPILOG = """\b
@@ -229,7 +229,7 @@ def exit_code(error: PrismError) -> int:
         return EXIT_CONFIG
     if isinstance(error, AddressError | PlaceError | RunDirectoryError | UntrustedCodeError):
         return EXIT_USAGE
-    if isinstance(error, OracleFailedError) and error.failure == "spent":
+    if isinstance(error, OracleSpentError):
         return EXIT_SPENT
     if isinstance(error, OracleUnavailableError):
         return EXIT_ORACLE

@@ -59,7 +59,7 @@ class OracleActor:
         config: the limits.
         answers: keeps every answer, and has those that were recorded before a resume.
         priority: the priority of the domain's questions in the queue; 0 goes first.
-        on_spent: called once when the spend cap is reached and the configuration says to stop.
+        on_spent: called once when a spend cap is reached at which the run stops, and no call is under way any more.
         on_spoilt: called once when too many of the latest choices are fallbacks.
         prices: of the model's tokens.
         ticks: returns the whole ticks of the run so far, for an error message.
@@ -90,7 +90,9 @@ class OracleActor:
     ) -> None:
         self.oracle, self.sharing = oracle, sharing
         self.statistics = OracleCounters()
-        self.admission = Admission(config, oracle, self._used, on_spent, ticks)
+        self.admission = Admission(config, oracle, self._used, ticks)
+        self._on_spent = on_spent
+        self._is_spent = False
         self._prices = prices or PricesConfig()
         self._asker, self._codec = asker, codec
         self._config = config
@@ -108,11 +110,15 @@ class OracleActor:
         self._waiting: FairQueue[WaitingQuestion] = FairQueue()
         self._followers: dict[Hashable, list[WaitingQuestion]] = {}
         """`{key of a question under way: identical questions that wait for its answer}`."""
-        share = FallbackShare(config.max_fallback_share if self.admission.holds else None, on_spoilt)
+        # A built-in choice fails only at a spend cap: without one, its answers are not counted one by one.
+        is_bound = self.admission.holds or (not oracle.waits and bool(caps_of(config)))
+        share = FallbackShare(config.max_fallback_share if is_bound else None, on_spoilt)
         self._delivery = Delivery(
             codec, engine, self._answers, self.statistics, share, self._observer, sharing=sharing, ids=self._ids
         )
         self._calling = 0
+        self._begun: set[QuestionName] = set()
+        """Questions whose call has begun, and whose answer has not been sent."""
         self._has_ended = False
         self._timer: asyncio.TimerHandle | None = None
         self._is_stopping = False
@@ -204,12 +210,12 @@ class OracleActor:
         return self._delivery.chosen(questions, self.oracle) if self.may_choose else None
 
     async def _give_up_waiting(self) -> None:
-        """End the actor as soon as the tick under way waits for a server that is away."""
+        """End the actor as soon as the tick under way waits for a server that is away, or at a spend cap."""
         since = now = anyio.current_time()
-        while not (self._is_awaited() and self.admission.is_vain(since, now)):
+        while not (self._is_awaited() and (self._is_spent or self.admission.is_vain(since, now))):
             await anyio.sleep(AWAITED_EVERY_S)
             now = anyio.current_time()
-        raise self.admission.outage_error(now)
+        raise self.admission.spent_error() if self._is_spent else self.admission.outage_error(now)
 
     async def run(self, mailbox: Mailbox[bytes]) -> None:
         """Answer questions until the mailbox closes.
@@ -218,7 +224,7 @@ class OracleActor:
             OracleUnavailableError: there is no oracle to ask, now or later.
             JournalError: an answer cannot be recorded.
         """
-        self._waiting, self._followers, self._calling = FairQueue(), {}, 0
+        self._waiting, self._followers, self._calling, self._begun = FairQueue(), {}, 0, set()
         self._has_ended = False
         self.admission.breaker.abandoned()
         if self.sharing is not None:
@@ -379,8 +385,10 @@ class OracleActor:
     def _start_calls(self) -> None:
         """Start every call that may start now, and set a timer for the next one."""
         now, admission, begun = anyio.current_time(), self.admission, list[tuple[WaitingQuestion, Call]]()
-        waited = admission.take_rate_wait()
+        waited, is_spent = admission.take_rate_wait(), False
         while (waiting := self._waiting.first()) is not None:
+            if is_spent := admission.stops_spent():
+                break  # the question stays open: a resumed run asks it
             if self.oracle.waits and (delay := admission.room_delay(waiting, self._calling, now)) > 0.0:
                 self._wake_after(delay)
                 break
@@ -391,7 +399,11 @@ class OracleActor:
                 self._wake_after(admission.wake_s(waiting, delay, now))
                 admission.note_rate_wait()
                 break
+            if admission.is_to_test:
+                self._tasks.start_soon(self._test, waiting, admission.begin_test(self._calling + 1, now))
+                continue
             self._waiting.pop()
+            self._begun.add(waiting.name)
             call = admission.begin(waiting, self._calling + 1, now, waited=waited)
             waited = False
             self.statistics.count_call(waiting.name)
@@ -399,6 +411,9 @@ class OracleActor:
             self._calling += self.oracle.waits  # answers that are computed come one after the other
             begun.append((waiting, call))
         self._begin(begun)
+        if is_spent and not (self._begun or self._is_spent):
+            self._is_spent = True
+            self._on_spent()
         if len(self._waiting) < self._config.queue_size:
             self._room.set()
 
@@ -428,6 +443,16 @@ class OracleActor:
         if self.oracle.waits:
             self._name_calls(waiting)
         await self._end_call(waiting, call, await self._ask(waiting, call.within_s))
+
+    async def _test(self, waiting: WaitingQuestion, call: Call) -> None:
+        """Ask the test question, to tell a server that is away from a question that fails by itself."""
+        self._calling += 1
+        question, number = waiting.question, secrets.randbits(31)
+        ASKED.set(Asked(f"test-{number}", self._ids.trace(question.tick), 1, self._process, is_sampled=False))
+        answer = await call_oracle(self.oracle, self._asker(question), question, call.within_s, test=number)
+        self._calling -= 1
+        self.admission.ended(call, answer, anyio.current_time())
+        self._start_calls()
 
     async def _end_call(self, waiting: WaitingQuestion, call: Call, answer: Answer) -> None:
         """Deliver the answer of a call that has ended, or ask again."""
@@ -488,12 +513,14 @@ class OracleActor:
 
     async def _retry(self, waiting: WaitingQuestion, answer: Answer, pause_s: float) -> None:
         """Put a question back into the queue after a pause. Its key and those that wait for its answer stay."""
+        waiting = waiting._replace(failed_at=anyio.current_time())
         self._delivery.open[waiting.name] = waiting  # a crash of the actor must not forget the attempts
         spent = self.statistics.count_retry(waiting.name, answer.reason)
         agent, tick, trigger = waiting.name
         await self._answers.keep(self._codec.encode(Retried(tick, agent, trigger, answer.reason, spent)))
         self.statistics.count_written(spent, answer.reason)
         await self._forget(waiting, answer)
+        self._begun.discard(waiting.name)
         self._start_calls()
         await anyio.sleep(pause_s)
         put = self._waiting.put_first if answer.reason == "overloaded" else self._waiting.put
@@ -517,4 +544,6 @@ class OracleActor:
         batch = [waiting, *followers]
         for same in batch if answer.reason else ():
             await self.oracle.record_fallback(self._codec.encode(same.question), answer.source, answer.reason)
-        self._accept(await self._delivery.settle(Route.CALLED, batch, [answer] * len(batch)))
+        released = await self._delivery.settle(Route.CALLED, batch, [answer] * len(batch))
+        self._begun.discard(waiting.name)
+        self._accept(released)

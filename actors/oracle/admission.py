@@ -1,35 +1,43 @@
 """Admission of questions to the oracle: whether one is refused, when it may start, and whether it is asked again.
 
-A question is refused past its deadline, and once the spend cap is reached. While the server is away it is held, and its
-deadline stops; or it is refused, where the configuration wants that. Otherwise it waits until concurrency and rate let
-it start.
+A question is refused past its deadline. At a spend cap it is held, and the run stops; while the server is away it is
+held, and its deadline stops; or it is refused, where the configuration wants that. Otherwise it waits until concurrency
+and rate let it start.
+
+A server may be away, or fail at one question only. So a question becomes a fallback only if the server has answered
+somebody else since it failed: another question, or the test question of the start, which is asked for this.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from actors.core.messages import QuestionName
 from actors.oracle.call import Answer, fallback
-from actors.oracle.circuit_breaker import REFUSED, WAITED, CircuitBreaker
+from actors.oracle.circuit_breaker import REFUSED, WAITED, BreakerState, CircuitBreaker
 from actors.oracle.concurrency_limit import limit_of
-from actors.oracle.events import AdmissionEvents, Used
+from actors.oracle.events import AdmissionEvents, Used, caps_of
 from actors.oracle.outage import Outages
 from actors.oracle.queue import WaitingQuestion
 from actors.oracle.rate_limit import LearnedRate, TokenBucket
 from prism.agents import Question, Source
 from prism.config import OracleConfig
-from prism.errors import OracleOutageError
+from prism.errors import OracleOutageError, OracleSpentError
 from prism.llm.gateway import GATEWAY
 from prism.rng import Draw, uniform
 from prism.statechart import Oracle
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
-NOT_COUNTED = frozenset({"connection_error", "overloaded", "loading"})
-"""Failures that are not due to the question: it is asked again for as long as its deadline allows."""
+BUSY = frozenset({"overloaded", "loading"})
+"""Failures by which a server asks for time. An answer to a small question would not show that it has time for all."""
+NOT_COUNTED = BUSY | {"connection_error"}
+"""Failures that are not due to the question, unless the server answers others: it is asked again for as long as its
+deadline allows."""
 COUNTED = frozenset({"timeout", "deadline", "server_error", "invalid_response"})
 """Failures that may pass, and that may come from the question: it is asked `oracle.max_attempts` times."""
 UNREADABLE = frozenset({"invalid_response", REFUSED})
@@ -54,12 +62,14 @@ class Call(NamedTuple):
         within_s: the time that it may take.
         under_way: calls under way then, itself included.
         is_probe: True if it tests whether the server is back.
+        name: the question; None for the test question.
     """
 
     begun: float
     within_s: float
     under_way: int
     is_probe: bool = False
+    name: QuestionName | None = None
 
 
 class Admission:
@@ -69,7 +79,6 @@ class Admission:
         config: the limits.
         oracle: the oracle that is asked.
         used: returns what the whole run has used so far.
-        on_spent: called once when the spend cap is reached and the configuration says to stop.
         ticks: returns the whole ticks of the run so far.
     """
 
@@ -78,7 +87,6 @@ class Admission:
         config: OracleConfig,
         oracle: Oracle[Any],
         used: Callable[[], Used],
-        on_spent: Callable[[], None],
         ticks: Callable[[], int] = lambda: 0,
     ) -> None:
         most = config.max_concurrency
@@ -88,6 +96,7 @@ class Admission:
         self.limit = limit_of(config)
         self.outages = Outages()
         self._config = config
+        self._caps = caps_of(config)
         self._patience_s = 0.0 if config.on_outage == "stop" else config.outage_patience_s
         self._attempts = attempts_of(config, oracle)
         self._counts_waiting = oracle.falls_back
@@ -95,9 +104,18 @@ class Admission:
         # A gateway keeps the deadline, from the start of the call: to wait for other cells must change no result.
         self._deadline_s = config.deadline_s if oracle.waits and GATEWAY.get() is None else math.inf
         self._used = used
-        self._on_spent = on_spent
         self._ticks = ticks
-        self._is_spent = False
+        self._can_test = self.holds and oracle.has_test
+        self._is_busy = False
+        """True if the latest failure was one of `BUSY`."""
+        self._is_away = False
+        """True if a probe has failed since the breaker opened."""
+        self._outage = (math.inf, -math.inf)
+        """The time of the latest probe that failed, after that of the latest answer before it."""
+        self._suspects: set[QuestionName] = set()
+        """Questions that failed, and nobody has been answered since. Their failures did not count."""
+        self._doubts: Counter[QuestionName] = Counter()
+        """`{question: times that the first probe after its failures was answered}`, until it fails again."""
         self._bucket = TokenBucket(config.rate_per_s)
         self.learned_rate = LearnedRate()
         self._has_waited = False
@@ -105,7 +123,10 @@ class Admission:
         self._events = AdmissionEvents(config, self.limit.limit)
 
     def refusal(self, waiting: WaitingQuestion, now: float) -> Answer | None:
-        """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted."""
+        """Return the fallback of a question that is refused: deadline, breaker or spend cap; None if it is admitted.
+
+        Where the run stops at a cap, its question must not come here: `stops_spent`.
+        """
         # 1. It is too late, and then no other reason matters.
         if self.expires(waiting, now) <= now:
             return fallback(waiting.question, Source.TIMEOUT, "deadline")
@@ -115,12 +136,26 @@ class Admission:
         # 3. The spend cap, for the whole run: earlier processes of it count, too.
         used = self._used()
         self._events.spent(used)
-        if not self._has_reached_cap(used):
-            return None
-        if not self._is_spent and (self._config.when_spent == "stop" or self._has_reached_usd(used)):
-            self._on_spent()
-        self._is_spent = True
-        return fallback(waiting.question, Source.FALLBACK, "spent")
+        return fallback(waiting.question, Source.FALLBACK, "spent") if self._reached(used) else None
+
+    def stops_spent(self) -> bool:
+        """Return whether a spend cap is reached at which the run stops, and the next question stays open."""
+        reached = self._reached(self._used()) if self._caps else ()
+        return "usd" in reached or (bool(reached) and self._config.when_spent == "stop")
+
+    def may_be_spent(self, number: int) -> bool:
+        """Return whether so many open questions may reach a spend cap, if they take twice as much as others did."""
+        if not self._caps:
+            return False
+        used = self._used()
+        times = 1.0 + 2.0 * number / used.calls if used.calls else math.inf
+        return any(not used.calls or (getattr(used, name) or 0.0) * times >= most for name, most in self._caps.items())
+
+    def spent_error(self) -> OracleSpentError:
+        """Return the error with which a run ends at a spend cap within a tick."""
+        used = self._used()
+        caps = {name: (getattr(used, name), self._caps[name]) for name in self._reached(used)}
+        return OracleSpentError(caps, self._ticks())
 
     def expires(self, waiting: WaitingQuestion, now: float) -> float:
         """Return the time at which a question becomes a fallback, unless an outage lasts until then."""
@@ -199,7 +234,18 @@ class Admission:
         is_probe = self.breaker.begun()
         if is_probe and self.holds:  # the time left to this question may be less than the server needs
             within_s = max(within_s, self._deadline_s)
-        return Call(now, within_s, under_way, is_probe)
+        return Call(now, within_s, under_way, is_probe, waiting.name)
+
+    @property
+    def is_to_test(self) -> bool:
+        """True if the next call is to ask the test question: questions have failed, and the server may be there."""
+        return self._can_test and self.breaker.state is BreakerState.OPEN and not self._is_busy
+
+    def begin_test(self, under_way: int, now: float) -> Call:
+        """Return the call for the test question that starts now."""
+        self._bucket.take(now)
+        self.learned_rate.take(now, waited=False)
+        return Call(now, self._deadline_s, under_way, self.breaker.begun())
 
     def ended(self, call: Call, answer: Answer, now: float) -> None:
         """Note that a call has ended.
@@ -211,7 +257,10 @@ class Admission:
         failure = answer.reason or None
         if failure == "deadline" and call.within_s < self._deadline_s / 2:
             failure = WAITED
+        elif failure == REFUSED and call.name is None:
+            failure = "server_error"  # the test question was answered at the start, so it is not to blame
         # 2. Breaker and limit learn from it, and the events tell of their changes.
+        self._judge(call, answer, now)
         self.breaker.ended(failure, now, is_probe=call.is_probe)
         self.limit.ended(failure, call.under_way, call.begun, now)
         self._events.breaker(answer, now, is_closed=self.breaker.is_closed)
@@ -220,12 +269,33 @@ class Admission:
         if self.holds and failure not in {WAITED, REFUSED}:
             self._note(call, answer, now)
 
+    def _judge(self, call: Call, answer: Answer, now: float) -> None:
+        """Note whose failures were their own: the first probe after them was answered."""
+        if not answer.reason:
+            if call.is_probe and not self._is_away:
+                self._doubts.update(self._suspects)
+            self._suspects.clear()
+            self._is_away = self._is_away and not call.is_probe
+            if call.name is not None:
+                self._doubts.pop(call.name, None)
+            return
+        self._is_busy = answer.reason in BUSY
+        if call.is_probe:
+            self._is_away = True
+            self._suspects.clear()
+            self._outage = self.outages.answered_at, now
+
     def counted(self, waiting: WaitingQuestion, answer: Answer) -> WaitingQuestion:
         """Return a question with one more try; it counts as an attempt if the question may be to blame."""
-        counts = answer.reason == REFUSED or (answer.reason in COUNTED and not self.is_holding)
+        is_held = self.is_holding and (self._can_test or answer.reason != REFUSED)
+        counts = (answer.reason == REFUSED or answer.reason in COUNTED) and not is_held
+        answered, away = self._outage
+        attempts = 0 if answered < waiting.failed_at <= away else waiting.attempts  # those of an outage do not count
+        if self.holds and not (counts or self._is_away or answer.reason in BUSY):
+            self._suspects.add(waiting.name)
         return waiting._replace(
             tries=waiting.tries + 1,
-            attempts=waiting.attempts + counts,
+            attempts=attempts + counts + self._doubts.pop(waiting.name, 0),
             unreadable=waiting.unreadable + (answer.reason in UNREADABLE),
         )
 
@@ -235,7 +305,17 @@ class Admission:
         Args:
             waiting: the question, with this try `counted`.
         """
-        if not self._may_retry(waiting, answer):
+        # The test question comes before a fallback, if nobody was answered since the failure before this one: the
+        # server may be away. It also comes after each further lost connection of a question that has failed by itself.
+        may_retry = self._may_retry(waiting, answer)
+        if may_retry:
+            is_doubtful = answer.reason == "connection_error" and waiting.attempts > 0
+        else:
+            is_doubtful = self.outages.answered_at < (waiting.failed_at or waiting.arrived)
+        if is_doubtful and self._can_test and answer.reason in COUNTED | {"connection_error", REFUSED}:
+            self.breaker.doubt(now)
+            return 0.0
+        if not may_retry:
             return None
         left_s = self.expires(waiting, now) - now
         if answer.reason == "deadline" and left_s < self._deadline_s / 2:
@@ -248,12 +328,13 @@ class Admission:
         return max(pause_s, self._asked_pause_s(answer)) if pause_s < left_s else None
 
     def _may_retry(self, waiting: WaitingQuestion, answer: Answer) -> bool:
-        # A question that the server refuses may be the cause, so it is tried only a few times, even in an outage. Other
-        # failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
-        if answer.reason == REFUSED:
+        # Failures in an outage do not count, or the outage would use up the attempts of all waiting questions.
+        if answer.reason == REFUSED or answer.reason in COUNTED:
+            return waiting.attempts < self._attempts or (
+                self.is_holding and (self._can_test or answer.reason != REFUSED)
+            )
+        if answer.reason == "connection_error" and self.holds:
             return waiting.attempts < self._attempts
-        if answer.reason in COUNTED:
-            return self.is_holding or waiting.attempts < self._attempts
         return answer.reason in NOT_COUNTED and (self.holds or self._attempts > 1)
 
     def _asked_pause_s(self, answer: Answer) -> float:
@@ -284,22 +365,13 @@ class Admission:
         #    that came back in time would not be noticed.
         self.outages.opened()
         left_s = self._patience_s - (self.outage_s(now) or 0.0)
-        if left_s <= 0.0:
+        if left_s <= 0.0 and (self._is_away or not self.is_to_test):
             raise self.outage_error(now)
         self.breaker.probe_by(now + left_s)
 
-    def _has_reached_cap(self, used: Used) -> bool:
-        """Return whether a further call would exceed a spend cap. A call's tokens are counted only after its end."""
-        config = self._config
-        return (
-            (config.max_calls is not None and used.calls >= config.max_calls)
-            or (config.max_tokens is not None and used.tokens >= config.max_tokens)
-            or self._has_reached_usd(used)
-        )
-
-    def _has_reached_usd(self, used: Used) -> bool:
-        most_usd = self._config.max_usd
-        return most_usd is not None and used.usd is not None and used.usd >= most_usd
+    def _reached(self, used: Used) -> list[str]:
+        """Return the spend caps that are reached. A call's tokens are counted only after its end."""
+        return [name for name, most in self._caps.items() if (getattr(used, name) or 0.0) >= most]
 
 
 def attempts_of(config: OracleConfig, oracle: Oracle[Any]) -> int:

@@ -65,7 +65,13 @@ def answers_at_once(answer: Callable[[], A | None]) -> A | None:
 
 
 async def call_oracle(
-    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], within_s: float, samples: int = 0
+    oracle: Oracle[Any],
+    agent: StatefulAgent[Any],
+    question: Question[Any],
+    within_s: float,
+    samples: int = 0,
+    *,
+    test: int | None = None,
 ) -> Answer:
     """Return the oracle's answer, or a fallback with the reason why there is none.
 
@@ -73,21 +79,27 @@ async def call_oracle(
         within_s: the time that the call may take.
         samples: above 0, the oracle is asked for the probabilities of all options; if it has none, they are counted
             from so many answers.
+        test: the number of a test question, which is asked in place of this one: its answer has no meaning.
 
     Raises:
         OracleUnavailableError: there is no oracle to ask, now or later.
     """
     if within_s == math.inf:  # no wait is possible: to set a limit takes longer than to compute an answer
-        return await _asked(oracle, agent, question, samples)
+        return await _asked(oracle, agent, question, samples, test)
     with anyio.move_on_after(max(0.0, within_s)):
-        return await _asked(oracle, agent, question, samples)
+        return await _asked(oracle, agent, question, samples, test)
     return fallback(question, Source.TIMEOUT, "deadline", f"none within {within_s:.3g} s")
 
 
-async def _asked(oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int) -> Answer:
+async def _asked(
+    oracle: Oracle[Any], agent: StatefulAgent[Any], question: Question[Any], samples: int, test: int | None
+) -> Answer:
     """Return the oracle's answer, or a fallback if it raises."""
     options = [type(agent.state)(option) for option in question.options]
     try:
+        if test is not None:
+            await oracle.test(agent, test)
+            return Answer(question.options[0], oracle.source)
         if samples:
             return await _judged(oracle, agent, question, options, samples)
         state, content, method = await oracle.checked_answer(

@@ -116,6 +116,12 @@ class CircuitBreaker:
             if self._is_down():
                 self._open(now, self._first_s)
 
+    def doubt(self, now: float) -> None:
+        """Open, unless it is open, and let a probe start at once: the latest failures may be the backend's."""
+        if self.is_closed:
+            self._open(now, self._first_s)
+            self._until = now
+
     def probe_by(self, latest: float) -> None:
         """Let the next probe start no later than this."""
         self._until = min(self._until, latest)

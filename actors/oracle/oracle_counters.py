@@ -30,8 +30,6 @@ LATEST_CHOICES, FEWEST_CHOICES = 1000, 100
 class FallbackShare:
     """The share of fallbacks in the latest 1,000 choices, and its limit, which holds from 100 choices on.
 
-    Choices that became fallbacks by the spend cap do not count: the configuration asks for these.
-
     Args:
         most: the limit; None for no limit.
         on_exceeded: called once when it is exceeded.
@@ -45,7 +43,7 @@ class FallbackShare:
 
     def add(self, answer: Answer) -> None:
         """Count a choice."""
-        if self._most is None or answer.reason == "spent":
+        if self._most is None:
             return
         if len(self._latest) == LATEST_CHOICES:
             self._fallbacks -= self._latest[0]

@@ -22,6 +22,7 @@ class WaitingQuestion(NamedTuple):
         decided: its answer, while that is being sent.
         tries: the times that it was asked; `attempts`: those of them that count; `unreadable`: those of them with an
             answer that could not be used.
+        failed_at: the time of its latest failure but the present one; its arrival before that.
         place: its place among the questions that share judgements; None if it shares none.
     """
 
@@ -32,6 +33,7 @@ class WaitingQuestion(NamedTuple):
     tries: int = 0
     attempts: int = 0
     unreadable: int = 0
+    failed_at: float = 0.0
     place: Place | None = None
 
     @property
@@ -41,9 +43,12 @@ class WaitingQuestion(NamedTuple):
 
     @property
     def kind(self) -> Hashable:
-        """The tick of the question, and the common part of the prompts of its kind: the trigger, state and options."""
+        """The tick of the question, and the common part of the prompts of its kind: the trigger, state and options.
+
+        Questions that failed are of another kind, behind all others: these may show that the server is there.
+        """
         question = self.question
-        return question.tick, question.trigger, question.state, question.options
+        return question.tick, question.trigger, question.state, question.options, self.tries
 
     def decide(self, answer: Answer, now: float, spent: Spending = ()) -> Decided:
         """Return the message that tells the engine of the answer.

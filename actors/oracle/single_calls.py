@@ -41,7 +41,7 @@ class SingleCalls:
         self._samples = samples
         self._prices = prices
         self._tasks = tasks
-        self._admission = Admission(config, oracle, self._used, on_spent=lambda: None)
+        self._admission = Admission(config, oracle, self._used)
         self._calls = self._under_way = 0
         self._spent = Ledger()
         self._ended = asyncio.Event()

@@ -63,6 +63,7 @@ from prism.errors import (
     OracleFailedError,
     OracleOutageError,
     OracleRefusedError,
+    OracleSpentError,
     OracleUnavailableError,
     UnansweredError,
 )
@@ -74,6 +75,7 @@ _REASONS: dict[type[OracleUnavailableError], str] = {
     OracleOutageError: OUTAGE,
     OracleRefusedError: REFUSED,
     OracleFailedError: NO_ANSWER,
+    OracleSpentError: SPEND_CAP,
 }
 """The reasons of stops, by the error of the oracle that they follow from."""
 
@@ -349,7 +351,7 @@ def _stop_of(group: BaseExceptionGroup[BaseException], ticks: int) -> Stop | Non
         return None
     reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), UNAVAILABLE)
     detail = error.failure if isinstance(error, UnansweredError | OracleOutageError) else ""
-    return Stop(tick=ticks, reason=SPEND_CAP) if detail == "spent" else Stop(tick=ticks, reason=reason, detail=detail)
+    return Stop(tick=ticks, reason=reason, detail=detail)
 
 
 async def _record_stop(run: Run, stop: Stop) -> None:

@@ -23,7 +23,6 @@ from actors.record.manifest import (
     broken_seals,
     is_as_written,
     read_manifest,
-    read_summary,
 )
 from actors.record.recovery import Recovered, recover
 from actors.record.rounds import ROUNDS
@@ -190,7 +189,7 @@ def _run_of(plan: ResumePlan, recovered: Recovered) -> Run:
             f"Ask for --ticks {recorded.ticks} or more.",
         )
     _refuse_without_fork(path, manifest, recovered.checkpoint)
-    _refuse_spent(plan.directory, config, recorded.ticks)
+    _refuse_spent(plan, recorded.ticks)
     return Run(
         directory=plan.directory,
         config=config,
@@ -254,15 +253,16 @@ def _refuse_without_fork(path: Path, manifest: Manifest, checkpoint: Checkpoint 
         )
 
 
-def _refuse_spent(directory: RunDirectory, config: Config, ticks: int) -> None:
-    """Refuse a run that its spend cap has stopped: it would stop again, after a tick of fallbacks."""
-    summary, before = read_summary(directory.path), read_resolved(directory.path / CONFIG).oracle
+def _refuse_spent(plan: ResumePlan, ticks: int) -> None:
+    """Refuse a run that its spend cap has stopped: it would stop again."""
+    stopped, before = plan.before.stopped, read_resolved(plan.directory.path / CONFIG).oracle
     caps = [
-        (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent) for oracle in (before, config.oracle)
+        (oracle.max_calls, oracle.max_tokens, oracle.max_usd, oracle.when_spent)
+        for oracle in (before, plan.config.oracle)
     ]
-    if summary.get("stopped_by") == SPEND_CAP and summary.get("ticks") == ticks and caps[0] == caps[1]:
+    if stopped is not None and (stopped.reason, stopped.tick) == (SPEND_CAP, ticks) and caps[0] == caps[1]:
         raise ResumeRefusedError(
-            directory.path,
+            plan.directory.path,
             ["its spend cap is reached"],
             "Raise it with --accept-settings --set oracle.max_calls=..., or max_tokens, or max_usd.",
         )

@@ -119,6 +119,8 @@ class EngineActor:
     """Counts of the bytes and seconds of exchanges with shards; None if the run has no shards."""
     on_computed: Callable[[int, int], None] | None = None
     """Called with the number of questions that shards have answered, and the tick."""
+    may_be_spent: Callable[[int], bool] = staticmethod(lambda _: False)
+    """Returns whether so many open questions may reach a spend cap."""
 
     def __init__(  # noqa: PLR0913  # each of its neighbours once
         self,
@@ -169,6 +171,7 @@ class EngineActor:
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
+        self._before_tick = anyio.CancelScope()
 
     async def run(
         self,
@@ -191,17 +194,21 @@ class EngineActor:
         self._end = ticks
         self.open_questions.ask_again(ticks)  # the questions of a checkpoint: their mailbox ended with its process
         while self.tick < ticks and (not self.is_stopping or self.is_replaying or self.is_ahead):
-            # 1. The tick, or several ticks that need no one in between.
+            # 1. Near a spend cap the answers come before the tick, so that a stop at the cap finds it not begun.
+            await self._await_before(self.tick)
+            if self.is_stopping and not (self.is_replaying or self.is_ahead):
+                break
+            # 2. The tick, or several ticks that need no one in between.
             started, is_new = perf_counter(), not self.is_replaying
             self._pace.begin_tick()
             self.is_in_tick = True
             frames = await self._run_ticks(self.tick - self.tick % every + every)
-            # 2. The record first, then the count: a tick that is counted is in the journal, or on its way there.
+            # 3. The record first, then the count: a tick that is counted is in the journal, or on its way there.
             for frame in frames:
                 await self._recorder.commit(self.tick, frame)
                 self.tick += 1
             self.is_in_tick = False
-            # 3. Those who look at the run. `between` may write a checkpoint, so it comes after all counts.
+            # 4. Those who look at the run. `between` may write a checkpoint, so it comes after all counts.
             each_s = (perf_counter() - started) / len(frames)
             for tick in range(self.tick - len(frames), self.tick):
                 if is_new:
@@ -281,6 +288,7 @@ class EngineActor:
     def stop(self) -> None:
         """Finish the tick, or those that are run together, and run no further one."""
         self.is_stopping = True
+        self._before_tick.cancel()
 
     def state(self) -> EngineState:
         """Return its state, between two ticks."""
@@ -346,6 +354,25 @@ class EngineActor:
             if not self.is_replaying:
                 emit(InterventionMade(kind=each.kind, at_tick=tick, number=number))
 
+    async def _await_before(self, tick: int) -> None:
+        """Await the answers that are due in the next tick, if the open questions may reach a spend cap."""
+        agents = self.open_questions.due(tick)
+        if not (agents and self._waits) or self.is_replaying or self.is_ahead:
+            return
+        self.open_questions.add_answers(self.decisions.take_all())
+        if self.may_be_spent(self.open_questions.number):
+            with anyio.CancelScope() as self._before_tick:
+                await self._await_each(agents)
+            self.waits_since = None
+
+    async def _await_each(self, agents: Sequence[int]) -> None:
+        """Wait until the question of each of these agents has an answer."""
+        while self.open_questions.any_unanswered(agents):
+            if self.waits_since is None:
+                self.waits_since = anyio.current_time()
+            self.open_questions.add_answers(await self.decisions.receive_all())
+        self.waits_since = None
+
     async def _await_answers(self, agents: list[int], tick: int) -> None:
         """Wait until the question of each of these agents has an answer. In `realtime` there is no wait.
 
@@ -357,11 +384,7 @@ class EngineActor:
         if late is None and not self._waits:
             return
         awaited = [agent for agent in agents if late is None or agent not in late]
-        while self.open_questions.any_unanswered(awaited):
-            if self.waits_since is None:
-                self.waits_since = anyio.current_time()
-            self.open_questions.add_answers(await self.decisions.receive_all())
-        self.waits_since = None
+        await self._await_each(awaited)
         # An answer that is in time now may have been late then. It is discarded, so that the tick equals its record.
         self.open_questions.discard_answers(late or ())
 

@@ -136,6 +136,15 @@ class OpenQuestions:
                 self._decided[decided.agent] = decided
         self.offer()
 
+    @property
+    def number(self) -> int:
+        """The number of questions without an answer."""
+        return len(self._asked) - len(self._decided)
+
+    def due(self, tick: int) -> list[int]:
+        """Return the agents whose decisions take effect in this tick."""
+        return self._due.get(tick, [])
+
     def take_due(self, tick: int) -> list[int]:
         """Remove and return the agents whose decisions take effect in this tick."""
         return self._due.pop(tick, [])

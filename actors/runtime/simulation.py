@@ -122,6 +122,7 @@ class Simulation:
         """The way in which the agents take their turns."""
         self.engine = self._make_engine(engine, reference)
         self.oracle = self._make_oracle(oracle, TraceIds(seed=seed, run=name))
+        self.engine.may_be_spent = self.oracle.admission.may_be_spent
         self.engine.on_computed = lambda number, tick: self.oracle.count_chosen(number, 0.0, tick)
         self.is_spent = False
         """True if the spend cap has ended the run."""

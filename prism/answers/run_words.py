@@ -45,7 +45,9 @@ def run_in_words(  # what happened, and what limits it
         told = list(_economy(world, rounds))
     else:
         return []
-    return [*told, _ONE_RUN, *caveats({"": calibration}, {"of all": fallbacks} if fallbacks else {}, 0, 0)]
+    share = f"{figure(100 * fallbacks, 2)}% of the choices are fallbacks, made without the oracle."
+    first = [share] if fallbacks else []
+    return [*first, *told, _ONE_RUN, *caveats({"": calibration}, {}, 0, 0)]
 
 
 def _people(world: Mapping[str, Any], agents: int, length: str) -> Iterator[str]:

@@ -853,8 +853,9 @@ class OracleConfig(Section, frozen=True, kw_only=True):
         Meta(description="spend cap in US dollars, by `llm.prices`: the run stops there, whatever `when_spent` says"),
     ] = None
     when_spent: Annotated[
-        Literal["fallback", "stop"], Meta(description="after a cap is reached: recorded fallbacks, or the run stops")
-    ] = "fallback"
+        Literal["fallback", "stop"],
+        Meta(description="at a cap: the run stops, with its questions open; or the other choices are fallbacks"),
+    ] = "stop"
     tape: Annotated[
         Literal["off", "record", "replay"],
         Meta(description="`record` keeps every answer; `replay` answers from the tape and asks no server"),

@@ -19,7 +19,7 @@ from prism.config.model import LLMConfig
 from prism.errors import OracleResponseError
 from prism.llm.call_counters import CallCounters, OracleStatistics, Outcome
 from prism.llm.failure import LLMFailureException
-from prism.llm.json_object import json_objects, read_answer, without_reasoning
+from prism.llm.json_object import extract_object, json_objects, read_answer, without_reasoning
 from prism.llm.letters import METHOD
 from prism.llm.loose_choice import REPAIRED, contradicts, repaired
 from prism.llm.port import (
@@ -33,6 +33,7 @@ from prism.llm.port import (
     Message,
     Undecided,
 )
+from prism.llm.startup_check import SELF_TEST, follows_schema
 from prism.llm.tape import RecordedFallback
 from prism.llm.taped_model import TapedModel
 from prism.rng import Draw, integer, pick, uniform
@@ -97,6 +98,27 @@ class ModelOracle(Oracle[S]):
     def replays(self) -> bool:
         """True if the answers come from a tape."""
         return self._tape is not None and self._tape.mode == "replay"
+
+    @property
+    def has_test(self) -> bool:
+        """True, unless the answers come from a tape."""
+        return not self.replays
+
+    async def test(self, agent: Any, number: int) -> None:
+        """Ask the test question of the start, past any tape.
+
+        Raises:
+            LLMFailureException: there is no usable answer.
+        """
+        taped = self._tape
+        model = self._model if taped is None or taped.model is None else taped.model
+        said = await model.complete(replace(SELF_TEST, seed=number, model=self._model_of(agent)))
+        if not follows_schema(extract_object(said.text) or without_reasoning(said.text)[0], loosely=True):
+            raise LLMFailureException("invalid_response", detail=f"it answered {said.text[:80]!r}")
+
+    def _model_of(self, agent: Any) -> str:  # noqa: ARG002  # of one model, all agents ask the same
+        """Return the name of the model that is asked about an agent; empty for `llm.model`."""
+        return ""
 
     async def record_fallback(self, question: bytes, source: str, reason: str) -> None:
         """Record on the tape, if there is one, that a question was decided by a fallback."""
@@ -164,6 +186,7 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         seed: the run's seed, for draws from probabilities.
         descriptions: what the model reads of each state; by default, of the social states.
         writers: the states to which a text belongs, if the model writes texts: `llm.writes`.
+        tick_s: simulated seconds a tick.
     """
 
     judges = True
@@ -176,8 +199,10 @@ class SocialModelOracle(ModelOracle[AgentState], StatechartOracle):
         *,
         descriptions: Mapping[Any, str] | None = None,
         writers: Collection[Any] = (),
+        tick_s: float = 60.0,
     ) -> None:
         super().__init__(model)
+        self.tick_s = tick_s
         self._writers = writers
         if descriptions is not None:
             self._descriptions = descriptions

@@ -200,7 +200,7 @@ def test_a_cap_on_calls_ends_the_run_with_the_turn_before_it(prism: Prism, tmp_p
         ended = prism("run", "economy.yaml", *cap, "--out", "capped")
         whole = len(turns("capped"))
         assert (ended.code, whole) == (4, 2)
-        assert f"in tick {whole}: spent" in ended.err
+        assert f"40 of oracle.max_calls 40; the run ends with its {whole} whole ticks" in ended.err
         more = ("--accept-settings", "--set", "oracle.max_calls=1000")
         assert prism("resume", "capped", *more, "--ticks", "4").code == 0
     assert summary("capped")["ticks"] == 4

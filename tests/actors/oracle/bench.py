@@ -15,7 +15,7 @@ from actors.core.ports import Answers, Observer
 from actors.oracle.actor import OracleActor
 from prism.agents import Question, StatefulAgent
 from prism.config import OracleConfig, PricesConfig
-from prism.errors import OracleOutageError
+from prism.errors import OracleOutageError, OracleSpentError
 from prism.statechart import Oracle
 from tests.domains import TrafficDomain
 
@@ -58,7 +58,7 @@ class Bench:
             self.engine,
             config,
             answers=answers,
-            on_spent=self._count_stop,
+            on_spent=self._stop_spent,
             on_spoilt=self._count_stop,
             prices=prices,
             ticks=lambda: ticks,
@@ -107,6 +107,19 @@ class Bench:
         except BaseExceptionGroup as group:
             return first_error(group, OracleOutageError)
         return None
+
+    async def spent(self, *questions: Question[int]) -> tuple[OracleSpentError | None, list[Decided]]:
+        """Put questions of which the cap allows only some; return the error at the cap, and the decisions."""
+        assert all(self.put(*questions))
+        try:
+            await self.actor.run(self.inbox)
+        except OracleSpentError as error:
+            return error, [self.codec.decided(encoded) for encoded in self.engine.take_all()]
+        return None, []
+
+    def _stop_spent(self) -> None:
+        self._count_stop()
+        self.actor.stop_waiting()
 
     def _count_stop(self) -> None:
         self.stops += 1

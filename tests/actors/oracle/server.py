@@ -20,9 +20,19 @@ class FaultyServer(Oracle[Any]):
     Args:
         fault: the fault of each call.
         takes_s: the time of a call; a `timeout` takes `timeout_s`.
+        test_fault: the fault of each call for its test question; None if it has none.
     """
 
-    def __init__(self, fault: Fault = lambda *_: None, *, takes_s: float = 0.1, timeout_s: float = 5.0) -> None:
+    def __init__(
+        self,
+        fault: Fault = lambda *_: None,
+        *,
+        takes_s: float = 0.1,
+        timeout_s: float = 5.0,
+        test_fault: Fault | None = None,
+    ) -> None:
+        self._test_fault = test_fault
+        self.tests = 0
         self.fault = fault
         self.takes_s = takes_s
         self.timeout_s = timeout_s
@@ -30,6 +40,17 @@ class FaultyServer(Oracle[Any]):
         self.asked: list[tuple[float, int, int]] = []
         """`(time, agent, attempt)` of every call."""
         self.forgotten: list[tuple[int, str]] = []
+
+    @property
+    def has_test(self) -> bool:
+        return self._test_fault is not None
+
+    async def test(self, agent: Any, number: int) -> None:
+        assert self._test_fault is not None
+        self.tests += 1
+        await anyio.sleep(self.takes_s)
+        if (reason := self._test_fault(anyio.current_time(), self.tests)) is not None:
+            raise LLMFailureException(reason)  # type: ignore[arg-type]
 
     async def ask(self, agent: Any, current_state: Any, trigger: str, options: Any, context: Any = None) -> Any:
         self.asked.append((anyio.current_time(), agent.agent_id, ATTEMPT.get()))

@@ -143,11 +143,21 @@ async def test_identical_questions_share_one_call_and_its_answer() -> None:
 
 
 @in_schedules(5)
-async def test_past_the_spend_cap_there_are_fallbacks_and_one_stop_if_so_configured() -> None:
-    bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_calls=2, when_spent="stop"))
+async def test_past_the_spend_cap_there_are_fallbacks_if_so_configured() -> None:
+    bench = Bench(ScriptedOracle(after(1.0)), OracleConfig(max_calls=2, when_spent="fallback"))
     decisions = await bench.ask(*map(question, range(5)))
     assert [outcome(each) for each in decisions] == [("green", "oracle", "")] * 2 + [("red", "fallback", "spent")] * 3
-    assert bench.stops == 1
+    assert bench.stops == 0
+
+
+@in_schedules(5)
+async def test_at_the_spend_cap_the_calls_under_way_end_and_the_other_questions_stay_open() -> None:
+    oracle = ScriptedOracle(after(1.0))
+    bench = Bench(oracle, OracleConfig(max_calls=3, max_concurrency=2, deadline_s=2.5))
+    error, decisions = await bench.spent(*map(question, range(5)))
+    assert error is not None
+    assert [outcome(each) for each in decisions] == [("green", "oracle", "")] * 3
+    assert (bench.stops, bench.actor.queue_depth, len(oracle.asked)) == (1, 2, 3)
 
 
 def test_fallbacks_are_logged_as_one_line_for_many(logged: list[EventDict]) -> None:

@@ -84,6 +84,14 @@ def test_answers_to_calls_from_before_it_opened_change_nothing() -> None:
     assert breaker.state is BreakerState.OPEN
 
 
+def test_a_doubted_backend_is_probed_at_once() -> None:
+    breaker = CircuitBreaker(8)
+    breaker.doubt(7.0)
+    assert (breaker.is_closed, breaker.allows(7.0), breaker.begun()) == (False, True, True)
+    breaker.ended(None, 8.0, is_probe=True)
+    assert breaker.is_closed
+
+
 @pytest.mark.parametrize("holds_after", [None, 8])
 def test_a_refused_question_says_nothing_about_the_server(holds_after: int | None) -> None:
     breaker = CircuitBreaker(holds_after)

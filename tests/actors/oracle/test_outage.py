@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import anyio
@@ -137,6 +138,42 @@ async def test_questions_that_a_healthy_server_refuses_are_fallbacks_and_no_outa
     assert bench.actor.statistics.retries == {"refused": 40}
     assert bench.actor.admission.breaker.opened == 0
     assert bench.actor.admission.outages.since is None
+
+
+def never(*_: object) -> None:
+    return None
+
+
+@in_schedules(2)
+async def test_a_question_that_fails_by_itself_is_a_fallback_and_the_others_are_answered() -> None:
+    for reason in ("connection_error", "server_error", "timeout", "invalid_response", "refused", "hang"):
+        for concurrency in (1, 16):
+            server = FaultyServer(test_fault=never)
+            server.fault = partial(lambda of, reason, *_: reason if of.asked[-1][1] in {3, 8} else None, server, reason)
+            bench = Bench(server, OracleConfig(max_concurrency=concurrency))
+            found = fallbacks(await bench.ask(*map(question, range(20))))
+            assert found == [(agent, "deadline" if reason == "hang" else reason) for agent in (3, 8)]
+            assert (bench.actor.admission.is_holding, server.tests <= 2 * 4) == (False, True), (reason, server.tests)
+
+
+@in_schedules(2)
+async def test_an_outage_that_every_question_and_the_test_question_get_costs_no_choice() -> None:
+    for reason in ("connection_error", "server_error", "timeout", "invalid_response", "refused"):
+        for concurrency, number in ((1, 1), (1, 2), (16, 1), (16, 40)):
+            begun = anyio.current_time()
+            fault = away(begun, begun + 200.0, reason)
+            server = FaultyServer(fault, test_fault=fault)
+            config = OracleConfig(max_concurrency=concurrency, max_attempts=2)
+            assert fallbacks(await Bench(server, config).ask(*map(question, range(number)))) == []
+            assert 200.0 <= anyio.current_time() - begun <= 200.0 + LARGEST_PAUSE_S + 30.0
+            assert server.tests > 0
+
+
+@in_schedules(2)
+async def test_a_busy_server_is_not_tested_by_a_small_question() -> None:
+    server = FaultyServer(away(0.05, 100.0, "overloaded"), test_fault=never)
+    assert fallbacks(await Bench(server, OracleConfig(max_concurrency=4)).ask(*map(question, range(20)))) == []
+    assert server.tests == 0
 
 
 @in_schedules(5)

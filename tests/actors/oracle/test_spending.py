@@ -13,7 +13,6 @@ from actors.core.ports import Unrecorded
 from actors.core.state import Effort
 from actors.oracle.oracle_counters import OracleCounters
 from actors.persistence.oracle_log import ANSWERS, LoggedAnswer, encode_answer, read_answers, scan_answers
-from prism.agents import Source
 from prism.config import OracleConfig, PricesConfig
 from prism.errors import ConfigError
 from prism.llm import LLMFailureException
@@ -130,17 +129,17 @@ def test_of_identical_questions_one_names_the_call() -> None:
 def test_a_cap_in_dollars_stops_the_run_whatever_is_to_follow_other_caps() -> None:
     config = OracleConfig(max_usd=0.25, when_spent="fallback", max_concurrency=1)
     bench = Bench(Metered(), config, prices=PRICES)
-    decided = run_scheduled(0, lambda: bench.ask(*(question(agent) for agent in range(5))))
-    assert [each.reason for each in decided] == ["", "", "", "spent", "spent"]
-    assert bench.stops == 1
+    error, decided = run_scheduled(0, lambda: bench.spent(*(question(agent) for agent in range(5))))
+    assert [each.reason for each in decided] == ["", "", ""]
+    assert (bench.stops, str(error).partition(";")[0]) == (1, "the spend cap is reached: 0.3 of oracle.max_usd 0.25")
     assert bench.actor.cost_usd == pytest.approx(0.3)
 
 
 def test_calls_without_an_answer_count_towards_the_cap() -> None:
     config = OracleConfig(max_usd=0.2, max_attempts=10)
     bench = Bench(Metered(failures=5), config, prices=PRICES)
-    (decided,) = run_scheduled(0, lambda: bench.ask(question(0)))
-    assert (decided.source, decided.reason, bench.stops) == (Source.FALLBACK, "spent", 1)
+    _, decided = run_scheduled(0, lambda: bench.spent(question(0)))
+    assert (decided, bench.stops) == ([], 1), "the question stays open"
     assert bench.actor.statistics.spent.total == (Spent("invalid_response", 3, 0.75, 270, 0, 15),)
 
 

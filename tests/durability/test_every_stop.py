@@ -1,0 +1,123 @@
+"""Every way in which a run stops: resumed, it is the run that nothing stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from actors.persistence.journal import JOURNAL
+from actors.record.rounds import ROUNDS
+from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
+from tests.command import Prism, short_of_room
+from tests.durability.process_runs import whole_ticks
+from tests.paths import ROOT
+from tests.patience import HANG_S
+
+pytestmark = [pytest.mark.network, pytest.mark.process]
+
+PEOPLE = """
+simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
+population: {size: 12, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}
+feed: {size: 2}
+run: {checkpoint_every_ticks: 8, sync: false}
+"""
+NATIONS = """
+simulation: {domain: economy, rounds: 16, ticks_per_round: 1, seed: 5}
+run: {checkpoint_every_ticks: 3, sync: false}
+"""
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MODEL = """
+oracle: {{backend: ollama, max_concurrency: 4}}
+llm: {{host: "{host}", num_ctx: 4096, systemone: "off", timeout_s: 120.0, prices: {{input: 100.0, output: 100.0}}}}
+"""
+
+
+def capped(prism: Prism, cap: str, whole: dict[str, Any], *more: str) -> int:
+    """Stop a run at a third of what the whole run uses, resume it up to two thirds, and return the last exit code."""
+    llm = whole["llm"] or {}
+    used = {
+        "calls": whole["oracle_calls"],
+        "tokens": llm.get("prompt_tokens", 0) + llm.get("completion_tokens", 0),
+        "usd": llm.get("cost_usd") or 0.0,
+    }[cap]
+    third = used / 3 if cap == "usd" else used // 3
+    assert prism("run", "c.yaml", "--out", "run", "--quiet", "--set", f"oracle.max_{cap}={third}", *more).code == 4
+    assert prism("resume", "run", "--quiet").code == 2, "at the same cap it would only stop again"
+    raised = prism("resume", "run", "--quiet", "--accept-settings", "--set", f"oracle.max_{cap}={2 * third}")
+    assert raised.code == 4, raised.err
+    return prism("resume", "run", "--quiet", "--accept-settings", "--set", f"oracle.max_{cap}=null").code
+
+
+def signalled(prism: Prism, kind: signal.Signals) -> int:
+    """Send a signal to a run in another process, resume it, and return the exit code."""
+    command = [sys.executable, "-m", "actors.cli", "run", "c.yaml", "--out", "run", "-q", "--set", "run.tick_s=0.1"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        give_up = monotonic() + HANG_S
+        while not (Path("run", JOURNAL).exists() and whole_ticks(Path("run"))[0] >= 3):
+            assert process.poll() is None
+            assert monotonic() < give_up
+            sleep(0.02)
+        process.send_signal(kind)
+        assert process.wait(HANG_S) == 128 + kind
+    return prism("resume", "run", "--quiet").code
+
+
+def short_of_disk(prism: Prism) -> int:
+    """Let the journal meet the end of a disk, resume the run, and return the exit code."""
+    whole = Path("whole", JOURNAL).stat().st_size
+    header = Path("whole", "config.yaml").stat().st_size + 100
+    ended = short_of_room((whole + header) // 2, "run", "c.yaml", "--out", "run", "--quiet", cwd=Path.cwd())
+    assert ended.returncode == 1, ended.stderr
+    return prism("resume", "run", "--quiet").code
+
+
+def left_alone(prism: Prism, server: ModelServer) -> int:
+    """Let the server be away for good within the run, come back, resume the run, and return the exit code."""
+    first = max(call.call or 0 for call in server.calls) + 12
+    away = FaultPlan(at=dict.fromkeys(range(first, first + 1000), Fault.RESET))
+    server.settings = ServerSettings(faults=away)
+    ended = prism("run", "c.yaml", "--out", "run", "--quiet", "--set", "oracle.on_outage=stop")
+    assert ended.code == 5, ended.err
+    server.settings = ServerSettings()
+    return prism("resume", "run", "--quiet").code
+
+
+@pytest.mark.everyday(2)
+@pytest.mark.parametrize(("domain", "has_model"), [(PEOPLE, True), (NATIONS, True), (PEOPLE, False), (NATIONS, False)])
+def test_a_run_resumed_after_any_stop_is_the_run_that_nothing_stopped(
+    domain: str, has_model: bool, prism: Prism, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        server = stack.enter_context(ModelServer()) if has_model else None
+        model = "" if server is None else MODEL.format(host=server.url)
+        (tmp_path / "c.yaml").write_text(domain + model)
+        assert prism("run", "c.yaml", "--out", "whole", "--quiet").code == 0
+        whole = json.loads(Path("whole", "summary.json").read_text())
+        ways: dict[str, Callable[[], int]] = {
+            "calls": lambda: capped(prism, "calls", whole),
+            **{kind.name: partial(signalled, prism, kind) for kind in STOPPING},
+            "full disk": lambda: short_of_disk(prism),
+        }
+        if server is not None:
+            ways["tokens"] = lambda: capped(prism, "tokens", whole)
+            ways["usd"] = lambda: capped(prism, "usd", whole, "--set", "oracle.max_concurrency=1")
+            ways["outage"] = lambda: left_alone(prism, server)
+        for way, stop in ways.items():
+            assert stop() == 0, way
+            found = json.loads(Path("run", "summary.json").read_text())
+            for name in ("digest", "fallbacks_by_reason", "decisions_by_source", "oracle_questions"):
+                assert (way, found[name]) == (way, whole[name])
+            assert Path("run", ROUNDS).read_bytes() == Path("whole", ROUNDS).read_bytes(), way
+            Path("run").rename(f"stopped by {way}")
