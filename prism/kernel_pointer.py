@@ -7,11 +7,13 @@ address.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import cfunc, typeof, types
+from numba import typeof, types
 from numba.core import cgutils
+from numba.core.ccallback import CFunc
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
@@ -85,12 +87,16 @@ def called(_: Any, pointer: Any, tables: Any, person: Any, post: Any, tick: Any)
     return types.float64(whole, tables, whole, whole, whole), code
 
 
-def callback(function: Any, tables: Any, **options: Any) -> Any:
+def callback(function: Any, tables: Any, keep: Callable[[Any, Callable[..., Any]], None], **options: Any) -> Any:
     """Return a compiled kernel of a pointer to tables and three whole numbers, which has an address.
 
     Args:
         function: the kernel, as numba compiles it for other kernels.
         tables: a named tuple of the types that it will get.
+        keep: lets what is compiled be kept.
     """
     whole = types.int64
-    return cfunc(types.float64(Pointer(typeof(tables)), whole, whole, whole), **options)(function.py_func)
+    made = CFunc(function.py_func, ((Pointer(typeof(tables)), whole, whole, whole), types.float64), {}, options)
+    keep(made, function.py_func)
+    made.compile()
+    return made

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
@@ -160,6 +162,19 @@ def test_a_directory_that_others_may_write_to_holds_no_machine_code(
     assert kernels.directory() == second
 
 
+def test_compiled_kernels_are_kept_under_any_umask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for umask in (0o002, 0o000, 0o077):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{umask:o}" / "cache"))
+        before = os.umask(umask)
+        try:
+            place = kernels.directory()
+        finally:
+            os.umask(before)
+        assert place is not None
+        assert place.parent == tmp_path / f"{umask:o}" / "cache" / "prism"
+        assert {stat.S_IMODE(each.stat().st_mode) for each in (place, place.parent)} == {0o700}
+
+
 def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -169,7 +184,7 @@ def test_what_was_compiled_for_another_version_goes_a_month_after_its_last_use(
     used, unused, foreign = (place.parent / name for name in ("kernels-0a", "kernels-0b", "notes"))
     for each in (used, unused, foreign, place):
         each.mkdir(mode=0o700, exist_ok=True)
-        (each / "some.nbc").touch()
+        (each / "some.kernel").touch()
     month_ago = time.time() - kernels.UNUSED_S
     for each, last_use in ((place, 0), (used, month_ago + 60), (unused, month_ago - 60), (foreign, 0)):
         os.utime(each, (last_use, last_use))
@@ -225,12 +240,69 @@ def test_compiled_kernels_draw_as_plain_python_does(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.timeout(600)
+def test_files_of_compiled_kernels_that_are_not_as_they_were_written_are_made_anew(
+    tmp_path: Path, size: Callable[..., int]
+) -> None:
+    random, expected = Random(7), printed(python(["-c", BOTH, "compiled"], tmp_path, "0"))
+    files = sorted(tmp_path.rglob("*.kernel"))
+    assert len(files) > 5
+    whole = {file: file.read_bytes() for file in files}
+    for _ in range(size(40, everyday=3)):
+        for file in files:
+            content, way = bytearray(whole[file]), random.randrange(4)
+            if way == 0:
+                del content[random.randrange(len(content)) :]
+            elif way == 1:
+                content = bytearray(random.randbytes(random.randrange(200)))
+            else:
+                for _ in range(way):
+                    content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+            file.write_bytes(content)
+        process = python(["-c", BOTH, "compiled"], tmp_path, "0")
+        assert process.communicate(timeout=500) == (f"{expected}\n", "")
+        assert all(sha256(content[32:]).digest() == content[:32] for content in (file.read_bytes() for file in files))
+
+
+NOT_KEPT = """
+import logging, os, resource, signal, sys
+logging.basicConfig(format="%(message)s")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+if sys.argv[2] == "full":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(600)
+def test_compiled_kernels_that_cannot_be_kept_end_nothing_and_one_line_says_where_and_why(tmp_path: Path) -> None:
+    expected = printed(python(["-c", BOTH, "compiled"], tmp_path / "kept", "0"))
+    (tmp_path / "file").write_text("not a directory")
+    for way, cache, problem in (
+        ("full", tmp_path / "full", f"not kept in {tmp_path / 'full' / 'prism'}"),
+        ("nowhere", tmp_path / "file", "kept nowhere"),
+    ):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "TMPDIR": str(tmp_path / "kept")}
+        (tmp_path / "kept" / f"prism-{os.getuid()}").write_text("in the way") if way == "nowhere" else None
+        words = [sys.executable, "-c", NOT_KEPT + BOTH, "compiled", way]
+        ended = subprocess.run(
+            words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500, check=True
+        )
+        assert ended.stdout.strip() == expected
+        (line,) = ended.stderr.splitlines()
+        assert problem in line
+        assert ("File too large" if way == "full" else "File exists") in line
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.timeout(600)
 def test_a_run_has_one_digest_compiled_anew_kept_by_two_at_once_and_plain(tmp_path: Path) -> None:
     def run(name: str, switch: str, *more: str) -> subprocess.Popen[str]:
         return python([*RUN, *SMALL, *more, "--out", str(tmp_path / name)], tmp_path / "cache", switch)
 
     def written() -> dict[Path, int]:
-        return {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")}
+        return {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.kernel")}
 
     expected = printed(run("plain", "0"))
     assert not (tmp_path / "cache").exists()
