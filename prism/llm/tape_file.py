@@ -1,14 +1,16 @@
 """The file of a tape: answers by key, each in the file before it is used.
 
 It is an SQLite database in write-ahead mode with one table. A kill -9 loses no answer; a closed tape is a single file.
-Nothing is kept in memory, so a tape may be larger than the memory.
+Nothing is kept in memory, so a tape may be larger than the memory. A tape may come from anybody: a view, a trigger or a
+damaged tree of pages in its place could keep a query busy for ever.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -23,6 +25,13 @@ HEADER_KEY = b"head"
 """The key of the record on the model that has answered a run."""
 
 _APPLICATION = 0x50525354  # "PRST", in the file's header: tells a tape from any other SQLite file
+
+_TABLE = "answers (key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
+
+_STEPS = 100_000
+"""The steps of SQLite after which Python may look for Ctrl-C: 10 ms."""
+_STEPS_MIN, _STEPS_PER_BYTE = 1_000_000, 10
+"""The steps that one statement may take: 30 times those of one that reads every record of the file."""
 
 T = TypeVar("T")
 
@@ -67,6 +76,8 @@ class TapeFile:
         self.path = path
         self.mode = mode
         self._lock = threading.Lock()
+        self._steps = 0
+        self._is_endless = False
         if mode != "record" and not path.is_file():
             raise TapeError(path, "there is no such tape; record it first")
         if mode == "record":
@@ -78,11 +89,10 @@ class TapeFile:
         except sqlite3.Error as error:
             raise TapeError(path, f"cannot be opened: {error}") from error
         try:
-            self._open()
-        except sqlite3.Error as error:
-            self._file.close()
-            raise TapeError(path, f"is no tape, or a damaged one: {error}") from error
-        except TapeError:
+            self._file.set_progress_handler(self._is_to_stop, _STEPS)
+            with self._statement("is no tape, or a damaged one"):
+                self._open()
+        except BaseException:
             self._file.close()
             raise
 
@@ -123,16 +133,17 @@ class TapeFile:
             raise TapeError(self.path, "is no tape; PRISM would not write into it")
         if version != FORMAT and not is_new:
             raise TapeError(self.path, f"is a tape of format {version}; this version of PRISM reads {FORMAT}")
+        if not is_new:
+            found = self._file.execute("SELECT type, sql FROM sqlite_master LIMIT 2").fetchall()
+            if found != [("table", f"CREATE TABLE {_TABLE}")]:
+                raise TapeError(self.path, "is no tape: it has something other than the table of answers")
         if self.mode != "record":
             self._file.execute("PRAGMA query_only = ON")
             return
         self._file.execute("BEGIN IMMEDIATE")
         self._file.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._file.execute(f"PRAGMA user_version = {FORMAT}")
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS answers "
-            "(key BLOB PRIMARY KEY, asked_by TEXT NOT NULL, answer BLOB NOT NULL) WITHOUT ROWID"
-        )
+        self._file.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
         self._begin()
         self._file.execute("COMMIT")
         # Only now: the first page of a write-ahead log is no part of the transaction that makes the file a tape.
@@ -151,14 +162,36 @@ class TapeFile:
         return rows[0][0] if rows else None
 
     def _execute(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._lock:
-            try:
-                return self._file.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise TapeError(self.path, f"cannot be read or written: {error}") from error
+        with self._lock, self._statement("cannot be read or written"):
+            return self._file.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _statement(self, problem: str) -> Iterator[None]:
+        """Turn the errors of SQLite into those of a tape, and its interruption into what has interrupted it."""
+        self._steps = 0
+        try:
+            yield
+        except sqlite3.Error as error:
+            if self._is_endless:
+                raise TapeError(
+                    self.path, "is damaged: its pages hold more records than the file has room for"
+                ) from None
+            if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT:
+                raise KeyboardInterrupt from None
+            raise TapeError(self.path, f"{problem}: {error}") from error
+
+    def _is_to_stop(self) -> bool:
+        """Return whether a statement has taken more steps than the file's records need.
+
+        Python calls its handlers of signals here, and SQLite stops if one of them raises an error.
+        """
+        self._steps += _STEPS
+        size = sum(each.stat().st_size for each in (self.path, Path(f"{self.path}-wal")) if each.exists())
+        self._is_endless = self._steps > _STEPS_MIN + _STEPS_PER_BYTE * size
+        return self._is_endless
 
     def _decode(self, row: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         try:
             return decoder.decode(row)
-        except msgspec.DecodeError as error:
+        except (msgspec.MsgspecError, RecursionError, TypeError, UnicodeDecodeError) as error:
             raise TapeError(self.path, f"is damaged: {error}") from error

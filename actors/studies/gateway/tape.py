@@ -163,7 +163,8 @@ class ExperimentTape(TapeFile):
         while rows := self._execute(statement, key, _READ_AT_ONCE):
             for _, row in rows:
                 totals.add(self._decode(row, _kept))
-            key = rows[-1][0]
+            if not key < (key := rows[-1][0]):
+                raise TapeError(self.path, "is damaged: its records are not in order")
         return totals
 
 
