@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
 from typing import Any, Final, NamedTuple
+from unicodedata import category
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import msgspec
@@ -64,6 +65,14 @@ OF_A_STUDY = (
     *("calibrated.yaml", "calibration.json", "calibration.md", "inputs/*/*.py"),
 )
 """The files of an experiment or a calibration that are packed, besides its cells."""
+RATIO_MAX: Final = 200
+"""The most times that the files of a pack may be longer than the pack. Journals reach 10 to 30."""
+FREE_BYTES: Final = 64 * 1024**2
+"""Bytes that a pack may have at any ratio."""
+FREE_NAMES, NAMES_PER_CONTENT = 1_000, 200
+"""The names that a pack may have for any content, and for each content: cells share inputs, but have own journals."""
+DEPTH_MAX: Final = 32
+"""The most directories in a name, so that no name makes many of them."""
 SECRET_LENGTH_MIN: Final = 8
 """The fewest characters of a secret that is looked for: a shorter text occurs anywhere by chance."""
 Secrets = Mapping[str, frozenset[bytes]]
@@ -130,9 +139,11 @@ def pack(path: Path, out: Path) -> Written:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 hold(descriptor)
-                packed = _write(file, path, kind, {name: replaced.get(name) for name in files}, secrets)
+                contents = _write(file, path, kind, {name: replaced.get(name) for name in files}, secrets)
                 file.flush()
                 os.fsync(file.fileno())
+                if problem := out_of_proportion(contents, os.fstat(descriptor).st_size):
+                    raise RunDirectoryError(f"{path}: cannot be packed: its pack {problem}, so nobody could unpack it")
             Path(draft).chmod(0o644)
             _put(Path(draft), out)
         finally:
@@ -140,7 +151,8 @@ def pack(path: Path, out: Path) -> Written:
     except OSError as error:
         raise run_directory_error(error, f"{error.filename or out}: cannot be packed") from None
     paths = tuple(_paths_in(path, files, replaced))
-    return Written(len(packed), sum(each.bytes for each in packed.values()), out.stat().st_size, paths)
+    packed = contents.files.values()
+    return Written(len(packed), sum(each.bytes for each in packed), out.stat().st_size, paths)
 
 
 def is_pack(path: Path) -> bool:
@@ -162,6 +174,67 @@ def _is_of_a_run(name: str) -> bool:
 
 def _is_one_of(name: str, patterns: tuple[str, ...]) -> bool:
     return any(name.count("/") == each.count("/") and PurePosixPath(name).match(each) for each in patterns)
+
+
+def misnamed(contents: Contents) -> str:
+    """Return the problem with a name that leads out of the directory, or is no file's of a run; empty without one.
+
+    It is checked when a pack is written, too: what packs must unpack.
+    """
+    name = contents.name
+    if not _is_inside(name) or "/" in name or name.startswith("."):
+        return (
+            f"names {name!r} as its directory; expected a name without a slash, and without a dot before it, "
+            "in UTF-8 and without line ends, other control characters and backslashes"
+        )
+    for name in contents.files:
+        if not _is_inside(name):
+            return f"names {name!r}, which is no file inside of its directory"
+        if not is_packed_name(contents.kind, name):
+            return f"names {name!r}, which is no file of a run, an experiment or a calibration"
+    return ""
+
+
+def _is_inside(name: str) -> bool:
+    """Return whether a name is one of a file inside of a directory that every system with PRISM can have.
+
+    Control characters would speak to the terminal that shows the name, and a backslash is a slash elsewhere.
+    """
+    path = PurePosixPath(name)
+    return (
+        name == str(path)
+        and bool(path.parts)
+        and not path.is_absolute()
+        and not {"..", "."} & {*path.parts}
+        and len(path.parts) <= DEPTH_MAX
+        and not any(each == "\\" or category(each) in ("Cc", "Cs", "Zl", "Zp") for each in name)
+        and all(len(part.encode()) <= 255 for part in path.parts)
+    )
+
+
+def out_of_proportion(contents: Contents, size: int) -> str:
+    """Return in which way a pack of a size would unpack to too much; empty if it would not."""
+    total, names = written_bytes(contents), len(contents.files)
+    if total > bytes_max_of(size):
+        return f"unpacks to {total:,} bytes, more than {RATIO_MAX} times its own {size:,}"
+    names_max = FREE_NAMES + NAMES_PER_CONTENT * len({packed.sha256 for packed in contents.files.values()})
+    return f"has {names:,} names, more than the {names_max:,} for its contents" if names > names_max else ""
+
+
+def bytes_max_of(size: int) -> int:
+    """Return the most bytes to which a pack of a size may unpack."""
+    return max(FREE_BYTES, RATIO_MAX * size)
+
+
+def written_bytes(contents: Contents) -> int:
+    """Return the bytes to which a pack unpacks where equal inputs are one file."""
+    kept = {packed.sha256: packed.bytes for name, packed in contents.files.items() if is_shared(name)}
+    return sum(kept.values()) + sum(each.bytes for name, each in contents.files.items() if not is_shared(name))
+
+
+def is_shared(name: str) -> bool:
+    """Return whether a file is an input that a run keeps: only the first of equal inputs takes space."""
+    return INPUTS in PurePosixPath(name).parts[:-1]
 
 
 def _put(draft: Path, out: Path) -> None:
@@ -292,7 +365,7 @@ def _forms_of(value: str) -> frozenset[bytes]:
     return frozenset(each.encode(errors="surrogateescape") for each in found)
 
 
-def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Secrets) -> dict[str, Packed]:
+def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], secrets: Secrets) -> Contents:
     """Write the zip file, and return its contents."""
     packed: dict[str, Packed] = {}
     for name, content in files.items():
@@ -302,6 +375,8 @@ def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], 
         else:
             packed[name] = Packed(bytes=len(content), sha256=sha256(content).hexdigest())
     contents = Contents(prism=version(OWN_PACKAGE), kind=kind, name=path.resolve().name.lstrip("."), files=packed)
+    if problem := misnamed(contents):
+        raise RunDirectoryError(f"{path}: cannot be packed: its pack {problem}; give it another name")
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         archive.writestr(_member(CONTENTS), msgspec.json.format(msgspec.json.encode(contents), indent=1))
         done = set[str]()
@@ -317,7 +392,7 @@ def _write(file: Any, path: Path, kind: str, files: Mapping[str, bytes | None], 
                 written = _copy(chunks, member, path / name, secrets)
             if written != each:
                 raise RunDirectoryError(f"{path / name}: has changed while it was packed; pack it again")
-    return packed
+    return contents
 
 
 def _member(name: str) -> ZipInfo:
@@ -361,7 +436,9 @@ def _refuse_secrets_in_segment(path: Path, secrets: Secrets) -> None:
 
 def _paths_in(path: Path, files: list[str], replaced: Mapping[str, bytes]) -> Iterator[str]:
     """Yield `file: text` of each text that looks like a path below this user's home, or in this directory."""
-    here = {str(Path.home()), str(Path.cwd()), str(path.resolve().parent)} - {"/"}
+    here = {str(Path.cwd()), str(path.resolve().parent)} - {"/"}
+    with suppress(RuntimeError):  # a user without a home directory
+        here |= {str(Path.home())} - {"/"}
     pattern = re.compile("|".join(rf"{re.escape(each)}/[^\s\"',]*" for each in sorted(here, reverse=True)).encode())
     for name in files:
         if name.endswith(_TEXTS) and INPUTS not in name.split("/"):

@@ -1,7 +1,7 @@
 """The unpacking of a `.prism` file: every length, hash and name is checked before anything is in its place.
 
 A pack may come from anybody. Only its `pack.json` says where to write, and its names must stay inside the directory. No
-file gets more bytes than `pack.json` states, and these lengths must be in proportion to the pack.
+file gets more bytes than `pack.json` states, and names, lengths and written bytes must be in proportion to the pack.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812  # its own name says nothing
 
@@ -22,16 +21,22 @@ import msgspec
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove_abandoned
-from actors.factory.kept_inputs import INPUTS
 from actors.persistence.journal import JOURNAL
 from actors.record.manifest import RECORD_BYTES_MAX
 from actors.runs.inputs import link_or_copy
-from actors.runs.pack import CONTENTS, FORMAT, SUFFIX, Contents, Packed, is_packed_name
+from actors.runs.pack import (
+    CONTENTS,
+    FORMAT,
+    SUFFIX,
+    Contents,
+    Packed,
+    bytes_max_of,
+    is_shared,
+    misnamed,
+    out_of_proportion,
+    written_bytes,
+)
 
-RATIO_MAX: Final = 200
-"""The most times that the files of a pack may be longer than the pack. Journals reach 10 to 30."""
-FREE_BYTES: Final = 64 * 1024**2
-"""Bytes that a pack may have at any ratio."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DAMAGED = (BadZipFile, ZlibError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError)
 """The errors of the library for a file that is no whole zip file, or of a kind that PRISM does not write."""
@@ -108,11 +113,8 @@ def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
         raise _refusal(file, f"{CONTENTS}: {error}") from None
     if contents.format != FORMAT:
         raise _refusal(file, f"has format {contents.format}, and this version of PRISM reads {FORMAT}")
-    if (strange := _misnamed(contents) or _strange(contents, members)) is not None:
+    if strange := misnamed(contents) or _strange(contents, members) or out_of_proportion(contents, size):
         raise _refusal(file, strange)
-    total = _written_bytes(contents)
-    if total > max(FREE_BYTES, RATIO_MAX * size):
-        raise _refusal(file, f"unpacks to {total:,} bytes, more than {RATIO_MAX} times its own {size:,}")
     return contents
 
 
@@ -130,33 +132,6 @@ def _read(archive: ZipFile, name: str) -> bytes:
     if len(content) > RECORD_BYTES_MAX:
         raise BadZipFile(f"{name} is longer than {RECORD_BYTES_MAX:,} bytes")
     return content
-
-
-def _is_inside(name: str) -> bool:
-    """Return whether a name is one of a file inside of a directory, on every system."""
-    path = PurePosixPath(name)
-    return (
-        name == str(path)
-        and name.isprintable()
-        and not path.is_absolute()
-        and not {"..", "."} & {*path.parts}
-        and not any(each in name for each in '\\:*?"<>|')
-        and bool(path.parts)
-        and all(len(part.encode()) <= 255 for part in path.parts)
-    )
-
-
-def _misnamed(contents: Contents) -> str | None:
-    """Return the problem with a name that leads out of the directory, or that `pack` never gives to a file."""
-    name = contents.name
-    if not _is_inside(name) or "/" in name or name.startswith("."):
-        return f"names {name!r} as its directory; expected a name without a slash, and without a dot before it"
-    for name in contents.files:
-        if not _is_inside(name):
-            return f"names {name!r}, which is no file inside of its directory"
-        if not is_packed_name(contents.kind, name):
-            return f"names {name!r}, which is no file of a run, an experiment or a calibration"
-    return None
 
 
 def _strange(contents: Contents, members: list[str]) -> str | None:
@@ -177,31 +152,29 @@ def _strange(contents: Contents, members: list[str]) -> str | None:
     return None
 
 
-def _is_shared(name: str) -> bool:
-    """Return whether a file is an input that a run keeps: only the first of equal inputs takes space."""
-    return INPUTS in PurePosixPath(name).parts[:-1]
-
-
-def _written_bytes(contents: Contents) -> int:
-    kept = {packed.sha256: packed.bytes for name, packed in contents.files.items() if _is_shared(name)}
-    return sum(kept.values()) + sum(each.bytes for name, each in contents.files.items() if not _is_shared(name))
-
-
 def _extract(file: Path, archive: ZipFile, contents: Contents, out: Path) -> None:
-    free, total = shutil.disk_usage(out).free, _written_bytes(contents)
+    free, total = shutil.disk_usage(out).free, written_bytes(contents)
     if total > free:
         raise _refusal(file, f"unpacks to {total:,} bytes, and {out.parent} has {free:,} left")
     kept: dict[str, Path] = {}
+    written, bytes_max = 0, bytes_max_of(file.stat().st_size)
     for name, packed in contents.files.items():
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        if packed.sha256 in kept and _is_shared(name):
+        if is_shared(name) and packed.sha256 in kept:
             link_or_copy(kept[packed.sha256], path)
-            continue
-        _extract_one(file, archive, name, packed, path)
-        if _is_shared(name):
+            if path.samefile(kept[packed.sha256]):
+                continue
+        else:
+            _extract_one(file, archive, name, packed, path)
+        if is_shared(
+            name
+        ):  # a copy, too: a file may have so many names on this disk, and the next links are to the copy
             path.chmod(0o444)
             kept[packed.sha256] = path
+        written += packed.bytes
+        if written > bytes_max:
+            raise _refusal(file, f"unpacks to more than {bytes_max:,} bytes here, where equal files are not shared")
 
 
 def _extract_one(file: Path, archive: ZipFile, name: str, packed: Packed, path: Path) -> None:

@@ -326,6 +326,14 @@ def lose(said: dict[str, object], members: dict[str, bytes]) -> None:
     del members[said["files"]["rounds.csv"]["sha256"]]  # type: ignore[index]
 
 
+def many_names(said: dict[str, object], members: dict[str, bytes]) -> None:
+    content = b"x" * 6_000
+    digest = sha256(content).hexdigest()
+    members[digest] = content
+    for number in range(65_107):
+        said["files"][f"inputs/{digest}/{number}"] = {"bytes": len(content), "sha256": digest}  # type: ignore[index]
+
+
 def add(_: dict[str, object], members: dict[str, bytes]) -> None:
     members["../../evil.sh"] = b"rm"
 
@@ -368,6 +376,9 @@ def set_format(said: dict[str, object], _: dict[str, bytes]) -> None:
         (resize(1 << 50), "unpacks to 1,125,899,9"),
         (unequal, "/two: has another length than a file with the same SHA-256"),
         (bomb, "more than 200 times its own"),
+        (many_names, "names, more than the 2,8"),
+        (rename(f"inputs/{'a' * 64}/" + "a/" * 40 + "a.py"), "which is no file inside of its directory"),
+        (rename(f"inputs/{'a' * 64}/a\x1b[2J.csv"), "which is no file inside of its directory"),
         (lose, "is in the pack or in its pack.json, but not in both"),
         (add, "../../evil.sh: is in the pack or in its pack.json, but not in both"),
     ],
@@ -386,6 +397,51 @@ def test_a_pack_that_was_tampered_with_is_one_line_and_leaves_nothing(
     assert ended.err.endswith("; nothing was unpacked\n")
     assert ended.err.count("\n") == 1
     assert [path for path in sorted(tmp_path.rglob("*")) if path != tmp_path / "inner"] == before
+
+
+def test_equal_inputs_that_a_disk_does_not_share_count_each(
+    feed: Path, prism: Prism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, members = contents(feed)
+    content = b"x" * 1_000_000
+    digest = sha256(content).hexdigest()
+    members[digest] = content
+    for number in range(90):
+        said["files"][f"inputs/{digest}/{number}"] = {"bytes": len(content), "sha256": digest}  # type: ignore[index]
+    write(feed, said, members)
+    assert prism("unpack", "feed.prism", "--out", "shared").code == 0
+    assert Path("shared", "inputs", digest, "0").stat().st_nlink == 90
+    monkeypatch.setattr(os, "link", refuses_links)
+    ended = prism("unpack", "feed.prism", "--out", "copies")
+    assert (ended.code, "unpacks to more than 67,108,864 bytes here" in ended.err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir() if "copies" in path.name] == []
+
+
+NAMES = ["a:b", "wh?t", "st*r", 'q"uote', "<less>", "p|pe", "żółw ไทย", "non\u00a0breaking", "#1 %20 ~$'&;"]
+
+
+def test_what_is_packed_can_be_unpacked_whatever_the_names_of_the_run_and_its_inputs(
+    prism: Prism, tmp_path: Path
+) -> None:
+    for number, name in enumerate(NAMES):
+        (tmp_path / f"{name}.txt").write_text(TIES)
+        (tmp_path / "c.yaml").write_text(STUDY.replace("ties.txt", json.dumps(f"{name}.txt")))
+        run = f"{number}-2026-11-28T13:05:00 {name}"
+        assert prism("run", "c.yaml", "-q", "--out", run).code == 0
+        assert prism("pack", run, "--out", f"{number}.prism").code == 0
+        ended = prism("unpack", f"{number}.prism", "--out", f"again {run}")
+        assert (ended.code, ended.err) == (0, "")
+        assert prism("verify", f"again {run}").code == 0
+
+
+def test_a_name_that_could_not_be_unpacked_is_refused_when_it_is_packed(prism: Prism, tmp_path: Path) -> None:
+    for number, name in enumerate(("two\nlines", "\x1b[2J", "back\\slash", os.fsdecode(b"latin-\xe9"))):
+        (tmp_path / "c.yaml").write_text("simulation: {rounds: 1, ticks_per_round: 12}\npopulation: {size: 20}\n")
+        assert prism("run", "c.yaml", "-q", "--out", f"run-{number}").code == 0
+        Path(f"run-{number}").rename(name)
+        ended = prism("pack", name, "--out", f"{number}.prism")
+        assert (ended.code, "cannot be packed: its pack names" in ended.err) == (2, True)
+        assert not Path(f"{number}.prism").exists()
 
 
 @pytest.mark.parametrize("length", [0, 10, 1_000, -1, -30])
