@@ -19,11 +19,11 @@ import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.core.errors import RunDirectoryError, WatchError
-from actors.core.files import read_regular
+from actors.core.files import json_value, read_json
 from actors.core.ports import Address
 from actors.metrics.access import PASSWORD
 from actors.record.lock import LOCK, holder_of
-from actors.record.manifest import MANIFEST, RECORD_BYTES_MAX, read_manifest, read_summary
+from actors.record.manifest import MANIFEST, read_manifest, read_summary
 from actors.runs.directory import ADDRESS, RunDirectory
 from prism.quoting import printable
 
@@ -73,8 +73,8 @@ class MetricsClient:
         """Read the latest events, the oldest first; none if they cannot be read, as from a version without them."""
         try:
             lines = self._get("/events").splitlines()
-            return tuple(event for event in map(msgspec.json.decode, lines) if isinstance(event, dict))
-        except (WatchError, msgspec.MsgspecError):
+            return tuple(event for event in map(json_value, lines) if isinstance(event, dict))
+        except (WatchError, ValueError):
             return ()
 
     def _page(self, path: str) -> str:
@@ -149,13 +149,13 @@ class MetricsClient:
             return Address(url=self._url)
         path = self._directory / ADDRESS
         try:
-            return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Address)
+            return read_json(path, Address)
         except FileNotFoundError:
             raise WatchError(
                 str(self._directory), f"has no {ADDRESS}: the run has ended, or was started without metrics.enabled"
             ) from None
-        except (OSError, msgspec.MsgspecError) as error:
-            raise WatchError(str(path), f"cannot be read: {error}") from None
+        except OSError as error:
+            raise WatchError(str(path), f"cannot be read: {error.strerror or error}") from None
 
     def _trust(self, address: Address) -> ssl.SSLContext | bool:
         extra = self._ca or address.tls_cert

@@ -17,6 +17,7 @@ from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
+from typing import Any, TypeVar, overload
 
 from actors.core.errors import run_directory_error
 
@@ -24,6 +25,11 @@ CHUNK_BYTES = 1 << 24
 """The most bytes of one read, so that no read takes much more memory than the file has."""
 
 TWIN = "a file with another name elsewhere"
+
+JSON_BYTES_MAX = 1 << 26
+"""The most bytes of a record in JSON: thousands of times what PRISM writes."""
+JSON_DEPTH_MAX = 64
+"""The deepest nesting in a record: whoever shows it goes into it level by level, and Python's stack is limited."""
 
 ABANDONED_AFTER_S = 60.0
 """The age from which a draft without a lock is abandoned."""
@@ -61,6 +67,16 @@ class TooLargeError(OSError):
 
     def __init__(self, path: Path, bytes_max: int) -> None:
         super().__init__(None, f"is larger than the {bytes_max:,} bytes that it may have", str(path))
+
+
+class NotJsonError(OSError):
+    """A file that holds no record of the expected kind in JSON."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(None, f"is not what PRISM writes: {problem}", str(path))
+
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -152,6 +168,61 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
         ):
             raise TooLargeError(path, bytes_max)
         return content
+
+
+@overload
+def read_json(path: Path) -> Any: ...
+@overload
+def read_json(path: Path, kind: type[T], *, strict: bool = True) -> T: ...
+def read_json(path: Path, kind: Any = Any, *, strict: bool = True) -> Any:
+    """Return the record in a JSON file, which a stranger may have written.
+
+    Raises:
+        NotRegularError: it is no regular file.
+        TooLargeError: it is too long for a record.
+        NotJsonError: it is no JSON, is nested too deeply, or is another record.
+        OSError: it cannot be read.
+    """
+    content = read_regular(path, JSON_BYTES_MAX)
+    try:
+        return json_value(content, kind, strict=strict)
+    except ValueError as error:
+        raise NotJsonError(path, str(error)) from None
+
+
+def json_value(content: bytes | str, kind: Any = Any, *, strict: bool = True) -> Any:
+    """Return a value of JSON that a stranger may have written.
+
+    Raises:
+        ValueError: it is no JSON, is nested too deeply, or is of another kind.
+    """
+    import msgspec  # noqa: PLC0415  # the help of commands loads this module, and has to be quick
+
+    try:
+        value = msgspec.json.decode(content)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    refuse_deep(value)
+    return value if kind is Any else msgspec.convert(value, kind, strict=strict, str_keys=True)
+
+
+def refuse_deep(value: object) -> None:
+    """Refuse a value of dictionaries and lists that is nested too deeply.
+
+    Raises:
+        ValueError: it is.
+    """
+    level = [value]
+    for _ in range(JSON_DEPTH_MAX):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise ValueError("it is nested too deeply")
 
 
 def read_descriptor(descriptor: int, bytes_max: int) -> bytes:

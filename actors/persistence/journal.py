@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from actors.core.errors import DamagedError, JournalError
+from actors.core.files import refuse_deep
 from actors.core.frames import DECODE_ERRORS, HEAD, ORIGIN, Damage, Frame, encode_frame, link_of, read_frame
 from actors.persistence.disk import Disk, OpenFile, write_whole
 from actors.persistence.framed_files import frames_in, reading
@@ -389,6 +390,7 @@ def _names(disk: Disk, place: int, sealed: Sealed) -> list[str]:
 def _decode_header(payload: bytes) -> _Stored:
     try:
         header = msgspec.msgpack.decode(payload, type=_Stored)
+        refuse_deep(header.config)
     except DECODE_ERRORS as error:
         number = _format_of(payload)
         if number in (None, FORMAT):

@@ -10,12 +10,10 @@ from typing import Any
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_regular, sha256_of
+from actors.core.files import JSON_BYTES_MAX, NotJsonError, json_value, read_json, read_regular, sha256_of
 from actors.persistence.journal import JOURNAL
 
 CONFIG, MANIFEST, SUMMARY = "config.yaml", "manifest.json", "summary.json"
-RECORD_BYTES_MAX = 1 << 26
-"""The most bytes of a manifest, a summary or an address: thousands of times what PRISM writes."""
 NOT_AS_WRITTEN = "is not what the run has written"
 """The problem of a file whose hash has changed, if nothing more is known."""
 
@@ -105,8 +103,9 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 def is_as_written(directory: Path) -> bool:
     """Return whether the manifest, which can be read, has the content for which its seal was made."""
-    content = read_regular(directory / MANIFEST, RECORD_BYTES_MAX)
-    if not (seal := str(msgspec.json.decode(content).get("seal", ""))):
+    content = read_regular(directory / MANIFEST, JSON_BYTES_MAX)
+    seal: str = json_value(content, Manifest).seal
+    if not seal:
         return False
     before, _, after = content.rpartition(seal.encode())
     return sha256(before + after).hexdigest() == seal
@@ -125,22 +124,22 @@ def read_manifest(directory: Path) -> Manifest:
     refuse_others(directory)
     path = directory / MANIFEST
     try:
-        return msgspec.json.decode(read_regular(path, RECORD_BYTES_MAX), type=Manifest)
+        return read_json(path, Manifest)
     except FileNotFoundError:
         if not directory.exists():
             raise RunDirectoryError(f"{directory}: no such directory") from None
         raise RunDirectoryError(f"{directory}: is no run's directory: it has no {MANIFEST}") from None
+    except NotJsonError as error:
+        raise RunDirectoryError(f"{path}: {error.strerror}") from None
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunDirectoryError(f"{path}: is not what PRISM writes: {error}") from None
 
 
 def read_summary(directory: Path) -> dict[str, Any]:
     """Return the summary; empty if the run has not ended, or ended in an error."""
     try:
-        decoded = msgspec.json.decode(read_regular(directory / SUMMARY, RECORD_BYTES_MAX))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        decoded = read_json(directory / SUMMARY)
+    except OSError:
         return {}
     return decoded if isinstance(decoded, dict) else {}
 

@@ -12,12 +12,10 @@ from threading import Thread
 import msgspec
 
 from actors.core.events import Event, PhaseChanged
-from actors.core.files import open_own, read_regular
+from actors.core.files import open_own, read_json
 from actors.core.phase import Phase
 
 PHASE = "phase.json"
-NOTE_BYTES_MAX = 4096
-"""The most bytes of the file that are read."""
 PATIENCE_S = 1.0
 """The time for which a run waits for the file at its end: a disk that hangs must not hold up the end."""
 
@@ -82,6 +80,6 @@ class PhaseFile:
 def read_phase(directory: Path) -> PhaseNote | None:
     """Return the content of the file; None if there is no file."""
     try:
-        return msgspec.json.decode(read_regular(directory / PHASE, NOTE_BYTES_MAX), type=PhaseNote)
-    except (OSError, msgspec.MsgspecError):
+        return read_json(directory / PHASE, PhaseNote)
+    except OSError:
         return None

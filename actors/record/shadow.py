@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from actors.core.files import read_regular
-from actors.record.manifest import RECORD_BYTES_MAX
+from actors.core.files import read_json
 from prism.divergence import Divergence
 
 SHADOW = "shadow.json"
@@ -37,7 +36,7 @@ class ShadowSummary(msgspec.Struct, frozen=True, kw_only=True):
 def read_shadow(directory: Path, digest: str) -> ShadowSummary | None:
     """Return the figures that belong to a run of this digest; None if there are none."""
     try:
-        found = msgspec.json.decode(read_regular(directory / SHADOW, RECORD_BYTES_MAX), type=ShadowSummary)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        found = read_json(directory / SHADOW, ShadowSummary)
+    except OSError:
         return None
     return found if found.digest == digest else None

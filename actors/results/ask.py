@@ -17,13 +17,13 @@ from anyio import to_thread
 
 from actors.core.errors import RunDirectoryError, run_directory_error, ungrouped
 from actors.core.extras import not_installed
-from actors.core.files import read_regular, refuse_links, remove_abandoned, write_json
+from actors.core.files import read_json, refuse_links, remove_abandoned, write_json
 from actors.factory.config_file import read_text
 from actors.factory.file_kinds import QUESTIONNAIRE, telling_kind
 from actors.factory.oracle_backends import TAPE, open_oracle
 from actors.oracle.call import Answer
 from actors.oracle.single_calls import SingleCalls
-from actors.record.manifest import CONFIG, RECORD_BYTES_MAX, read_manifest
+from actors.record.manifest import CONFIG, read_manifest
 from actors.record.run import read_resolved
 from actors.results.export import files_of, refuse_inside
 from actors.results.people import attribute_columns
@@ -386,8 +386,8 @@ def _refuse_other(out: Path, asking: str) -> None:
     if out.is_dir() and not any(out.iterdir()):
         return
     try:
-        before = msgspec.json.decode(read_regular(out / RECORD, RECORD_BYTES_MAX), type=Asked)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        before = read_json(out / RECORD, Asked)
+    except OSError:
         raise RunDirectoryError(
             f"{out}: exists already, and has no answers of `prism ask`; name another --out"
         ) from None

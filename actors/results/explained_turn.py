@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.core.files import json_value
 from actors.core.messages import LATE, Codec, QuestionName, Retried, name_of_question
 from actors.persistence.oracle_log import LoggedAnswer
 from actors.record.answers import logged_in
@@ -166,8 +167,8 @@ def _content(text: str) -> Any:
     if not text:
         return None
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        return json_value(text)
+    except ValueError:
         return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -12,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from actors.core.errors import RunDirectoryError
+from actors.core.files import json_value
 from actors.record.run import Recorded
 from actors.results.export import chosen_tables, write_tables
 from actors.results.schema import tables_of
@@ -189,7 +189,7 @@ def _plain(column: Column, values: Sequence[Value]) -> Labelled:
 
 
 def _listed(text: str) -> str:
-    value = json.loads(text)
+    value = json_value(text)
     return ", ".join(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else text
 
 

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from actors.core.errors import JournalError, RunDirectoryError, run_directory_error
-from actors.core.files import sha256_of
+from actors.core.files import json_value, sha256_of
 from actors.core.ports import Address
 from actors.factory.kept_inputs import INPUTS
 from actors.persistence.checkpoint import checkpoint_names
@@ -235,9 +235,10 @@ class RunDirectory:
 def _level_of(line: bytes) -> str:
     """Return the level of a line of the log; empty if the line is not whole."""
     try:
-        return msgspec.json.decode(line, type=_Logged).level
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        logged: _Logged = json_value(line, _Logged)
+    except ValueError:
         return ""
+    return logged.level
 
 
 def _next_free(parent: Path, name: str) -> Path:

@@ -17,12 +17,9 @@ from tempfile import TemporaryDirectory, mkdtemp
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 from zlib import error as ZlibError  # noqa: N812  # its own name says nothing
 
-import msgspec
-
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import CHUNK_BYTES, hold, opened, opened_as_it_is, remove_abandoned
+from actors.core.files import CHUNK_BYTES, JSON_BYTES_MAX, hold, json_value, opened, opened_as_it_is, remove_abandoned
 from actors.persistence.journal import JOURNAL
-from actors.record.manifest import RECORD_BYTES_MAX
 from actors.runs.inputs import link_or_copy
 from actors.runs.pack import (
     CONTENTS,
@@ -108,8 +105,8 @@ def _contents(file: Path, archive: ZipFile, size: int) -> Contents:
     if CONTENTS not in members:
         raise _refusal(file, f"has no {CONTENTS}, so it is not what `prism pack` writes")
     try:
-        contents = msgspec.json.decode(_read(archive, CONTENTS), type=Contents)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        contents: Contents = json_value(_read(archive, CONTENTS), Contents)
+    except ValueError as error:
         raise _refusal(file, f"{CONTENTS}: {error}") from None
     if contents.format != FORMAT:
         raise _refusal(file, f"has format {contents.format}, and this version of PRISM reads {FORMAT}")
@@ -128,9 +125,9 @@ def _members(file: Path, archive: ZipFile) -> list[str]:
 
 def _read(archive: ZipFile, name: str) -> bytes:
     with archive.open(name) as member:
-        content = member.read(RECORD_BYTES_MAX + 1)
-    if len(content) > RECORD_BYTES_MAX:
-        raise BadZipFile(f"{name} is longer than {RECORD_BYTES_MAX:,} bytes")
+        content = member.read(JSON_BYTES_MAX + 1)
+    if len(content) > JSON_BYTES_MAX:
+        raise BadZipFile(f"{name} is longer than {JSON_BYTES_MAX:,} bytes")
     return content
 
 

@@ -111,8 +111,8 @@ def figures_of(path: Path, show: Show, summary: dict[str, Any]) -> list[Figure]:
         each = show.named(name)
         figures.append(Figure(name=each.name, value=rounds[name][-1], unit="" if each.is_total else each.unit or " "))
     largest = summary.get("largest_cascade")
-    if isinstance(largest, dict) and isinstance(largest.get("size"), int):
-        figures.append(Figure(name="posts in the largest cascade", value=largest["size"]))
+    if isinstance(largest, dict) and isinstance(size := largest.get("size"), int) and abs(size) < 1 << 53:
+        figures.append(Figure(name="posts in the largest cascade", value=size))
     return figures
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from actors.core.errors import ActorError
 from actors.factory.domains import shipped_shows, show_of
-from actors.record.listing import ListedRun, Marks, list_run, marks_of, run_paths
+from actors.record.listing import ListedRun, Marks, RunStatus, list_run, marks_of, run_paths
 from actors.record.lock import reader_sees_holder
 from actors.record.manifest import CONFIG, read_summary
 from actors.record.run import header_in, read_resolved
@@ -162,10 +162,19 @@ class RunLister:
         now = marks_of(path)
         known = self._known.get(path)
         if known is None or known.marks != now:
-            config = _settings(path)
-            show = known.show if known is not None and known.config == config else _show(path)
-            figures = figures_of(path, show, read_summary(path))
-            known = self._known[path] = _Known(now, list_run(path, holder=reader_sees_holder), config, show, figures)
+            try:
+                config = _settings(path)
+                show = known.show if known is not None and known.config == config else _show(path)
+                figures, run = figures_of(path, show, read_summary(path)), list_run(path, holder=reader_sees_holder)
+            except (
+                ValueError,
+                LookupError,
+                TypeError,
+                RecursionError,
+            ):  # a stranger's run takes no other from the list
+                config, show, figures = {}, Show(Config()), []
+                run = ListedRun(path=path, status=RunStatus.DAMAGED)
+            known = self._known[path] = _Known(now, run, config, show, figures)
         return known
 
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_file
+from actors.core.files import read_json, write_file
 from actors.results.observed import observed_feed
 from actors.studies.calibration.plan import FEED, CalibrationPlan, cell_of
 from actors.studies.experiments.cells import CELLS, Done, cell_path, is_done
@@ -96,8 +96,8 @@ def observed_of(plan: CalibrationPlan, out: Path, cell: Cell) -> Observed:
     """
     kept = out / OBSERVED / f"{_name(plan, cell)}.json"
     try:
-        return msgspec.json.decode(kept.read_bytes(), type=Observed)
-    except (OSError, msgspec.DecodeError):
+        return read_json(kept, Observed)
+    except OSError:
         pass
     found = _observed(plan, cell_path(out, cell), cell.config)
     kept.parent.mkdir(exist_ok=True)

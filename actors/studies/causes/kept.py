@@ -8,8 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.core.errors import run_directory_error
-from actors.core.files import read_regular, refuse_links, write_json
-from actors.record.manifest import RECORD_BYTES_MAX
+from actors.core.files import read_json, refuse_links, write_json
 from actors.studies.causes.record import Causes
 
 CAUSES = "causes"
@@ -54,19 +53,17 @@ def kept_causes(path: Path) -> Kept:
     found, problems = [], []
     for file in sorted((path / CAUSES).glob("*.json")):
         try:
-            found.append(_read(file))
+            found.append(read_json(file, Causes))
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{CAUSES}/{file.name}: is no file of prism cause: {error}")
     return Kept(found=tuple(found), problems=tuple(problems))
 
 
 def _with_earlier(found: Causes, file: Path) -> Causes:
     """Return causes, completed by the parts that this search has not looked for and an earlier one has found."""
     try:
-        earlier = _read(file)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        earlier = read_json(file, Causes)
+    except OSError:
         return found
     if (earlier.ticks, earlier.value, earlier.since) != (found.ticks, found.value, found.since):
         return found
@@ -75,12 +72,3 @@ def _with_earlier(found: Causes, file: Path) -> Causes:
 
 
 _TRIED, _GROUPS = ("tried", "causes", "smaller"), ("attribute", "groups", "without_groups")
-
-
-def _read(file: Path) -> Causes:
-    """Return the causes in a file.
-
-    Raises:
-        OSError, MsgspecError, UnicodeDecodeError: it cannot be read.
-    """
-    return msgspec.json.decode(read_regular(file, RECORD_BYTES_MAX), type=Causes)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import write_json
+from actors.core.files import NotJsonError, read_json, write_json
 from actors.studies.experiments.plan import Plan
 from prism.experiment import Experiment, Hypothesis
 
@@ -24,10 +24,10 @@ def notes_on_plans(out: Path, plan: str) -> list[str]:
         plan: the hash of the one that is followed.
     """
     try:
-        found = [msgspec.json.decode(path.read_bytes()) for path in sorted((out / PLANS).glob("*.json"))]
+        found = [read_json(path) for path in sorted((out / PLANS).glob("*.json"))]
         now = [each for each in found if each["hash"] == plan]
         return [*_seeds_added(found), *(_changed_since(found, now[0]) if now else [])]
-    except (OSError, msgspec.MsgspecError, LookupError, TypeError):
+    except (OSError, LookupError, TypeError):
         return []
 
 
@@ -92,11 +92,9 @@ def promised_so_far(out: Path, plan: Plan) -> tuple[list[Hypothesis], list[Hypot
     directory = out / PLANS
     now = {"experiment": plan.experiment, "own_code": plan.own_code, "meanings": plan.meanings}
     try:
-        found = [msgspec.json.decode(path.read_bytes()) for path in sorted(directory.glob("*.json"))]
+        found = [read_json(path) for path in sorted(directory.glob("*.json"))]
         return planned_first(found, msgspec.to_builtins(now)), lost_since(found, msgspec.to_builtins(now))
-    except OSError as error:
-        raise run_directory_error(error, f"{directory}: cannot be used") from None
-    except (msgspec.MsgspecError, LookupError, TypeError) as error:
+    except (NotJsonError, LookupError, TypeError) as error:
         raise RunDirectoryError(f"{directory}: holds a file that is no plan: {error}") from None
 
 

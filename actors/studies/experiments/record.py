@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import read_regular
+from actors.core.files import read_json, read_regular
 from actors.record.lock import reader_sees_holder
 from actors.record.manifest import read_summary
 from actors.results.beside import made_of
@@ -224,9 +224,9 @@ def _plans(path: Path) -> list[PlanFile]:
     """Return the plans in the order in which they were made."""
     try:
         names = sorted((path / PLANS).glob("*.json"))
-        found = [msgspec.json.decode(read_regular(name, BYTES_MAX), type=PlanFile, strict=False) for name in names]
-    except (OSError, msgspec.MsgspecError) as error:
-        raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error}") from None
+        found = [read_json(name, PlanFile, strict=False) for name in names]
+    except OSError as error:
+        raise RunDirectoryError(f"{path / PLANS}: holds a file that is no plan: {error.strerror or error}") from None
     if not found:
         raise RunDirectoryError(f"{path}: holds no plan yet; `prism experiment FILE --out {path}` makes one")
     return found
@@ -234,11 +234,13 @@ def _plans(path: Path) -> list[PlanFile]:
 
 def _raw_outcome(path: Path) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(read_regular(path / OUTCOME, BYTES_MAX))
+        found = read_json(path / OUTCOME)
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.MsgspecError) as error:
-        raise RunDirectoryError(f"{path / OUTCOME}: cannot be read: {error}; run the experiment again") from None
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{path / OUTCOME}: cannot be read: {error.strerror or error}; run the experiment again"
+        ) from None
     if not isinstance(found, dict):
         raise RunDirectoryError(f"{path / OUTCOME}: is no outcome; run the experiment again")
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import write_json
+from actors.core.files import read_json, write_json
 from actors.factory.domain_code import raised
 from actors.record.manifest import read_summary
 from actors.studies.experiments.cells import cell_path
@@ -147,8 +147,10 @@ def read_line(path: Path) -> Line | None:
         RunDirectoryError: the file cannot be read, or is no line.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Line)
+        return read_json(path, Line)
     except FileNotFoundError:
         return None
-    except (OSError, msgspec.MsgspecError) as error:
-        raise RunDirectoryError(f"{path}: is no line of a ledger: {error}; remove it, and replicate again") from None
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{path}: is no line of a ledger: {error.strerror or error}; remove it, and replicate again"
+        ) from None

@@ -11,11 +11,13 @@ import pytest
 
 from actors.core.errors import DiskFailedError, RunDirectoryError
 from actors.core.files import (
+    NotJsonError,
     NotRegularError,
     TooLargeError,
     open_own,
     opened,
     read_descriptor,
+    read_json,
     read_regular,
     sha256_of,
     write_file,
@@ -26,6 +28,30 @@ def test_a_file_is_read_whole_and_so_is_a_link_to_it(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"1 2\n")
     (tmp_path / "link").symlink_to("f")
     assert read_regular(tmp_path / "f", 4) == read_regular(tmp_path / "link", 4) == b"1 2\n"
+
+
+def test_json_of_any_depth_and_shape_is_read_in_one_way_or_refused(tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    deep = [form * depth for form in ('{"a":', "[", '[{"a":') for depth in (65, 900, 100_000)]
+    contents = [
+        *deep,
+        *(f"{each}1{'}' * each.count('{')}" for each in deep if "[" not in each),
+        "",
+        "{",
+        '{"a": "\\ud800"}',
+    ]
+    for content in (*(each.encode() for each in contents), b"\xff\xfe", b'{"a": "\xff"}', b"\0" * 9):
+        file.write_bytes(content)
+        with pytest.raises(NotJsonError, match="is not what PRISM writes: "):
+            read_json(file)
+    file.write_text('{"a": [1, {"b": 2.5}]}')
+    assert read_json(file) == {"a": [1, {"b": 2.5}]}
+    with pytest.raises(NotJsonError, match="Expected `str`"):
+        read_json(file, dict[str, str])
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(NotRegularError):
+        read_json(file)
 
 
 def test_a_file_that_is_one_byte_too_large_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from actors.core.frames import HEAD
 from actors.persistence.disk import RealDisk
 from actors.persistence.journal import create_journal, read_header
 from actors.record.followed import Followed
+from actors.record.listing import runs_in
 from actors.record.lock import LOCK, reader_sees_holder
 from actors.results.run_groups import differing
 from tests.actors.view.asking import Asked, copied
@@ -190,3 +191,24 @@ def test_a_killed_holder_is_none(tmp_path: Path) -> None:
     ended.wait()
     (tmp_path / LOCK).write_text(f"process {ended.pid} on {socket.gethostname()}\n")
     assert reader_sees_holder(tmp_path) is None
+
+
+def test_one_bad_run_is_one_bad_row(embedded: Path, tmp_path: Path) -> None:
+    deep = [begin * depth for begin in ('{"a":', "[") for depth in (900, 100_000)]
+    contents = [*deep, "[1]", '{"ticks": [], "largest_cascade": {"size": 1e400}}']
+    contents.append('{"ticks": 48, "largest_cascade": {"size": 1' + "0" * 400 + "}}")
+    files = ("summary.json", "manifest.json", "config.yaml", "causes/likes.json", "phase.json", "rounds.csv")
+    good = copied(embedded, tmp_path, "good")
+    for file in files:
+        for number, content in enumerate(contents):
+            run = copied(embedded, tmp_path, f"{file.replace('/', '-')}-{number}")
+            (run / file).parent.mkdir(exist_ok=True)
+            (run / file).write_text(content)
+    asked = Asked(tmp_path)
+    rows = {row["name"]: row for row in asked.json("runs")["runs"]}
+    assert len(rows) == 1 + len(files) * len(contents)
+    assert (rows[good.name]["state"], len(rows[good.name]["figures"]) > 2) == ("done", True)
+    listed = {line.path.name: line for line in runs_in(tmp_path)}
+    assert {name: line.status for name, line in listed.items()} == {name: row["state"] for name, row in rows.items()}
+    for file in files:
+        assert asked.get(f"/api/runs/{file.replace('/', '-')}-1").status_code in (200, 422)
