@@ -109,7 +109,7 @@ def run(path: Path, out: Path | None, jobs: int | None, on: str, shared: Path | 
         _shown(made, quiet=quiet) as told,
         opened(Where(on=on, jobs=jobs, shared=shared, gateway=gateway)) as executor,
     ):
-        keep_own(place, made.own.values())
+        keep_own(place, made.own)
         result = run_calibration(made, place, executor, told)
         write_result(made, place, result)
     if not quiet:

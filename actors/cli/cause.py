@@ -79,7 +79,7 @@ class _Outcome(click.ParamType[str]):
     default=500,
     show_default=True,
     metavar="N",
-    help="Undo at most N things, each in a future of its own; of more than that, a sample.",
+    help="Undo at most N things, each in a future; of more, a sample. The futures of --draws are besides these.",
 )
 @click.option(
     "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Show the N largest effects."

@@ -20,6 +20,7 @@ from actors.factory.config_file import read_config
 from actors.factory.domains import chart_of
 from actors.record.course import Course, read_course
 from actors.record.manifest import CONFIG as RESOLVED
+from actors.record.manifest import read_manifest
 from actors.record.run import read_resolved
 from actors.runs.chart_coverage import covered_rows
 from prism.agents import Update
@@ -117,7 +118,10 @@ def _config(path: Path | None, overrides: Sequence[str], run: Path | None) -> Co
     """Return the configuration of the file, or that of the run; without both, the default one."""
     if path is not None:
         return read_config(path, overrides)
-    return load_config(overrides=overrides) if run is None else read_resolved(run / RESOLVED, overrides)
+    if run is None:
+        return load_config(overrides=overrides)
+    read_manifest(run)  # it says what is no run's directory
+    return read_resolved(run / RESOLVED, overrides)
 
 
 def _format(shape: str | None, out: Path | None) -> str:

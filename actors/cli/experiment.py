@@ -204,7 +204,7 @@ def _execute(
     made: Plan, out: Path, where: Where, metrics_port: int | None, *, tape: Path | None, quiet: bool
 ) -> Executed:
     left = cells_to_do(made, out)
-    keep_own(out, made.own.values())
+    keep_own(out, [made.experiment.measures[name] for name in made.own])
     registered = None if made.sealed is None else register(out, made.sealed)
     record_plan(out, made, count_done(out))
     known = len({cell.key for cell in made.cells}) - len(left)

@@ -40,7 +40,7 @@ SHOWN_AFTER_S = 0.5
 )
 @click.option("--force", is_flag=True, help="Replace an export that is there.")
 @TRUST
-@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 def export_command(
     paths: tuple[Path, ...], form: str, out: Path | None, tables: str, *, force: bool, quiet: bool
 ) -> None:
@@ -56,6 +56,8 @@ def export_command(
             done = export(paths, form, where, names, on_progress, replaces=force)
         except NoTableError as error:
             raise click.BadParameter(str(error), param_hint="'--tables'") from None
+    if quiet:
+        return
     for note in done.notes:
         say(note)
     for path in () if quiet else paths:

@@ -101,7 +101,7 @@ def _run(path: Path, place: Path, jobs: int | None, *, quiet: bool) -> None:
     plan = make_replication_plan(path)
     done = execute(plan.experiment, place, Where(jobs=jobs), quiet=quiet)
     refuse_lost(done, place)
-    keep_own(place, plan.functions.values())
+    keep_own(place, plan.functions)
     if not quiet:
         say("comparing with the published figures")
     line = line_of(plan, place, done.plan, done.values, done.outcome)

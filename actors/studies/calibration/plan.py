@@ -77,7 +77,7 @@ def make_calibration_plan(path: Path) -> CalibrationPlan:
         raise placed(text, path, error) from error.__cause__
     numbers = _numbers(config)
     real, data_hash = _real(calibration, path)
-    own_code = {name: code_of_own(function) for name, function in own.items()}
+    own_code = {place: code_of_own(place) for place in own}
     planned = [_deciding(calibration), config, data_hash, own_code]
     return CalibrationPlan(
         path=path,

@@ -119,7 +119,7 @@ class _Search:
         if not 0 <= self._since < self._run.length:
             problem = f"there is no tick {self._since:,}; the run has the ticks 0 to {self._run.length - 1:,}"
             raise RunDirectoryError(f"{self._run.path}: {problem}")
-        self._done = self._wanted = self._kept = self._computed = self._asked = self._taped = 0
+        self._done = self._wanted = self._later = self._kept = self._computed = self._asked = self._taped = 0
 
     async def causes(self, by: Collection[str], agent: int | None, budget: int, top: int, draws: int) -> Causes:
         """Undo candidates, look at the largest effects under other draws, and return the causes.
@@ -141,12 +141,15 @@ class _Search:
             for each, (places, chances) in zip(everything, samples, strict=True)
             for place, chance in zip(places.tolist(), chances.tolist(), strict=True)
         ]
+        if self._futures.may_draw_anew:  # at most: a total that grows tells nobody the end
+            self._later = 2 * draws * min(top, len(chosen))
         outcomes = await self._outcomes([Undone(each.tick, each) for each, *_ in chosen])
         effects = [value - each.value for each in outcomes]
         tried = self._tried(everything, [len(each.chosen) for each in samples], effects, [each[1] for each in chosen])
         order = sorted(range(len(chosen)), key=lambda at: (-abs(effects[at]), -chosen[at][2], at))
         with_effect = [at for at in order if effects[at]]
         shown = with_effect[:top]
+        self._later = 0
         intervals = await self._under_other_draws([chosen[at][0] for at in shown], draws)
         found = [
             self._cause(chosen[at][:2], outcomes[at], effects[at], interval)
@@ -273,4 +276,4 @@ class _Search:
         self._computed += outcome.computed
         self._asked += outcome.asked
         self._taped += outcome.taped
-        self._on_progress(self._done, self._wanted)
+        self._on_progress(self._done, self._wanted + self._later)

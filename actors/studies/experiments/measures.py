@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from actors.core.errors import RunDirectoryError
-from actors.core.files import sha256_of
-from actors.factory.domain_code import raised
+from actors.core.files import read_regular
+from actors.factory.domain_code import is_installed, raised
+from actors.factory.kept_code import paths_of
+from actors.factory.kept_inputs import SOURCE_BYTES_MAX, sources_sha256
+from actors.factory.own_finder import unit_in
 from actors.results.measures import RunNumbers, has_rounds, numbers_of
 from actors.runs.directory import RunDirectory
 from actors.runs.inputs import keep_files
 from prism.errors import SettingError
 
 OwnMeasure = Callable[[Path], float]
+NOT_OWN: Final = frozenset({"prism", "actors", *sys.stdlib_module_names})
 
 
 def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
@@ -42,30 +49,68 @@ def load_own(place: str, beside: Path, key: str) -> OwnMeasure:
     return own
 
 
-def code_of_own(own: OwnMeasure) -> str:
-    """Return the SHA-256 of the file of a measure's module; empty if there is no readable file."""
-    file = _file_of(own)
-    try:
-        return sha256_of(file) if file else ""
-    except OSError:
-        return ""
+def code_of_own(place: str) -> str:
+    """Return the SHA-256 of all code of the user's that a measure can import, by the names that stand in it.
+
+    Code that it reads in another way, such as with `exec`, is not found.
+    """
+    files = own_files(place)
+    return sources_sha256({f"{at} {file.name}": read_regular(file, SOURCE_BYTES_MAX) for at, file in enumerate(files)})
 
 
-def keep_own(out: Path, own: Iterable[OwnMeasure]) -> None:
+def keep_own(out: Path, places: Iterable[str]) -> None:
     """Keep the modules of the user's own measures in the directory of the experiment; its plans have their hashes.
 
     Raises:
         RunDirectoryError: one cannot be read or written.
         DiskFailedError: the disk is full or broken.
     """
-    files = (file for each in own if (file := _file_of(each)) is not None)
-    keep_files(RunDirectory(out), dict.fromkeys(files))
+    keep_files(RunDirectory(out), dict.fromkeys(file for place in places for file in own_files(place)))
 
 
-def _file_of(own: OwnMeasure) -> Path | None:
-    """Return the file of a measure's module; None if it has none."""
-    file = getattr(sys.modules.get(getattr(own, "__module__", "")), "__file__", None)
-    return Path(file) if file else None
+def own_files(place: str) -> list[Path]:
+    """Return the files of the module of a measure, and of all modules of the user's that these name, in order of names.
+
+    A module is named by an import anywhere in a file, or by a text: `import_module("helper")`. Of a package all files
+    count. What is installed, and PRISM, is not the user's own.
+    """
+    found: dict[str, list[Path]] = {}
+    names = [(place.partition(":")[0], True)]
+    while names:
+        name, is_import = names.pop()
+        if (top := name.partition(".")[0]) in found or top in NOT_OWN:
+            continue
+        try:
+            spec = find_spec(top)
+        except (ImportError, ValueError, AttributeError):
+            spec = None
+        if spec is None or (spec.origin is None and not is_import):  # a text may be the name of any directory
+            continue
+        places = [each for each in paths_of(spec) if not _is_installed(each)]
+        found[top] = [file for each in places for file, _ in unit_in(each).sources]
+        names += (named for file in found[top] if file.suffix == ".py" for named in _named_in(file))
+    return [file for _, files in sorted(found.items()) for file in files]
+
+
+def _named_in(file: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the modules that a file of Python may import, and whether each stands in an import."""
+    try:
+        tree = ast.parse(read_regular(file, SOURCE_BYTES_MAX))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # then it cannot be imported either
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, True) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module, True
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.partition(":")[0]
+            if all(part.isidentifier() for part in name.split(".")):
+                yield name, False
+
+
+def _is_installed(place: Path) -> bool:
+    return any(is_installed(above) for above in place.parents)
 
 
 def measured(path: Path, measures: Mapping[str, str], own: Mapping[str, OwnMeasure]) -> dict[str, float]:

@@ -107,7 +107,7 @@ def make_plan(path: Path, *, is_sealed: bool = True) -> Plan:
         name: msgspec.to_builtins(getattr(experiment, name))
         for name in ("question", "measures", "hypotheses", "thresholds", "alpha", "sequential")
     }
-    own_code = {name: code_of_own(function) for name, function in own.items()}
+    own_code = {name: code_of_own(experiment.measures[name]) for name in own}
     hashed = sha256(msgspec.json.encode([planned, own_code, names])).hexdigest()
     meanings = {cell.condition: meaning_of(cell) for cell in cells[:: len(experiment.seeds)]}
     plan = Plan(

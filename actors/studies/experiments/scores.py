@@ -13,7 +13,6 @@ from statistics import fmean
 from actors.core.files import read_regular
 from actors.studies.experiments.plan import Plan
 from actors.studies.experiments.seal_record import Registered, notes_on_data, notes_on_order, notes_on_others, open_data
-from actors.studies.experiments.sealed_file import BYTES_MAX
 from prism.errors import ConfigError
 from prism.experiment import (
     SHARES,
@@ -24,6 +23,8 @@ from prism.experiment import (
     scores_in_words,
 )
 
+BYTES_MAX = 16 << 20
+"""The most bytes of a file of measured figures."""
 COLUMNS = ("condition", "measure", "value")
 MINUS = "minus"
 """The column of measured figures that are differences: the condition that was subtracted."""
@@ -40,8 +41,9 @@ def scores_of_runs(plan: Plan, registered: Registered, values: Values, out: Path
         RunDirectoryError: another sealed file of the directory cannot be read.
     """
     figures = figures_of_runs(registered.sealed.predictions, plan.experiment.seeds, values)
-    late = notes_on_order(registered)
-    order = "not known to be from before the runs" if late else "before the first run"
+    late = notes_on_order(out, registered)
+    early = "before the first run by this machine's clock and files, which only a seal that others have can confirm"
+    order = "not known to be from before the runs" if late else early
     return _scores(registered, figures, order, [*late, *notes_on_others(out, registered), *plan.notes])
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
-from actors.core.files import read_regular, refuse_links, write_json
+from actors.core.files import json_value, opened, read_json, refuse_links, write_json
+from actors.persistence.journal import JOURNAL
+from actors.record.manifest import CONFIG, MANIFEST
+from actors.runs.directory import LOG
 from actors.studies.experiments.cells import CELLS
-from actors.studies.experiments.sealed_file import BYTES_MAX, Sealed, now
+from actors.studies.experiments.sealed_file import Sealed, as_time, now
 
 SEALS = "seals"
 
@@ -39,6 +45,18 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
 def cells_begun(out: Path) -> int:
     """Return the number of runs in the directory of an experiment, whether they have ended or not."""
     return sum(1 for _ in (out / CELLS).glob("*"))
+
+
+def begun_at(cell: Path) -> str:
+    """Return when a run began, in the form of a sealed file, by its oldest file or its log; empty if unknown."""
+    times = list[float]()
+    for name in (CONFIG, MANIFEST, JOURNAL, LOG):
+        with suppress(OSError):
+            times.append((cell / name).stat().st_mtime)
+    with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:
+        first = json_value(os.read(log, 1 << 16).partition(b"\n")[0])["timestamp"]
+        times.append(datetime.fromisoformat(first).timestamp())
+    return as_time(min(times)) if times else ""
 
 
 def register(out: Path, sealed: Sealed) -> Registered:
@@ -100,14 +118,17 @@ def _others(out: Path, registered: Registered) -> list[Registered]:
 
 def _read(path: Path) -> Registered:
     try:
-        return msgspec.json.decode(read_regular(path, BYTES_MAX), type=Registered)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise RunDirectoryError(f"{path}: cannot be read: {error}") from None
+        return read_json(path, Registered)
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def notes_on_order(registered: Registered) -> list[str]:
+def notes_on_order(out: Path, registered: Registered) -> list[str]:
     """Return a note if predictions may have been made after the runs that they are scored with."""
     sealed = registered.sealed
+    begun = min((at for cell in (out / CELLS).glob("*") if (at := begun_at(cell))), default="")
+    if not sealed.cells_begun and begun and begun < sealed.at:
+        return [f"a run of it was begun at {begun}, before the sealing at {sealed.at}: this is no prediction"]
     if sealed.cells_begun:
         return [f"sealed when {sealed.cells_begun:,} runs of the experiment could be seen: this is no prediction"]
     if registered.cells_begun:

@@ -11,11 +11,10 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import content_hash, read_regular
+from actors.core.files import content_hash, read_json
 from prism.errors import ConfigError
 from prism.experiment import Experiment, Predictions
 
-BYTES_MAX = 16 << 20
 FREE = ("hypotheses", "thresholds")
 """The parts of a plan that may change after the sealing: no predicted outcome depends on them."""
 
@@ -84,7 +83,12 @@ def sealed_now(plan: Planned, predictions: Predictions, cells_begun: int) -> Sea
 
 def now() -> str:
     """Return the time in UTC, in the form of a sealed file."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return as_time(datetime.now(UTC).timestamp())
+
+
+def as_time(seconds: float) -> str:
+    """Return a time in UTC, in the form of a sealed file, which sorts as time does."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_sealed(path: Path) -> Sealed:
@@ -94,13 +98,11 @@ def read_sealed(path: Path) -> Sealed:
         ConfigError: it cannot be read, is no sealed file, or was changed after the sealing.
     """
     try:
-        sealed = msgspec.json.decode(read_regular(path, BYTES_MAX), type=Sealed)
+        sealed = read_json(path, Sealed)
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; expected one that `prism predict seal` has written") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
-    except msgspec.MsgspecError as error:
-        raise ConfigError(str(path), f"is not a file of `prism predict seal`: {error}") from None
     if _seal_of(sealed) != sealed.seal:
         raise ConfigError(
             str(path), f"was changed after it was sealed: its content does not have the hash {sealed.seal[:16]}"

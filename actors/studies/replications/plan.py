@@ -73,7 +73,7 @@ def make_replication_plan(path: Path) -> ReplicationPlan:
             raise SettingError("replication", problem, keys=["over_worlds"])
     except SettingError as error:
         raise placed(text, path, error) from error.__cause__
-    code = {place: code_of_own(function) for place, function in functions.items()}
+    code = {place: code_of_own(place) for place in functions}
     return ReplicationPlan(
         path=path,
         replication=replication,

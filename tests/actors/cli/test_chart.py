@@ -72,6 +72,12 @@ def test_a_file_that_cannot_be_written_is_one_line(prism: Prism) -> None:
     assert "missing/chart.svg: cannot be written: No such file or directory" in ended.err
 
 
+def test_a_directory_that_is_no_run_is_told_as_everywhere(prism: Prism, tmp_path: Path) -> None:
+    for option in ("--run", "--coverage"):
+        ended = prism("chart", option, str(tmp_path))
+        assert (ended.code, "is no run's directory: it has no manifest.json" in ended.err) == (2, True)
+
+
 def test_the_chart_of_an_economy_is_that_of_nations(prism: Prism) -> None:
     assert "proposed --> accepted : review?" in prism("chart", str(ROOT / "configs" / "economy.yaml")).out
 

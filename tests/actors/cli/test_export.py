@@ -253,5 +253,6 @@ def test_on_a_terminal_a_bar_shows_how_much_is_read(run: Path, prism: Prism, mon
     assert prism("export", str(run), "--to", "csv").code == 0
     assert "0 of 0 MB read (100%)" in terminal.getvalue()
     before = len(terminal.getvalue())
-    assert prism("export", str(run), "--to", "csv", "--force", "--quiet").code == 0
+    ended = prism("export", str(run), "--to", "csv", "--force", "--quiet")
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
     assert len(terminal.getvalue()) == before

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +15,7 @@ import pytest
 
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
+from tests.paths import ROOT
 
 GUESS = """\
 by: A. Author
@@ -191,7 +197,7 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert ran.code == 0, ran.err
     found = json.loads(Path("experiments/e/outcome.json").read_text())["predictions"]
     assert found["text"].startswith("Predictions by A. Author, sealed ")
-    assert ", before the first run. " in found["text"]
+    assert ", before the first run by this machine's clock and files, " in found["text"]
     assert "Lower bits and CRPS are better" in ran.out
     assert (found["text"] in ran.out, found["notes"]) == (True, [])
     scored = prism(*SCORE, "--json", "-")
@@ -209,3 +215,54 @@ def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) 
     assert prism(*SEAL, "--to", "more.json", "--seen").code == 0
     more = prism("predict", "score", "e.yaml", "more.json")
     assert (more.code, "has no results of this plan yet: run `prism experiment e.yaml`" in more.err) == (2, True)
+
+
+MEASURES = {
+    "mine.py": "import functools\nfrom near import factor\ndef likes(path): import late; return factor() * late.ONE\n"
+    "part = functools.partial(likes)\nimport importlib\ndef more(): return importlib.import_module('texted').ONE\n",
+    "near.py": "import deep.inner\ndef factor(): return 1.0\n",
+    "late.py": "ONE = 1\n",
+    "texted.py": "ONE = 1\n",
+    "deep/inner.py": "ONE = 1\n",
+    "unrelated.py": "ONE = 1\n",
+}
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("prism")
+def test_a_change_of_any_code_that_a_measure_imports_after_the_sealing_is_named(tmp_path: Path) -> None:
+    Path("e.yaml").write_text(EXPERIMENT.replace("measures:", "measures:\n  own: mine:part", 1))
+    for name, text in MEASURES.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+
+    def ended(*arguments: str) -> str:
+        command = [sys.executable, "-m", "actors.cli", *arguments]
+        where = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
+        return subprocess.run(command, cwd=tmp_path, env=where, stderr=subprocess.PIPE, text=True, check=False).stderr
+
+    assert ended(*SEAL) == ""
+    for name, text in MEASURES.items():
+        Path(name).write_text(f"{text}# changed\n")
+        told = "has no results of this plan yet" if name == "unrelated.py" else "the measure own was changed"
+        assert told in ended(*SCORE), name
+        Path(name).write_text(text)
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.process
+@pytest.mark.network
+def test_runs_that_are_older_than_the_seal_are_told_wherever_they_and_the_seal_were(prism: Prism) -> None:
+    assert prism("experiment", "e.yaml", "--jobs", "2").code == 0
+    Path("experiments").rename("away")
+    assert prism(*SEAL).code == 0  # it sees no run
+    Path("experiments/e/seals").rename("away/e/seals")
+    shutil.rmtree("experiments")
+    Path("away").rename("experiments")
+    begun = (datetime.now(UTC) - timedelta(hours=1)).timestamp()
+    for cell in Path("experiments/e/cells").iterdir():
+        os.utime(cell / "config.yaml", (begun, begun))
+    ended = prism(*SCORE)
+    assert "not known to be from before the runs" in ended.out
+    assert "this is no prediction" in ended.out

@@ -191,7 +191,12 @@ def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counte
     value = anyio.run(Futures(live, "likes").recorded).value
     for each, outcome in anyio.run(decided_otherwise, live, "likes", 3):
         assert outcome.value == would_be(live, each, "likes", value), each
-    found = anyio.run(partial(causes, live, "likes", by=("decisions", "people"), budget=8, draws=2, top=2))
+    told = list[tuple[int, int]]()
+    search = partial(causes, live, "likes", on_progress=lambda *done: told.append(done))
+    found = anyio.run(partial(search, by=("decisions", "people"), budget=8, draws=2, top=2))
+    totals = [total for _, total in told]
+    assert totals == sorted(totals, reverse=True)  # a total that grows under way tells nobody the end
+    assert told[-1] == (found.futures, found.futures)
     assert found.kept > 0
     assert found.computed > 0
     assert content(live) == before
