@@ -89,7 +89,7 @@ def own_files(place: str) -> list[Path]:
         places = [each for each in paths_of(spec) if not _is_installed(each)]
         found[top] = [file for each in places for file, _ in unit_in(each).sources]
         names += (named for file in found[top] if file.suffix == ".py" for named in _named_in(file))
-    return [file for _, files in sorted(found.items()) for file in files]
+    return [*dict.fromkeys(file for _, files in sorted(found.items()) for file in files)]
 
 
 def _named_in(file: Path) -> Iterator[tuple[str, bool]]:

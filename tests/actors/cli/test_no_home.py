@@ -12,7 +12,7 @@ import pytest
 from tests.paths import ROOT
 
 UID = 54_321
-pytestmark = [pytest.mark.process, pytest.mark.long]
+pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def unknown_user() -> list[str]:
@@ -41,16 +41,12 @@ def test_no_command_needs_a_home_directory_or_a_known_user(tmp_path: Path) -> No
         ("run", config, "-q", "--out", "r", *small),
         ("validate", config, "--build"),
         ("replay", "r"),
-        ("resume", "r", "--ticks", "72", "-q"),
-        ("fork", "r", "--at", "24", "--out", "f", "-q"),
         ("explain", "r", "--agent", "1"),
         ("pack", "r"),
         ("unpack", "r.prism", "--out", "again"),
-        ("verify", "again"),
         ("report", "r", "--out", "r.html"),
         ("export", "r", "--to", "csv"),
         ("cause", "r", "--of", "likes", "--by", "people", "--budget", "2", "--draws", "0"),
-        ("runs", "."),
         ("doctor",),
     ):
         done = ended("-m", "actors.cli", *arguments)

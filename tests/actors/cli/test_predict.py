@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from actors.studies.experiments.measures import code_of_own
 from tests.actors.studies.experiments.files import BASE, EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
-from tests.paths import ROOT
 
 GUESS = """\
 by: A. Author
@@ -228,25 +227,24 @@ MEASURES = {
 }
 
 
-@pytest.mark.process
-@pytest.mark.usefixtures("prism")
-def test_a_change_of_any_code_that_a_measure_imports_after_the_sealing_is_named(tmp_path: Path) -> None:
-    Path("e.yaml").write_text(EXPERIMENT.replace("measures:", "measures:\n  own: mine:part", 1))
+def test_a_change_of_any_code_that_a_measure_imports_after_the_sealing_is_named(
+    prism: Prism, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in MEASURES.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
-
-    def ended(*arguments: str) -> str:
-        command = [sys.executable, "-m", "actors.cli", *arguments]
-        where = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
-        return subprocess.run(command, cwd=tmp_path, env=where, stderr=subprocess.PIPE, text=True, check=False).stderr
-
-    assert ended(*SEAL) == ""
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    before = code_of_own("mine:part")
     for name, text in MEASURES.items():
         Path(name).write_text(f"{text}# changed\n")
-        told = "has no results of this plan yet" if name == "unrelated.py" else "the measure own was changed"
-        assert told in ended(*SCORE), name
+        assert (code_of_own("mine:part") != before) == (name != "unrelated.py"), name
         Path(name).write_text(text)
+    Path("e.yaml").write_text(EXPERIMENT.replace("measures:", "measures:\n  own: mine:part", 1))
+    assert prism(*SEAL).code == 0
+    Path("late.py").write_text("ONE = 2\n")
+    assert "was sealed for another plan: the measure own was changed after the sealing" in prism(*SCORE).err
+    for name in ("mine", "near", "deep.inner", "deep"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 @pytest.mark.slow
