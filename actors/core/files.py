@@ -73,6 +73,7 @@ class NotJsonError(OSError):
     """A file that holds no record of the expected kind in JSON."""
 
     def __init__(self, path: Path, problem: str) -> None:
+        self.problem = problem
         super().__init__(None, f"is not what PRISM writes: {problem}", str(path))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.core.errors import run_directory_error
-from actors.core.files import read_json, refuse_links, write_json
+from actors.core.files import NotJsonError, read_json, refuse_links, write_json
 from actors.studies.causes.record import Causes
 
 CAUSES = "causes"
@@ -54,6 +54,8 @@ def kept_causes(path: Path) -> Kept:
     for file in sorted((path / CAUSES).glob("*.json")):
         try:
             found.append(read_json(file, Causes))
+        except NotJsonError as error:
+            problems.append(f"{CAUSES}/{file.name}: is no file of prism cause: {error.problem}")
         except OSError as error:
             problems.append(f"{CAUSES}/{file.name}: cannot be read: {error.strerror or error}")
     return Kept(found=tuple(found), problems=tuple(problems))

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from actors.core.errors import RunDirectoryError, run_directory_error
 from actors.core.files import json_value, opened, read_json, refuse_links, write_json
-from actors.persistence.journal import JOURNAL
 from actors.record.manifest import CONFIG, MANIFEST
 from actors.runs.directory import LOG
 from actors.studies.experiments.cells import CELLS
@@ -50,7 +49,7 @@ def cells_begun(out: Path) -> int:
 def begun_at(cell: Path) -> str:
     """Return when a run began, in the form of a sealed file, by its oldest file or its log; empty if unknown."""
     times = list[float]()
-    for name in (CONFIG, MANIFEST, JOURNAL, LOG):
+    for name in (CONFIG, MANIFEST, LOG):
         with suppress(OSError):
             times.append((cell / name).stat().st_mtime)
     with suppress(OSError, ValueError, LookupError, TypeError), opened(cell / LOG) as log:

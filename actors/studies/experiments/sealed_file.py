@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from actors.core.files import content_hash, read_json
+from actors.core.files import NotJsonError, content_hash, read_json
 from prism.errors import ConfigError
 from prism.experiment import Experiment, Predictions
 
@@ -101,6 +101,8 @@ def read_sealed(path: Path) -> Sealed:
         sealed = read_json(path, Sealed)
     except FileNotFoundError:
         raise ConfigError(str(path), "no such file; expected one that `prism predict seal` has written") from None
+    except NotJsonError as error:
+        raise ConfigError(str(path), f"is not a file of `prism predict seal`: {error.problem}") from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
     if _seal_of(sealed) != sealed.seal:
