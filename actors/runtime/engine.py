@@ -171,7 +171,7 @@ class EngineActor:
         self._end = 0
         self.is_stopping = False
         """True once no further tick is to be run."""
-        self._before_tick = anyio.CancelScope()
+        self._before_tick: anyio.CancelScope | None = None
 
     async def run(
         self,
@@ -288,7 +288,8 @@ class EngineActor:
     def stop(self) -> None:
         """Finish the tick, or those that are run together, and run no further one."""
         self.is_stopping = True
-        self._before_tick.cancel()
+        if self._before_tick is not None:
+            self._before_tick.cancel()
 
     def state(self) -> EngineState:
         """Return its state, between two ticks."""

@@ -116,7 +116,8 @@ async def test_the_tape_of_a_run_that_was_stopped_by_its_cap_goes_on_without_the
 async def test_past_a_cap_that_is_a_fallback_the_tape_has_the_fallbacks(tmp_path: Path) -> None:
     tape = tmp_path / "tape.sqlite"
     with ModelServer() as server:
-        recorded = await run(config(server.url, **on_tape(tape, "record", max_calls=40)), tmp_path)
+        capped = {"max_calls": 40, "when_spent": "fallback", "max_fallback_share": 1.0}
+        recorded = await run(config(server.url, **on_tape(tape, "record", **capped)), tmp_path)
     replayed = await run(config(server.url, **on_tape(tape, "replay")), tmp_path)
     assert recorded.fallbacks_by_reason.keys() == {"spent"}
     assert replayed.digest == recorded.digest

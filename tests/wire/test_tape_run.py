@@ -112,7 +112,7 @@ def test_a_replay_with_another_seed_ends_with_the_question_that_is_not_on_the_ta
 
 def test_past_the_most_calls_every_question_is_counted_as_spent(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
-        ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "fallback"})
+        ended = prism(server.url, oracle={"max_calls": 40, "when_spent": "fallback", "max_fallback_share": 1.0})
     written = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert (ended.code, written["status"], written["stopped_by"]) == (0, "done_with_fallbacks", None)
     assert (written["oracle_calls"], written["decisions_by_source"]["llm"]) == (40, 40)

@@ -180,7 +180,7 @@ def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> N
 @pytest.mark.network
 def test_a_run_with_interventions_that_lost_answers_is_repaired(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
-        model = {"backend": "ollama", "max_calls": 60, "when_spent": "fallback"}
+        model = {"backend": "ollama", "max_calls": 60, "when_spent": "fallback", "max_fallback_share": 1.0}
         run = ran(prism, tmp_path, oracle=model, llm={"host": server.url})
         lost = json.loads((run / "summary.json").read_bytes())
         assert lost["fallbacks_by_reason"]["spent"] > 0

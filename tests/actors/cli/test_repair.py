@@ -14,6 +14,8 @@ from tests.command import Prism
 
 pytestmark = pytest.mark.long
 
+FALLS_BACK = ("--set", "oracle.when_spent=fallback", "--set", "oracle.max_fallback_share=1")
+
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
@@ -27,7 +29,7 @@ def files(run: Path) -> dict[str, bytes]:
 @pytest.fixture
 def capped(made: Made, tmp_path: Path) -> Path:
     """A run whose spend cap has left all but three choices to their fallbacks."""
-    return shutil.copytree(made("--set", "oracle.max_calls=3"), tmp_path / "capped")
+    return shutil.copytree(made("--set", "oracle.max_calls=3", *FALLS_BACK), tmp_path / "capped")
 
 
 @pytest.mark.slow
@@ -36,7 +38,7 @@ def test_what_a_spend_cap_has_cost_is_repaired_from_the_first_such_choice_on(
     cap: int, prism: Prism, small_run: Path, tmp_path: Path
 ) -> None:
     undisturbed = json.loads((small_run / "summary.json").read_text())
-    prism("run", "small.yaml", "-q", "--set", f"oracle.max_calls={cap}", "--out", "capped")
+    prism("run", "small.yaml", "-q", "--set", f"oracle.max_calls={cap}", *FALLS_BACK, "--out", "capped")
     before = files(tmp_path / "capped")
     ended = prism("repair", "capped", "--set", "oracle.max_calls=null", "--out", "repaired")
     assert (ended.code, f"digest {undisturbed['digest']}" in ended.out) == (0, True)
@@ -58,7 +60,7 @@ def test_a_run_that_lost_choices_says_so_and_how_to_repair_it(capped: Path, pris
     (row,) = prism("runs", "capped").out.splitlines()[1:]
     assert row.split()[1] == "done"
     assert row.endswith(f"{lost} fallbacks")
-    ended = prism("run", "small.yaml", "--set", "oracle.max_calls=3", "--out", "again")
+    ended = prism("run", "small.yaml", "--set", "oracle.max_calls=3", *FALLS_BACK, "--out", "again")
     assert f"done, {lost} fallbacks: 60 agents" in ended.out
     assert ended.err.splitlines()[-1].startswith(f"prism: {lost} fallbacks, ")
     assert ended.err.endswith("; to ask for them again: prism repair again\n")

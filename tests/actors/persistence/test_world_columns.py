@@ -189,7 +189,7 @@ async def test_what_was_taken_does_not_change_while_the_run_goes_on() -> None:
 
 @pytest.mark.parametrize("when_spent", ["fallback", "stop"])
 def test_a_spend_cap_counts_on(when_spent: str) -> None:
-    oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent)
+    oracle = msgspec.structs.replace(SMALL.oracle, max_calls=40, when_spent=when_spent, max_fallback_share=1.0)
     config = msgspec.structs.replace(SMALL, oracle=oracle)
     whole = RunPart(config, 0)
     assert whole.taken[max(whole.taken)].state.oracle.calls == 40
