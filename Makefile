@@ -15,12 +15,10 @@ TICKS ?= 1000000
 # One process of tests more than there are processors, because many tests wait, and two more in the slow tier, where
 # files of tests that wait lie side by side. The tests of a file stay together there, since their fixtures are dear.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 1)
-test-slow: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
+test-slow test-landing: WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 2) + 2)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS)
-QUICK := $(PYTEST) --dist worksteal -m "not slow and not long and not network and not process"
-COVERED := --cov --cov-report=term:skip-covered
 
-.PHONY: help extras run quick test coverage test-slow test-full test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes mutants soak-kill lock clean
+.PHONY: help extras run test coverage test-landing test-slow test-cluster test-model lint lint-deploy types check bench bench-peers soak soak-virtual dashboards rules crashes mutants soak-kill lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -73,19 +71,16 @@ run: $(RUNS) ## run the main job: 2,000 people, 50 rounds, no server (CONFIG=...
 	@$(BIN)/prism run $(CONFIG)
 	@echo "prism: to look at it in a browser: $(BIN)/prism view"
 
-quick: $(READY) ## the tests that need no socket, no other process and no whole runs
-	$(QUICK)
-
 test: $(READY) ## what has to pass before a push
 	$(PYTEST) --dist worksteal -m "not slow"
 
-coverage: $(READY) ## the tests of `make quick`, and the share of the code that they run (all tests: 98%)
-	$(QUICK) $(COVERED)
+coverage: $(READY) ## the tests of `make test`, and the share of the code that they run
+	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
-test-slow: $(READY) ## soaks, kills, a real Prometheus, a real browser
-	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow and not full"
+test-landing: $(READY) ## the slow tests that guard a landing: durability, one digest, the wire
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m slow tests/durability tests/crash tests/wire tests/actors/runtime tests/actors/persistence
 
-test-full: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (most of an hour)
+test-slow: $(READY) ## before a release: all slow tests, and all cases, schedules and crashes instead of some (an hour)
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "slow or sized" --full
 
 test-cluster: $(READY) ## experiments, causes and shards on real Ray clusters of several nodes, with kills (not part of CI)
@@ -113,7 +108,7 @@ lint-deploy: $(READY) ## what is under deploy/, with the tools that are installe
 types: $(READY) ## mypy, strict
 	$(BIN)/mypy
 
-check: lint types coverage test test-slow ## all that CI runs, and coverage
+check: lint types test test-landing ## all that CI runs
 
 bench: $(READY) ## the benchmarks behind docs/scale.md and docs/oracle.md
 	$(BIN)/python -m benchmarks.step

@@ -77,25 +77,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.sized)
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
-        for tier, later in ("everyday", pytest.mark.slow), ("few", pytest.mark.full):
-            if (first := item.get_closest_marker(tier)) is not None and cases[test] > first.args[0]:
-                item.add_marker(later)
+        first = item.get_closest_marker("everyday")
+        if first is not None and cases[test] > first.args[0]:
+            item.add_marker(pytest.mark.slow)
         if (limit := item.get_closest_marker("timeout")) is not None:
             longest[item.path] = max(longest[item.path], limit.args[0])
     items.sort(key=lambda item: -longest[item.path])
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Record from now on what the test and its fixtures do."""
-    tiers.forget()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that lacks a marker."""
-    yield
-    tiers.check(marker.name for marker in item.iter_markers())
 
 
 @pytest.fixture

@@ -199,7 +199,6 @@ def test_equal_choices_are_not_told_apart() -> None:
     assert found.high < 0.005
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("likes", "questions"), [(0.5, 100), (0.6, 200), (0.8, 200)])
 def test_the_interval_holds_the_true_divergence_in_about_19_of_20_samples(
     likes: float, questions: int, size: Size

@@ -83,15 +83,12 @@ def test_every_block_has_its_output() -> None:
 
 
 @pytest.mark.everyday(2)
-@pytest.mark.process
 @pytest.mark.parametrize(("code", "output"), [pytest.param(*rest, id=title) for title, *rest in examples()])
 def test_a_block_prints_what_the_document_says(code: str, output: str, tmp_path: Path) -> None:
     assert printed(code, write_bar(tmp_path)) == output
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 def test_the_commands_print_what_the_document_says(tmp_path: Path) -> None:
     assert session(write_bar(tmp_path)) == console()
 

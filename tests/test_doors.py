@@ -41,7 +41,6 @@ def test_another_name_is_an_error_like_that_of_any_module(package: str) -> None:
         exec(f"from {package} import runn")
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [

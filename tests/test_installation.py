@@ -55,7 +55,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_wheel_has_every_file_that_the_packages_have_here(installed: Path) -> None:
     (there,) = installed.parent.parent.glob("lib/python*/site-packages")
     lost = [
@@ -68,9 +67,7 @@ def test_the_wheel_has_every_file_that_the_packages_have_here(installed: Path) -
     assert lost == []
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(installed: Path, tmp_path: Path) -> None:
     def prism(*arguments: str) -> subprocess.CompletedProcess[str]:
         ended = run(installed, *arguments, cwd=tmp_path)
@@ -98,7 +95,6 @@ def test_the_wheel_runs_everything_that_is_shipped_in_an_empty_directory(install
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         "population: {size: 300}\nsimulation: {rounds: 4}\noracle: {sharing: {by: archetype}}\n"
@@ -120,8 +116,6 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it(installed: Path, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 def test_a_domain_of_its_own_is_installed_killed_resumed_and_replayed_to_its_digest(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -206,7 +200,6 @@ def stand_in(directory: Path, refuses: str) -> Path:
     return path
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("refuses", "told"),
     [
@@ -225,7 +218,6 @@ def test_make_says_in_a_line_what_is_missing(refuses: str, told: str, tmp_path: 
     assert not (tmp_path / ".venv").exists()
 
 
-@pytest.mark.process
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
@@ -240,7 +232,6 @@ def test_a_run_installs_what_a_run_needs_and_a_test_adds_the_rest(tmp_path: Path
     assert steps("test") == ["requirements.lock", "requirements-dev.lock"]
 
 
-@pytest.mark.process
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_a_run_by_make_ends_with_the_command_to_look_at_it(tmp_path: Path) -> None:
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):

@@ -79,7 +79,6 @@ def printed(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.parametrize("activation", ["compiled", "resident"])
 def test_a_world_that_was_built_before_kernels_were_compiled_runs_with_them(
     activation: str, compiled_cache: Path
@@ -230,7 +229,6 @@ def test_a_process_that_hangs_while_it_compiles_keeps_no_other_from_it(
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_compiled_kernels_draw_as_plain_python_does(tmp_path: Path) -> None:
     compiled, plain = (python(["-c", BOTH, way], tmp_path, "0") for way in ("compiled", "plain"))
     is_compiled, found = printed(compiled), printed(plain)
@@ -238,7 +236,6 @@ def test_compiled_kernels_draw_as_plain_python_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_files_of_compiled_kernels_that_are_not_as_they_were_written_are_made_anew(
     tmp_path: Path, size: Callable[..., int]
@@ -273,7 +270,6 @@ if sys.argv[2] == "full":
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_compiled_kernels_that_cannot_be_kept_end_nothing_and_one_line_says_where_and_why(tmp_path: Path) -> None:
     expected = printed(python(["-c", BOTH, "compiled"], tmp_path / "kept", "0"))
@@ -295,7 +291,6 @@ def test_compiled_kernels_that_cannot_be_kept_end_nothing_and_one_line_says_wher
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_a_run_has_one_digest_compiled_anew_kept_by_two_at_once_and_plain(tmp_path: Path) -> None:
     def run(name: str, switch: str, *more: str) -> subprocess.Popen[str]:
@@ -329,9 +324,7 @@ print(json.dumps([before, plain, digests(), kernels.are_compiled()]))
 """
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_no_kernel_reads_beyond_its_arrays_and_a_process_may_compile_after_plain_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

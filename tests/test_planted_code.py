@@ -57,8 +57,6 @@ def plant(directory: Path, ran: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.timeout(1200)  # a cluster of Ray begins and ends in it
 def test_no_process_runs_the_code_of_the_working_directory(tmp_path: Path) -> None:
     here, ran = tmp_path / "here", tmp_path / "ran"

@@ -133,8 +133,6 @@ def test_a_template_leaves_a_package_alone_that_is_there(study: Path, prism: Pri
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 def test_its_tests_pass(study: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]
@@ -144,9 +142,6 @@ def test_its_tests_pass(study: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
-@pytest.mark.long
 def test_its_notebook_can_be_executed(study: Path) -> None:
     notebook = nbformat.read(study / "study.ipynb", as_version=4)
     nbformat.validate(notebook)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.paths import ROOT
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SUITE = """
 import signal
@@ -25,12 +25,6 @@ seen = []
 @pytest.mark.parametrize("case", range(5))
 def test_of_cases(case):
     print(f"case {case}")
-
-@pytest.mark.few(1)
-@pytest.mark.slow
-@pytest.mark.parametrize("way", range(3))
-def test_of_slow_cases(way):
-    print(f"way {way}")
 
 @given(strategies.integers(0, 10**9))
 def test_property(number):
@@ -64,11 +58,8 @@ def test_everyday_cases_and_examples_run_in_one_tier_and_all_in_the_other(tmp_pa
     everyday = ran(tmp_path, "-m", "not slow")
     assert re.findall(r"^case (\d)$", everyday, re.MULTILINE) == ["0", "1"]
     assert "20 examples, size 1" in everyday
-    slow = ran(tmp_path, "-m", "slow and not full")
-    assert re.findall(r"^(?:case|way) \d$", slow, re.MULTILINE) == ["case 2", "case 3", "case 4", "way 0"]
     full = ran(tmp_path, "-m", "slow or sized", "--full")
     assert re.findall(r"^case (\d)$", full, re.MULTILINE) == ["2", "3", "4"]
-    assert re.findall(r"^way (\d)$", full, re.MULTILINE) == ["0", "1", "2"]
     assert "150 examples, size 7" in full
 
 

@@ -147,7 +147,6 @@ def test_a_hostile_text_is_refused_in_no_time(unit: str, size: int) -> None:
     assert process_time() - begun < 5.0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("unit", ["{},", '"",', "&a{} b,", "x,", "[[[[]]]],"])
 def test_the_longest_text_that_is_read_takes_seconds_at_most(unit: str) -> None:
     begun = process_time()

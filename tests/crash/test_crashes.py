@@ -26,8 +26,6 @@ from tests.crash.scenes import (
 from tests.crash.trial import CrashTrial, Fault, Trial, names_of, records, trials
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 JUDGED = 10
 """The tag of a judgement in the oracle's log."""
 OF_SHARED = 7

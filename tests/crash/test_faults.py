@@ -12,8 +12,6 @@ from tests.crash.scenes import EMBEDDED, LIVE, Scene
 from tests.crash.trial import CrashTrial, Fault, Trial
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 SCENES = pytest.mark.parametrize("scene", [EMBEDDED, LIVE], ids=["embedded", "live"])
 FULL, BROKEN = errno.ENOSPC, errno.EIO
 SAYS = {FULL: "No space left on device", BROKEN: "Input/output error"}

@@ -17,8 +17,6 @@ from tests.crash.scenes import EMBEDDED, Scene, with_deliberation
 from tests.paths import ROOT
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 PRINT_JOURNAL = "from tests.crash.test_one_journal import fingerprint; print(fingerprint())"
 
 
@@ -37,7 +35,6 @@ def test_every_schedule_and_every_disk_give_the_same_files(lookahead: int, size:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     journals = [
         subprocess.run(

@@ -30,8 +30,6 @@ from tests.crash.disk import Cut, SimulatedDisk
 from tests.crash.scenes import EMBEDDED, LIVE, SEALED, Scene
 from tests.crash.trial import CrashTrial, trials
 
-pytestmark = pytest.mark.long
-
 Plant = Callable[[pytest.MonkeyPatch], type[SimulatedDisk]]
 
 
@@ -191,7 +189,6 @@ def no_sync_of_names(patch: pytest.MonkeyPatch) -> type[SimulatedDisk]:
     return Careless
 
 
-@pytest.mark.few(8)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scene", "plant", "says"),

@@ -26,7 +26,7 @@ SOCIAL: Settings = {
 }
 HANGS = ServerSettings(faults=FaultPlan(shares={Fault.HANG: 1.0}))
 
-pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [needs("prometheus"), pytest.mark.slow]
 
 
 class Watch:
@@ -189,7 +189,6 @@ def test_a_disk_that_takes_more_than_a_second_a_write_is_slow(watch: Watch, tmp_
         assert not watch.has_fired("PrismWaitingForDisk", run)
 
 
-@pytest.mark.full
 def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch) -> None:
     adaptive = {"oracle.concurrency": "adaptive", "oracle.max_concurrency": 4, "population.ambiguity": 0.9}
     # Longer than what other work on the machine adds to a call: the limit must not take that for the server's pace.
@@ -198,7 +197,6 @@ def test_a_limit_at_its_floor_with_questions_that_wait(watch: Watch) -> None:
         watch.expect("PrismConcurrencyAtFloor", run)
 
 
-@pytest.mark.full
 def test_a_budget_that_is_nearly_spent_and_one_that_will_not_last(watch: Watch, model: ModelServer) -> None:
     with (
         watch.run("spent", asks(model, {"oracle.max_calls": 20})) as spent,

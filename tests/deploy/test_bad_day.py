@@ -19,7 +19,7 @@ from tests.deploy.watched_runs import options, prism, slow_disk
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = [needs("cc"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [needs("cc"), pytest.mark.slow]
 
 SETTINGS = {
     "simulation.rounds": 100_000,
@@ -192,7 +192,6 @@ def check(lines: Sequence[Line], run_id: str) -> None:
         assert event in EXPECTED, line
 
 
-@pytest.mark.full
 def test_every_event_of_a_bad_day_is_in_the_log_in_order(tmp_path: Path) -> None:
     day = Day(tmp_path)
     with ExitStack() as stack:

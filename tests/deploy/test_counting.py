@@ -23,7 +23,7 @@ from tests.command import without_settings
 from tests.deploy.tools import eventually, lasting_port, needs
 from tests.paths import ROOT
 
-pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [needs("prometheus"), pytest.mark.slow]
 
 KILLS = 5
 TICKS, LAST = 480, 24
@@ -155,7 +155,6 @@ def undisturbed(place: Path) -> tuple[dict[str, Any], Counted]:
             return ended_well(running, place), counted
 
 
-@pytest.mark.full
 def test_totals_over_five_kills_are_those_of_an_undisturbed_run_and_of_the_server(tmp_path: Path) -> None:
     whole, alone = undisturbed(tmp_path / "whole")
     assert (alone.ok, alone.failed) == (whole["llm"]["calls"]["ok"], whole["llm"]["calls"]["server_error"])

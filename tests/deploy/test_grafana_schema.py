@@ -44,8 +44,6 @@ def test_the_schema_is_that_of_the_grafana_that_we_start() -> None:
 
 @needs("npm", "node")
 @pytest.mark.slow
-@pytest.mark.network
-@pytest.mark.process
 def test_the_dashboards_are_as_the_published_schema_says(tmp_path: Path) -> None:
     project = shutil.copytree(SCHEMA, tmp_path / "schema")
     installed = run(project, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")

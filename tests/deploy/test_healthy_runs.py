@@ -16,7 +16,7 @@ from tests.deploy.tools import eventually, firing, lasting_port, needs
 from tests.deploy.watched_runs import options, prism
 from tests.paths import ROOT
 
-pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [needs("prometheus"), pytest.mark.slow]
 
 RUNS = 2
 SPEED = 10

@@ -9,8 +9,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from actors import run
 from actors.core.events import EVENTS
 from prism import load_config
@@ -41,7 +39,6 @@ def test_every_event_has_a_name_that_may_be_a_label_and_a_librarys_sentence_has_
     assert not re.search(name, "Task was destroyed but it is pending!")
 
 
-@pytest.mark.long
 def test_every_line_of_a_runs_log_has_the_labels_and_a_time(tmp_path: Path) -> None:
     config = load_config("simulation: {ticks: 3}\npopulation: {size: 20}\n", "made up", environment={}, overrides=())
     run(config, out=tmp_path / "study")

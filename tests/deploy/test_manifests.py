@@ -11,7 +11,7 @@ from deploy.manifests import check, main
 from tests.catalogue import catalogue
 from tests.deploy.tools import DEPLOY, needs
 
-pytestmark = [pytest.mark.process, needs("kubectl")]
+pytestmark = needs("kubectl")
 
 KUBERNETES = DEPLOY / "kubernetes"
 

@@ -8,12 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.catalogue import catalogue
 from tests.deploy.tools import DEPLOY
-
-pytestmark = pytest.mark.process
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 NAMES = ("GRAFANA_IMAGE", "OLLAMA_IMAGE", "PROMETHEUS_IMAGE", "PYTHON_IMAGE")

@@ -33,7 +33,7 @@ VARIABLES = {"instance": ".*", "__rate_interval": "3s", "__range": "60s"}
 PRICES = {"llm.prices.input": 1.0, "llm.prices.output": 4.0}
 PATIENCE_S = 45.0
 
-pytestmark = [needs("prometheus"), pytest.mark.slow, pytest.mark.network, pytest.mark.process]
+pytestmark = [needs("prometheus"), pytest.mark.slow]
 
 
 class Watched(NamedTuple):

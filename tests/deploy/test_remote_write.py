@@ -20,8 +20,6 @@ def test_it_is_the_other_configuration_with_an_address_to_send_to_and_a_name_of_
 
 
 @pytest.mark.slow
-@pytest.mark.network
-@pytest.mark.process
 @needs("prometheus")
 def test_what_one_prometheus_scrapes_is_found_in_the_other_with_the_name_of_its_site(tmp_path: Path) -> None:
     places = tmp_path / "central", tmp_path / "site"

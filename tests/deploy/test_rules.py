@@ -39,7 +39,6 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["promtool", *arguments], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.process
 @needs("promtool")
 @pytest.mark.parametrize("config", ["prometheus.yml", "prometheus-remote-write.yml"])
 def test_prometheus_accepts_the_configuration_and_the_rules(config: str) -> None:
@@ -48,8 +47,6 @@ def test_prometheus_accepts_the_configuration_and_the_rules(config: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 @needs("promtool")
 @pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)
 def test_every_alert_fires_over_the_run_that_it_is_for_and_over_no_other(cases: Path) -> None:

@@ -24,10 +24,7 @@ HEALTH = DEPLOY / "run-healthy"
 CONFIG = ROOT / "configs" / "friends.yaml"
 SETTINGS = ("--set", "population.size=50", "--set", "simulation.rounds=20", "--set", "run.checkpoint_every_ticks=20")
 
-pytestmark = [
-    pytest.mark.skipif(not (BIN / "prism").exists(), reason="prism is not installed beside this interpreter"),
-    pytest.mark.process,
-]
+pytestmark = pytest.mark.skipif(not (BIN / "prism").exists(), reason="prism is not installed beside this interpreter")
 
 
 def start(
@@ -210,7 +207,6 @@ exit 7"""
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_a_container_stops_at_a_spend_cap_stays_and_asks_nobody_when_it_is_started_again(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with ModelServer() as server:

@@ -29,16 +29,13 @@ def test_a_shipped_configuration_is_valid(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_every_check_that_can_be_made_here_passes() -> None:
     linted = subprocess.run([DEPLOY / "lint.sh", BIN], capture_output=True, text=True, check=False)
     assert linted.returncode == 0, linted.stdout + linted.stderr
     assert re.fullmatch(r"((ok|skipped) +.+\n)+", linted.stdout)
 
 
-@pytest.mark.few(1)
 @pytest.mark.slow
-@pytest.mark.process
 @needs("promtool", "yamllint", "kubectl")
 @pytest.mark.parametrize(
     ("file", "before", "after", "complaint"),
@@ -190,7 +187,6 @@ def test_prometheus_in_a_cluster_knows_a_run_by_the_name_that_the_rules_use() ->
     assert endpoint["relabelings"] == [{"action": "replace", "targetLabel": "job", "replacement": job["job_name"]}]
 
 
-@pytest.mark.process
 @needs("systemd-analyze")
 def test_systemd_judges_the_service_well_confined() -> None:
     judged = subprocess.run(

@@ -173,7 +173,6 @@ def test_seconds_without_a_tick_have_no_duration() -> None:
     assert tick_durations(still) == []
 
 
-@pytest.mark.process
 @pytest.mark.slow
 def test_a_short_soak_watches_a_real_run_stops_it_and_verifies_its_files(tmp_path: Path) -> None:
     out = tmp_path / "soak"

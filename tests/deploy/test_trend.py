@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from deploy.soak.trend import trend
 from tests.catalogue import catalogue
 
-pytestmark = pytest.mark.long
-
 TIMES = np.arange(900.0)
 
 

@@ -172,7 +172,6 @@ def soaked(path: Path, ticks: int, samples: int = 50, model: type[VirtualModel] 
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_a_small_soak_is_a_run_with_files_that_are_sampled(tmp_path: Path) -> None:
     table = soaked(tmp_path, 60, samples=3)
     last = table.samples()[-1]
@@ -209,7 +208,6 @@ def test_a_planted_leak_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_command_soaks_reports_and_verifies(tmp_path: Path) -> None:
     out = tmp_path / "soak"
     command = [sys.executable, "-m", "deploy.soak.virtual", "--ticks=300", "--people=20", "--every=5", f"--out={out}"]
@@ -224,7 +222,6 @@ def test_the_command_soaks_reports_and_verifies(tmp_path: Path) -> None:
     assert len((out / "virtual.csv").read_text(encoding="utf-8").splitlines()) == 61
 
 
-@pytest.mark.process
 def test_too_few_samples_are_refused_before_the_run(tmp_path: Path) -> None:
     out = tmp_path / "soak"
     command = [sys.executable, "-m", "deploy.soak.virtual", "--ticks=300", "--people=20", "--every=10", f"--out={out}"]

@@ -73,7 +73,6 @@ def test_the_page_answers_each_question_with_three_libraries() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_blocks_print_what_the_page_says(tmp_path: Path) -> None:
     prepare(tmp_path)
     asked = questions()

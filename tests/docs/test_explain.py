@@ -19,7 +19,6 @@ PAGE = ROOT / "docs" / "view.md"
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_commands_of_the_page_run(shell: Shell, study: Path) -> None:
     made, path, turn, tie, post, other = (block.text for block in blocks(PAGE, "Explanations") if block.info == "sh")
     shell(made)

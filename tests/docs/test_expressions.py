@@ -15,7 +15,6 @@ from tests.paths import ROOT
 PAGE, CHARTS, FAULTS = ROOT / "docs" / "expressions.md", ROOT / "docs" / "charts.md", "Faults of a chart"
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("page", "heading", "count"), [(PAGE, None, 3), (CHARTS, FAULTS, 1)], ids=["expressions", "faults"]
 )

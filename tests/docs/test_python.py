@@ -93,14 +93,12 @@ def printed(codes: list[str], directory: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_blocks_of_the_page_print_what_it_says(tmp_path: Path) -> None:
     given = scripts(PAGE)
     assert len(given) >= 12
     assert printed([example.code for example in given], tmp_path) == [example.output or "" for example in given]
 
 
-@pytest.mark.process
 def test_the_scripts_of_the_readme_run(tmp_path: Path) -> None:
     given = scripts(README)
     assert [example.code for example in given if "from actors import run\n" in example.code]
@@ -108,8 +106,6 @@ def test_the_scripts_of_the_readme_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
     given = [example for example in examples(PAGE) if example.is_for_notebooks]
     assert [example.code for example in given if "await run_async(" in example.code]
@@ -127,8 +123,6 @@ def test_the_notebook_lines_run_in_a_real_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.parametrize("page", [PAGE, ASK], ids=["python.md", "ask.md"])
 def test_every_block_that_runs_something_runs_in_a_notebook_with_await_in_it(page: Path, tmp_path: Path) -> None:
     """But for the one with processes: these have no loop, and call `run` itself."""
@@ -200,8 +194,6 @@ def kernel() -> Iterator[Kernel]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 def test_an_interrupted_kernel_has_the_result_so_far_and_goes_on(kernel: Kernel) -> None:
     begin = """
 from actors import resume, run, run_async

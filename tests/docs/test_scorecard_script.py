@@ -39,8 +39,6 @@ def run(directory: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=True, text=True).stdout
 
 
-@pytest.mark.process
-@pytest.mark.long
 def test_the_script_and_the_command_have_the_same_numbers(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(CONFIG)
     (tmp_path / "real.csv").write_text(real_cascades())

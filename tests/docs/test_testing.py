@@ -33,7 +33,6 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_tests_on_the_page_pass(study: Path) -> None:
     path = f"{study.parent / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}

@@ -79,7 +79,6 @@ def config() -> Config:
     return load_config(None, "test", environment={}, overrides=[*settings, f"simulation.ticks={TICKS}"])
 
 
-@pytest.mark.process  # a manifest names the machine, which is asked for with `uname`
 def test_the_page_names_the_modules_that_a_tick_passes_through(
     config: Config, observer: ModuleObserver, tmp_path: Path
 ) -> None:

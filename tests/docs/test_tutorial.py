@@ -86,16 +86,13 @@ def follow(page: Iterable[Block], study: Path, shell: Shell) -> tuple[str, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_tutorial_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert follow(blocks(TUTORIAL), study, shell)[1] == 11
     assert (study / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert follow(blocks(BEHAVIOUR), study, shell)[1] == 6
@@ -103,9 +100,7 @@ def test_the_tutorial_of_a_behaviour_prints_what_it_says(study: Path, shell: She
     assert "doomscrolling" in (study / "run.svg").read_text()
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(1800)
 def test_the_tutorial_of_opinions_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert follow(blocks(OPINIONS), study, shell)[1] == 6
@@ -113,7 +108,6 @@ def test_the_tutorial_of_opinions_prints_what_it_says(study: Path, shell: Shell)
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(600)
 def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     _, excerpt, *page = [block for block in blocks(README) if block.info in {"sh", "text"}]
@@ -122,9 +116,7 @@ def test_the_readme_prints_what_it_says(study: Path, shell: Shell) -> None:
     assert compared == 1
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.timeout(1800)
 def test_the_page_of_experiments_prints_what_it_says(study: Path, shell: Shell) -> None:
     """The page wraps long lines elsewhere than the command, so words are compared."""

@@ -128,7 +128,6 @@ def test_a_state_has_its_colour_and_its_mark_in_every_drawing() -> None:
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-@pytest.mark.process
 def test_graphviz_draws_the_chart() -> None:
     ended = subprocess.run(["dot", "-Tsvg"], input=dot(SOCIAL), capture_output=True, text=True, check=True)
     assert all(state in ended.stdout for state in STATES)

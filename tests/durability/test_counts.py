@@ -15,8 +15,6 @@ from tests.actors.oracles import ScriptedOracle, SlowOracle, failing
 from tests.actors.social_runs import SMALL, with_oracle
 from tests.schedules import run_scheduled
 
-pytestmark = pytest.mark.long
-
 
 async def snapshots(schedule: int, concurrency: int, broken: Oracle[Any] | None = None) -> int:
     """How many questions were open at the checkpoints between all ticks of a run, where every count was right."""

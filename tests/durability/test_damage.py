@@ -17,8 +17,6 @@ from tests.durability.damage import DAMAGES, SOME, Damage, Mended, flip, mend, o
 from tests.durability.memory import MemoryDisk
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 
 @pytest.mark.slow
 @DAMAGES

@@ -20,8 +20,6 @@ from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, SOME, Damage, cut, outcomes, resumed
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.network, pytest.mark.long]
-
 
 @DAMAGES
 @pytest.mark.parametrize("has_checkpoints", [True, False])

@@ -20,8 +20,6 @@ from tests.command import Ended, Prism, prism_alone
 from tests.durability.conftest import LIVE, TINY
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.long, pytest.mark.network]
-
 ECONOMY = """
 simulation: {domain: economy, rounds: 9, ticks_per_round: 2, seed: 5}
 run: {checkpoint_every_ticks: 3, sync: false}

@@ -24,8 +24,6 @@ from tests.durability.process_runs import whole_ticks
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.network, pytest.mark.process]
-
 PEOPLE = """
 simulation: {ticks: 34, ticks_per_round: 12, seed: 5}
 population: {size: 12, graph: {degree: 3}, posts_per_session: 0.5, ambiguity: 1.0, activity: {mean: 0.9, sigma: 0.1}}

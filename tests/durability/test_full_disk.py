@@ -19,8 +19,6 @@ from tests.command import Prism, short_of_room
 from tests.durability.conftest import TINY
 from tests.durability.process_runs import differences
 
-pytestmark = pytest.mark.process
-
 
 @pytest.fixture
 def whole(prism: Prism, tmp_path: Path) -> Path:

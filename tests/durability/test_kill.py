@@ -22,10 +22,7 @@ from tests.durability.process_runs import prism as process
 from tests.patience import HANG_S
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
 
-
-@pytest.mark.process
 @pytest.mark.slow
 def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Path, size: Size) -> None:
     kills = size(10, everyday=3)
@@ -36,8 +33,6 @@ def test_runs_killed_again_and_again_end_as_one_that_was_left_alone(tmp_path: Pa
     assert counts.most > 1, "a resumed run was killed, too"
 
 
-@pytest.mark.network
-@pytest.mark.process
 @pytest.mark.slow
 def test_runs_with_a_live_oracle_killed_four_times_lose_nothing_and_ask_nothing_twice(tmp_path: Path) -> None:
     counts = KillCounts(4)
@@ -102,8 +97,6 @@ def test_a_configuration_of_ones_own_is_in_the_way_and_not_overwritten(prism: Pr
     assert (tmp_path / "mine" / "config.yaml").read_text() == TINY
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(TINY)
     for path in live.iterdir():
@@ -119,7 +112,6 @@ def test_paid_answers_are_in_the_way_though_the_journal_is_gone(live: Path, pris
     assert (live / ANSWERS).read_bytes() == before
 
 
-@pytest.mark.process
 def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(tmp_path: Path, prism: Prism) -> None:
     (tmp_path / "slow.yaml").write_text(TINY.replace("tick_s: 0.01", "tick_s: 0.1"))
     first = process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "run"))
@@ -144,7 +136,6 @@ def test_a_second_process_is_refused_by_number_and_a_dead_one_is_not_in_the_way(
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_run_stopped_by_sigterm_and_resumed_ends_as_one_that_was_left_alone(tmp_path: Path) -> None:
     (tmp_path / "slow.yaml").write_text(TINY)
     ends(process("run", str(tmp_path / "slow.yaml"), "--quiet", "--out", str(tmp_path / "whole")))

@@ -10,8 +10,6 @@ from actors.record.manifest import CONFIG, MANIFEST
 from tests.actors.cli.conftest import SMALL
 from tests.command import run_prism
 
-pytestmark = pytest.mark.network
-
 
 def test_a_resume_that_cannot_begin_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

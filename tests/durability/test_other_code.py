@@ -14,8 +14,6 @@ from tests.command import Ended, prism_alone
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.long
-
 CONFIG = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 5}
 population: {size: 60, activity: {mean: 0.9, sigma: 0.1}}
@@ -71,7 +69,6 @@ def resumed(run: Path, *options: str) -> Ended:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_comments_and_docstrings_are_no_other_code(begun: Path, undisturbed: str) -> None:
     edit(begun.parent / FEED, SCORE, f"    # A comment.\n\n{SCORE}")
     for module in (FEED, "actors/runtime/engine.py"):
@@ -81,7 +78,6 @@ def test_comments_and_docstrings_are_no_other_code(begun: Path, undisturbed: str
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_another_rule_is_refused_and_no_byte_changes(begun: Path) -> None:
     edit(begun.parent / FEED, SCORE, SCORE.replace("= called", "= -called"))
     before = {path.name: path.read_bytes() for path in begun.iterdir()}

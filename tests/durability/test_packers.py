@@ -18,7 +18,7 @@ from tests.packers import ends, packers_of
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.process]
+pytestmark = pytest.mark.slow
 
 CONFIG = """
 simulation: {rounds: 8, ticks_per_round: 24, seed: 5}

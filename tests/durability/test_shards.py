@@ -16,12 +16,7 @@ from actors.record.manifest import read_summary
 from actors.testing import Latency, ModelServer, ServerSettings
 from tests.durability.sharded_runs import CONFIG, STARTS_S, assert_same, begun, ended, events, wait_for
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.process,
-    pytest.mark.network,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs ray"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_spec("ray") is None, reason="needs ray")]
 
 
 def in_two_shards(whole: Path, run: Path) -> subprocess.Popen[str]:

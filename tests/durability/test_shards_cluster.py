@@ -13,7 +13,7 @@ from tests.actors.studies.experiments.cluster import in_namespace, why_impossibl
 from tests.durability.sharded_runs import assert_same
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
 RESUME = "`prism resume` goes on from the latest checkpoint"
 

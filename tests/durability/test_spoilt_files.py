@@ -20,8 +20,6 @@ from tests.durability.crashed import Crashed
 from tests.durability.damage import DAMAGES, Damage, resumed
 from tests.durability.memory import MemoryDisk
 
-pytestmark = pytest.mark.long
-
 SPOILT = {
     JOURNAL: (1, 2),
     ANSWERS: (1, 0),

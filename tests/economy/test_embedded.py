@@ -193,7 +193,6 @@ def test_the_order_of_nations_does_not_change_the_rate(order: list[str]) -> None
 @given(inflation=st.floats(-2.0, 15.0), unemployment=st.floats(3.0, 10.0), rate=st.floats(0.0, 10.0))
 @example(inflation=-2.0, unemployment=10.0, rate=10.0)
 @example(inflation=15.0, unemployment=3.0, rate=0.0)
-@pytest.mark.long
 def test_five_nations_bring_an_economy_back_from_a_bad_start(
     inflation: float, unemployment: float, rate: float
 ) -> None:

@@ -19,8 +19,6 @@ from prism.answers.measure_words import INDICATORS as NAMES
 from tests.command import Ended, run_prism
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.long
-
 INDICATORS = ("interest_rate", "inflation", "gdp_growth", "unemployment", "total_economic_value")
 
 Prism = Callable[..., Ended]

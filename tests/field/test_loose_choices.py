@@ -215,7 +215,6 @@ def saying(*texts: str) -> ServerSettings:
     return ServerSettings(reply=say, quirks=("response_format_ignored",), systemone=SystemOne.OFF)
 
 
-@pytest.mark.network
 async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp_path: Path) -> None:
     with ModelServer(saying(*LOOSE.values())) as server:
         summary = await run(config(server.url, oracle={"backend": "openai"}, population={"size": 150}), tmp_path)
@@ -224,7 +223,6 @@ async def test_a_model_that_words_its_choices_loosely_is_counted_as_repaired(tmp
     assert summary.fallbacks == 0
 
 
-@pytest.mark.network
 async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counted_beside_the_others(
     tmp_path: Path,
 ) -> None:
@@ -238,7 +236,6 @@ async def test_an_unclear_answer_is_asked_again_and_the_repaired_ones_are_counte
     assert summary.retries_by_reason["invalid_response"] >= methods["repaired"] > 0
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("said", ["Yes.", "{'answer': 'yes',}", "**yes**"])
 async def test_a_server_that_answers_the_first_question_loosely_may_be_asked(said: str) -> None:
     settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))
@@ -246,7 +243,6 @@ async def test_a_server_that_answers_the_first_question_loosely_may_be_asked(sai
         assert (await model.check()).changes == {"schema": "prompt"}
 
 
-@pytest.mark.network
 async def test_a_loosely_worded_answer_with_a_text_keeps_its_text() -> None:
     said = "{'next_state': 'Composing', 'text': 'It's a long line', 'reason': 'trains',}"
     settings = ServerSettings(reply=lambda *_: said, quirks=("response_format_ignored",))

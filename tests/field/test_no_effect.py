@@ -37,8 +37,6 @@ BY_CHANCE = {"state", "row"}
 """Few people in few rounds need not come into every state."""
 FILES = sorted(path for kind in SENT for path in (FIELD / kind).glob("*") if path.is_file())
 
-pytestmark = pytest.mark.long
-
 
 def named(result: RunResult) -> list[NoEffect]:
     return [each for each in result.summary.no_effect if each.kind not in BY_CHANCE]

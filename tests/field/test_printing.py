@@ -141,9 +141,7 @@ def expect_harmless(ended: subprocess.CompletedProcess[bytes]) -> None:
     assert b"Traceback" not in ended.stderr
 
 
-@pytest.mark.few(4)
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -172,9 +170,7 @@ def test_a_command_works_in_a_directory_whose_name_would_harm(arguments: tuple[s
     expect_harmless(ended)
 
 
-@pytest.mark.few(5)
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments",
     [

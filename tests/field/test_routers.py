@@ -18,8 +18,6 @@ from prism.llm.negotiation import MOST_REQUESTS
 from tests.llm.support import asking, canned, config_for
 from tests.wire.support import config, run
 
-pytestmark = pytest.mark.network
-
 WITHIN: dict[str, tuple[dict[str, Any], str, int | None]] = {
     "a code": ({"error": {"message": "Provider returned error", "code": 502}}, "server_error", 502),
     "a code in a text": ({"error": {"message": "Slow down", "code": "429"}}, "overloaded", 429),

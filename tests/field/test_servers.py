@@ -19,8 +19,6 @@ from tests.command import Prism
 from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
 from tests.wire.support import settings
 
-pytestmark = pytest.mark.network
-
 FILTERED = ApiError(400, "The response was filtered by the content management policy")
 TOO_LONG = ApiError(400, "This model's maximum context length is 8192 tokens, and you asked for 9000")
 FEW: dict[str, Any] = {
@@ -89,7 +87,6 @@ def _options_of(schema: object) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.parametrize(("backend", "error"), [("openai", FILTERED), ("ollama", TOO_LONG)])
 def test_refused_questions_are_fallbacks_and_the_run_goes_on(backend: str, error: ApiError, prism: Prism) -> None:
     model = Refusing(error, most=12)
@@ -114,7 +111,6 @@ def test_refused_questions_are_fallbacks_and_the_run_goes_on(backend: str, error
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_server_that_refuses_every_question_ends_the_run_by_the_share_of_fallbacks(prism: Prism) -> None:
     with ModelServer(ServerSettings(reply=Refusing(FILTERED, most=10_000))) as server:
         configure(server.url, people=600, max_attempts=1)
@@ -134,7 +130,6 @@ LOST = {
 
 
 @pytest.mark.everyday(2)
-@pytest.mark.process
 @pytest.mark.parametrize(("status", "words", "advice"), LOST.values(), ids=LOST.keys())
 def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
     status: int, words: str, advice: str, prism: Prism
@@ -163,7 +158,6 @@ def test_what_no_wait_mends_ends_the_run_at_once_and_a_resume_goes_on(
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
 def test_a_quota_that_only_the_code_of_an_error_names_is_told_at_the_start_and_during_a_run(
     prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +195,6 @@ def _spent(*_: object) -> str:
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
 @pytest.mark.parametrize("status", [409, 425])
 def test_a_conflict_and_too_early_are_asked_again(status: int, prism: Prism) -> None:
     model, willing = (
@@ -221,7 +214,6 @@ def test_a_conflict_and_too_early_are_asked_again(status: int, prism: Prism) -> 
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 def test_a_server_that_loads_its_model_at_the_start_is_waited_for(
     backend: str, prism: Prism, monkeypatch: pytest.MonkeyPatch
@@ -262,7 +254,6 @@ def test_a_host_that_loads_its_model_is_waited_for_although_another_is_absent(
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
 def test_a_server_that_loads_its_model_again_during_a_run_is_waited_for(prism: Prism) -> None:
     ready = ServerSettings(reply=Refusing(FILTERED, most=0))
     away, loaded_at = 20, 25

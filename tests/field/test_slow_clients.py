@@ -23,8 +23,6 @@ from tests.pages.view_server import PRISM
 from tests.patience import HANG_S
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.network, pytest.mark.process]
-
 BEGINNINGS = (
     b"",
     b"GET / HT",

@@ -23,8 +23,6 @@ from prism.llm.tls import tls_problem
 from tests.command import Prism
 from tests.wire.support import settings
 
-pytestmark = [pytest.mark.network, pytest.mark.process]
-
 FEW = {"population": {"size": 20}, "simulation": {"rounds": 1, "ticks_per_round": 12, "seed": 7}}
 
 

@@ -121,9 +121,7 @@ def run(request: pytest.FixtureRequest, place: Path, digest: str) -> Path:
     return place / "run.prism" if request.param == "packed" else place / "there" / "run"
 
 
-@pytest.mark.few(1)
 @pytest.mark.slow
-@pytest.mark.process
 def test_every_command_that_reads_a_run_works_without_its_sources(run: Path, place: Path, digest: str) -> None:
     out = Path(tempfile.mkdtemp(dir=place))
     assert digest in prism("replay", run)
@@ -140,7 +138,6 @@ def test_every_command_that_reads_a_run_works_without_its_sources(run: Path, pla
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_run_goes_on_elsewhere_as_it_would_have_where_it_began(place: Path, digest: str, tmp_path: Path) -> None:
     whole = prism("run", write_study(tmp_path / "study"), "--ticks", "96", "--out", tmp_path / "whole", "-q")
     prism("unpack", place / "run.prism", "--out", tmp_path / "run")
@@ -148,7 +145,6 @@ def test_a_run_goes_on_elsewhere_as_it_would_have_where_it_began(place: Path, di
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_its_configuration_runs_again_from_any_directory(place: Path, digest: str, tmp_path: Path) -> None:
     assert prism("run", place / "there" / "run" / CONFIG, "--out", tmp_path / "again", "-q").strip() == digest
 
@@ -176,9 +172,7 @@ def study_digests(place: Path) -> dict[str, str]:
     return digests_of(place / "cells-of-study")
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 def test_an_experiment_whose_base_is_a_runs_configuration_has_the_cells_of_its_study(
     place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
 ) -> None:
@@ -217,7 +211,6 @@ for path in map(Path, sys.argv[1:]):
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_node_without_the_run_does_the_cells_of_its_configuration_with_its_code(
     place: Path, digest: str, study_digests: dict[str, str], tmp_path: Path
 ) -> None:
@@ -247,9 +240,7 @@ budget: {design: 50, confirm: 11}
 """
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_calibration_of_a_runs_configuration_writes_one_that_runs_without_the_run(
     place: Path, digest: str, tmp_path: Path
 ) -> None:
@@ -278,7 +269,6 @@ for user in (0, 65534):  # the first replay imports all that the second one need
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.skipif(os.getuid() != 0, reason="another user can only be had as root")
 def test_another_user_replays_a_run_that_may_not_be_written(place: Path, digest: str) -> None:
     ended = subprocess.run(
@@ -293,8 +283,6 @@ def test_another_user_replays_a_run_that_may_not_be_written(place: Path, digest:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 def test_the_view_draws_the_chart_of_a_packed_run(place: Path, digest: str) -> None:
     command = [sys.executable, "-P", "-m", "actors.cli", "view", str(place / "run.prism"), "--port", "0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
@@ -311,7 +299,6 @@ def test_the_view_draws_the_chart_of_a_packed_run(place: Path, digest: str) -> N
             server.send_signal(signal.SIGINT)
 
 
-@pytest.mark.process
 def test_a_full_disk_while_inputs_are_kept_leaves_nothing_and_says_so(tmp_path: Path) -> None:
     config = write_study(tmp_path / "study")
     ended = short_of_room(700, "run", str(config), "--out", str(tmp_path / "run"), "-q", cwd=tmp_path)
@@ -340,7 +327,6 @@ run("study.yaml", out="run")
 """
 
 
-@pytest.mark.process
 def test_a_run_that_is_killed_while_its_inputs_are_kept_can_be_started_again(tmp_path: Path) -> None:
     study = write_study(tmp_path / "study").parent
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -374,7 +360,6 @@ def posts(path):
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_an_experiment_is_packed_with_its_cells_and_measures_and_names_no_place(tmp_path: Path) -> None:
     study = write_study(tmp_path / "study").parent
     (study / "mine.py").write_text(MEASURE)

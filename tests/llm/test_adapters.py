@@ -34,8 +34,6 @@ from tests.llm.support import (
 )
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 REAL = {"real-ollama": "OLLAMA_HOST", "real-openai": "PRISM_TEST_OPENAI_URL"}
 
 

@@ -62,7 +62,6 @@ def test_the_list_of_models_stands_beside_the_chat() -> None:
     assert models_path("/ask") is None
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_headers_query_and_fields_go_with_every_question(backend: str) -> None:
     async with canned(400, {"error": f"no {SECRET}"}) as seen:
@@ -79,7 +78,6 @@ async def test_headers_query_and_fields_go_with_every_question(backend: str) -> 
     assert SECRET not in f"{caught.value!r} {caught.value} {model!r} {model.identity!r}"
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_fields_of_the_users_own_are_sent_and_part_of_the_identity(backend: str) -> None:
     extra = {"user": "me", "temperature": None, "options": {"top_k": 3}}

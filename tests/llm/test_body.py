@@ -18,8 +18,6 @@ from tests.llm.support import BACKENDS, asking, unavailable
 from tests.patience import HANG_S
 from tests.tiers import Size
 
-pytestmark = pytest.mark.network
-
 CHUNK = b"x" * 65_536
 MB = 1_000_000
 REPLY = {

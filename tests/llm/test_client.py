@@ -16,8 +16,6 @@ from prism.llm.client import backoff_s
 from tests.llm.support import canned, config_for, failing, no_sleep, serving, timeout_s
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done."""

@@ -16,7 +16,6 @@ def test_tokens_are_estimated_rather_too_high(text: str, tokens: int) -> None:
     assert most_tokens(text) == tokens
 
 
-@pytest.mark.network
 async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_change() -> None:
     async with serving("ollama", num_ctx=1024, num_predict=64) as (server, model):
         with pytest.raises(LLMFailureException) as caught:
@@ -31,7 +30,6 @@ async def test_a_prompt_that_may_not_fit_is_refused_unsent_with_the_setting_to_c
     )
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("words", [120, 600, 1500])
 @pytest.mark.parametrize("most_answer", [64, 1024, 20_000])
 async def test_the_setting_that_is_named_is_enough(words: int, most_answer: int) -> None:
@@ -44,13 +42,11 @@ async def test_the_setting_that_is_named_is_enough(words: int, most_answer: int)
         assert (await model.complete(question)).text
 
 
-@pytest.mark.network
 async def test_a_limit_of_answers_above_the_window_is_no_reason_to_refuse() -> None:
     async with serving("ollama", num_ctx=2048, num_predict=20_000) as (_, model):
         assert (await model.complete(asking())).text
 
 
-@pytest.mark.network
 async def test_a_server_with_its_own_window_is_asked_in_any_case() -> None:
     async with serving("openai", num_ctx=256) as (_, model):
         assert (await model.complete(asking("word " * 600))).text

@@ -114,7 +114,6 @@ def test_shares_add_up_to_one_and_keep_their_order(weights: list[float], tempera
     assert shares[weights.index(max(weights))] == max(shares)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", SOUND)
 async def test_sound_probabilities_are_found_and_used(backend: str, mode: Logprobs) -> None:
@@ -140,7 +139,6 @@ REASONS = {
 }
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", REASONS)
 async def test_unsound_probabilities_are_not_used_and_the_reason_is_said(backend: str, mode: Logprobs) -> None:
@@ -154,7 +152,6 @@ async def test_unsound_probabilities_are_not_used_and_the_reason_is_said(backend
     assert model.identity.method == ""
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_probabilities_that_are_asked_for_and_missing_are_one_line(backend: str) -> None:
     async with serving(backend, lists(Logprobs.RAW), method="probabilities") as (_, model):
@@ -163,7 +160,6 @@ async def test_probabilities_that_are_asked_for_and_missing_are_one_line(backend
     assert said.endswith("; set llm.method to auto or json")
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_json_asks_for_no_probabilities_at_all(backend: str) -> None:
     async with serving(backend, ServerSettings(logprobs=Logprobs.GRAMMAR), method="json") as (server, model):
@@ -174,14 +170,12 @@ async def test_json_asks_for_no_probabilities_at_all(backend: str) -> None:
     assert not any("logprobs" in body for body in bodies)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_server_that_is_busy_for_a_moment_is_asked_again_for_its_probabilities(backend: str) -> None:
     async with serving(backend, breaking(Fault.BUSY, at=3)) as (_, model):
         assert (await model.check()).note.endswith("decides by probabilities (logprobs)")
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.WRONG_STATE, Fault.EMPTY])
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, fault: Fault) -> None:
@@ -199,7 +193,6 @@ async def test_a_question_without_a_letter_is_asked_the_json_way(backend: str, f
     assert spent.prompt_tokens + spent.completion_tokens > spent.wasted_tokens > 0
 
 
-@pytest.mark.network
 async def test_a_call_that_fails_is_a_failure_and_not_a_missing_letter() -> None:
     async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
         await model.check()
@@ -209,7 +202,6 @@ async def test_a_call_that_fails_is_a_failure_and_not_a_missing_letter() -> None
     assert caught.value.reason == "server_error"
 
 
-@pytest.mark.network
 async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path: Path) -> None:
     people = [Person(agent_id=number) for number in range(20)]
 
@@ -230,7 +222,6 @@ async def test_a_replay_draws_from_the_taped_distribution_without_a_server(path:
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_an_undecided_question_replays_as_undecided_with_its_tokens(path: Path) -> None:
     async with serving("openai", lists(Logprobs.GRAMMAR)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -251,7 +242,6 @@ def test_a_question_by_letters_is_another_question_than_one_by_systemone() -> No
     assert key_of(FRUIT, plain) != key_of(FRUIT, letters)
 
 
-@pytest.mark.network
 async def test_at_temperature_0_the_likeliest_option_is_taken_by_everyone() -> None:
     async with serving("openai", lists(Logprobs.CHOICE), temperature=0.0) as (_, model):
         await model.check()

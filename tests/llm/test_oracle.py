@@ -19,8 +19,6 @@ from prism.llm.call_counters import CallCounters
 from prism.statechart import AgentState
 from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, OPTIONS, Person, failing, serving, timeout_s, until
 
-pytestmark = pytest.mark.network
-
 CHAT_ONLY = SystemOne.OFF
 PERSON = Person()
 

@@ -39,7 +39,6 @@ def test_above_debug_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None
     assert caplog.records == []
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_every_adapter_logs_what_it_asks(backend: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "prism")

@@ -72,7 +72,6 @@ def test_runs_of_other_names_have_other_traces_and_the_same_questions() -> None:
     assert one.question(1, 2, b"x") == other.question(1, 2, b"x")
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_a_request_names_the_question_that_is_asked_and_a_check_names_none(backend: str) -> None:
     async with serving(backend) as (server, model):
@@ -93,7 +92,6 @@ async def test_a_request_names_the_question_that_is_asked_and_a_check_names_none
     assert asked.host == f"{server.host}:{server.port}"
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_a_request_that_fails_was_named_too(backend: str) -> None:
     async with serving(backend, failing(Fault.ERROR), timeout_s=timeout_s(Fault.ERROR)) as (server, model):
@@ -104,7 +102,6 @@ async def test_a_request_that_fails_was_named_too(backend: str) -> None:
         assert [each.request_id for each in server.calls] == ["340-12-9f86d081884c7d65-1-1-5f3a9c"]
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
 async def test_the_users_own_headers_win(backend: str) -> None:
     headers = {"x-request-id": "mine", "Traceparent": "also mine"}

@@ -16,8 +16,6 @@ from prism.statechart import AgentState
 from tests.llm.support import BACKENDS, OPTIONS, Person, asking, config_for
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 ADAPTED: dict[tuple[str, str], dict[str, str]] = {
     ("openai", "no_max_tokens"): {"token_field": "max_completion_tokens"},
     ("openai", "no_token_limit"): {"token_field": "none"},

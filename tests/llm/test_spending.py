@@ -61,7 +61,6 @@ def test_a_meter_counts_the_calls_in_its_context_alone() -> None:
     assert (counters.statistics().calls["ok"], counters.tokens) == (2, 33)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize(
     ("details", "cached"),
     [({"cached_tokens": 7}, 7), ({"cached_tokens": None}, 0), ({}, 0), (None, 0), ({"cached_tokens": 99}, 12)],
@@ -76,7 +75,6 @@ async def test_cached_tokens_are_read_where_a_server_tells_them(details: object,
     assert (said.prompt_tokens, said.cached_tokens, said.completion_tokens) == (12, cached, 3)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", ["off", "record"])
 async def test_an_answer_that_was_cut_is_counted_with_its_tokens(

@@ -23,8 +23,6 @@ from tests.llm.support import (
 )
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 
 @pytest.mark.parametrize(
     ("dialect", "spoken"),

@@ -40,12 +40,8 @@ async def main(host, path):
 anyio.run(main, *sys.argv[1:])
 """
 
-pytestmark = pytest.mark.network
-
 
 @pytest.mark.slow
-@pytest.mark.network
-@pytest.mark.process
 def test_a_kill_loses_no_answer_that_was_given(path: Path) -> None:
     with ModelServer(ServerSettings(live=True)) as server:
         process = subprocess.Popen(
@@ -139,7 +135,6 @@ def overwrite_after_the_first_page(path: Path) -> None:
     path.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
 
 
-@pytest.mark.network
 async def test_a_damaged_tape_is_one_line(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -229,7 +224,6 @@ tape._execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) S
 """
 
 
-@pytest.mark.process
 def test_ctrl_c_ends_a_query_that_takes_long(path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPTED, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -251,7 +245,6 @@ def test_the_first_answer_under_a_key_stays(path: Path) -> None:
     tape.close()
 
 
-@pytest.mark.network
 async def test_a_tape_tells_answers_failures_and_fallbacks_apart(path: Path) -> None:
     async with serving("ollama", failing(Fault.RESET, systemone=SystemOne.OFF)) as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")

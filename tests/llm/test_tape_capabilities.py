@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from actors.testing import ModelServer, ServerSettings
@@ -27,7 +26,6 @@ def test_a_key_is_that_of_before_unless_something_is_asked_for_otherwise() -> No
     assert len({first, *(key_of(asking(), other) for other in others)}) == 4
 
 
-@pytest.mark.network
 async def test_a_replay_asks_as_was_recorded_and_nobody(path: Path) -> None:
     quirks = ("no_max_tokens", "random_seed", "thinks_in_answer")
     async with ModelServer(ServerSettings(quirks=quirks)) as server:
@@ -47,7 +45,6 @@ async def test_a_replay_asks_as_was_recorded_and_nobody(path: Path) -> None:
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_a_recording_that_goes_on_with_another_way_asks_again_and_says_so(path: Path) -> None:
     async with ModelServer() as server:
         config = config_for(server)
@@ -73,7 +70,6 @@ async def test_a_recording_that_goes_on_with_another_way_asks_again_and_says_so(
             assert len(server.calls) == asked + is_new
 
 
-@pytest.mark.network
 async def test_fields_of_the_users_own_are_a_setting_that_differs(path: Path) -> None:
     async with ModelServer() as server:
         config = config_for(server)

@@ -43,7 +43,6 @@ async def ask_all(model: LanguageModel) -> list[object]:
     return said
 
 
-@pytest.mark.network
 async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
     faults = FaultPlan(at={3: Fault.BUSY, 6: Fault.NOT_DONE, 9: Fault.RESET}, burst=1)
     async with serving("ollama", ServerSettings(live=True)) as (server, model):
@@ -68,7 +67,6 @@ async def test_a_replay_is_identical_and_asks_nobody(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.network
 async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
     async with serving("ollama", ServerSettings(systemone=SystemOne.OFF)) as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -79,7 +77,6 @@ async def test_what_is_not_offered_is_recorded_too(path: Path) -> None:
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> None:
     async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -91,7 +88,6 @@ async def test_the_dialect_of_a_replay_is_that_of_the_recording(path: Path) -> N
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_recording_asks_only_what_the_tape_has_not(path: Path) -> None:
     async with serving("ollama", ServerSettings(live=True)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -102,7 +98,6 @@ async def test_recording_asks_only_what_the_tape_has_not(path: Path) -> None:
         await taped.aclose()
 
 
-@pytest.mark.network
 async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(path: Path) -> None:
     said: list[Completion] = []
     async with serving("ollama", ServerSettings(live=True, slots=8, latency=Latency(mean_s=0.02))) as (server, model):
@@ -119,7 +114,6 @@ async def test_equal_questions_under_way_at_once_get_the_one_answer_on_the_tape(
     assert said == [said[0]] * 8
 
 
-@pytest.mark.network
 async def test_off_asks_the_model_and_needs_no_tape() -> None:
     async with serving("ollama") as (server, model):
         taped = TapedModel(model, None, "off")
@@ -130,7 +124,6 @@ async def test_off_asks_the_model_and_needs_no_tape() -> None:
         assert server.statistics().calls == 5
 
 
-@pytest.mark.network
 async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     async with serving("ollama", failing(Fault.NOT_JSON)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -142,7 +135,6 @@ async def test_a_retried_call_replays_with_both_attempts(path: Path) -> None:
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
     async with serving("ollama", failing(Fault.HANG)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -154,7 +146,6 @@ async def test_a_cancelled_question_is_not_on_the_tape(path: Path) -> None:
         await taped.aclose()
 
 
-@pytest.mark.network
 async def test_the_event_loop_is_never_blocked_by_the_disk(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -176,7 +167,6 @@ def test_only_a_replay_can_do_without_a_model(path: Path, mode: Any) -> None:
 OLLAMA = Identity(backend="ollama", model="llama3.2", dialect="ollama", options={"temperature": 0.7})
 
 
-@pytest.mark.network
 async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> None:
     async with serving("ollama") as (_, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -196,7 +186,6 @@ async def test_a_miss_names_who_asked_and_what_and_both_causes(path: Path) -> No
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_that_it_cannot_know(path: Path) -> None:
     async with serving("ollama") as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")
@@ -214,7 +203,6 @@ async def test_a_miss_names_the_settings_that_differ_and_leaves_the_causes_out_t
     await replay.aclose()
 
 
-@pytest.mark.network
 async def test_the_backend_of_another_kind_of_server_is_a_difference_but_its_dialect_is_none(path: Path) -> None:
     async with serving("openai", ServerSettings(dialect=Dialect.NONE)) as (server, model):
         taped = TapedModel(model, Tape(path, "record"), "record")

@@ -18,7 +18,7 @@ from prism.llm import ChatRequest, ChoiceRequest, Distribution, LLMConfig, Messa
 from prism.statechart import STATE_DESCRIPTIONS
 from tests.wire.support import run
 
-pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.process, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 NOBODY = "http://127.0.0.1:9"
 PEOPLE: dict[str, Any] = {

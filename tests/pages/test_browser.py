@@ -10,7 +10,7 @@ from tests.browser import NARROW, WIDE, Browser, browser, chromium
 
 __all__ = ["browser", "chromium"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 HEAD = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Good</title></head>'
 STRICT = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'">'

@@ -15,7 +15,7 @@ from tests.pages.test_report_page import FAULTS, SMALL
 
 __all__ = ["browser", "chromium"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 LEVELS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233]
 
@@ -52,7 +52,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize("name", ["hostile", "factors"])
 @pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (NARROW, "light")])
 def test_a_report_is_whole_at_every_width_and_in_every_theme(

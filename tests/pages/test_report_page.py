@@ -16,7 +16,7 @@ from tests.paths import ROOT
 
 __all__ = ["browser", "chromium"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 FAULTS = """
 () => {
@@ -117,7 +117,6 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
     [

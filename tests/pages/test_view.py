@@ -27,7 +27,7 @@ from tests.patience import HANG_S
 
 __all__ = ["browser", "chromium"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 PEOPLE = 100_000
 PHONE = 400

@@ -14,7 +14,7 @@ from tests.pages.view_server import serving
 
 __all__ = ["browser", "chromium"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 NAMES = [MARKUP["image_that_fails"], TEXTS["right_to_left_override"], "a condition " * 9]
 DRAWN = ".report figure svg"

@@ -45,7 +45,6 @@ def test_bad_cascades_are_refused_with_their_line(text: str, problem: str) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_the_cascades_of_twitter15_have_their_known_shape() -> None:
     trees = parse_cascades(gzip.decompress(real_path("twitter15-cascades.csv.gz").read_bytes()), "t.csv")
     shapes = [shape_of(tree) for tree in trees]

@@ -26,7 +26,7 @@ from tests.schedules import run_scheduled
 from tests.sharing.test_shared_runs import SHARED, outcome
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("logged")]
+pytestmark = pytest.mark.usefixtures("logged")
 
 
 class CrashPoints:

@@ -28,8 +28,6 @@ from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 
 def with_people(config: Config, size: int) -> Config:
     """Return the configuration with so many people."""
@@ -85,7 +83,6 @@ def test_every_schedule_gives_the_same_result(deliberation: int, full: int, ever
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     code = f"{PRINT_DIGEST}print(digest_of(SHARED, ask=slow))"
     digests = {

@@ -169,7 +169,6 @@ print(json.dumps([dict(person.attributes) for person in SyntheticPeople(20, 7, c
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_values_are_the_same_in_every_process() -> None:
     told = {
         subprocess.run(

@@ -154,7 +154,6 @@ def test_another_seed_makes_another_graph(kind: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_same_seed_makes_the_same_graph_in_every_process() -> None:
     outputs = [
         subprocess.run(

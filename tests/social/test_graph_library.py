@@ -29,7 +29,6 @@ def plotting(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.process
 def test_igraph_is_imported_without_plotting_libraries_that_are_installed(plotting: Path) -> None:
     script = """
 from prism.social.ties.graph_library import load_igraph
@@ -44,7 +43,6 @@ print(matplotlib.imported, matplotlib.pyplot.imported, plotly.imported)
     assert run(script, plotting) == "[]\nTrue True True\n"
 
 
-@pytest.mark.process
 def test_another_thread_may_import_them_meanwhile(plotting: Path) -> None:
     script = """
 from concurrent.futures import ThreadPoolExecutor
@@ -60,7 +58,6 @@ print("matplotlib" in sys.modules)
     assert run(script, plotting) == "plotly\nTrue\n"
 
 
-@pytest.mark.process
 def test_matplotlib_that_was_imported_before_is_left_to_igraph(plotting: Path) -> None:
     script = """
 import matplotlib

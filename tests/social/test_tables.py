@@ -139,7 +139,6 @@ def drawn(seed: int) -> tuple[Sections, list[dict[str, Any]]]:
 
 
 @pytest.mark.everyday(4)
-@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_random_world_has_one_digest_whoever_takes_the_turns(seed: int) -> None:
     sections, interventions = drawn(seed)
@@ -167,7 +166,6 @@ async def from_checkpoints(config: Config) -> list[str]:
 
 
 @pytest.mark.everyday(2)
-@pytest.mark.few(6)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_a_random_world_goes_on_from_a_checkpoint_as_if_nothing_had_happened(seed: int) -> None:
     digests = run_scheduled(0, partial(from_checkpoints, config_of(*drawn(seed), "compiled")))

@@ -191,7 +191,6 @@ def test_commit_moves_nobody_who_is_elsewhere(situation: Situation, elsewhere: A
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_no_answer_of_a_chart_depends_on_the_hash_seed() -> None:
     outputs = [
         subprocess.run(

@@ -9,8 +9,6 @@ import pytest
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.wire.support import FALLS_BACK, config, disconnected, run
 
-pytestmark = pytest.mark.network
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ask", ["auto", "off"])

@@ -13,8 +13,6 @@ from actors.testing import ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.wire.test_doctor import rows
 
-pytestmark = pytest.mark.network
-
 SECTIONS = {
     "simulation": {"rounds": 2, "ticks_per_round": 12},
     "population": {"size": 20, "activity": {"mean": 0.9}, "ambiguity": 0.3},

@@ -10,8 +10,6 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import pytest
-
 from actors.factory.domains import build_domain
 from actors.runtime.simulation import Simulation
 from actors.testing import Latency, ModelServer, ServerSettings
@@ -20,8 +18,6 @@ from prism.llm import OllamaChatClient, SocialModelOracle, Tape, TapedModel
 from prism.statechart import AgentState
 from prism.statechart.oracle import Answer
 from tests.wire.support import config
-
-pytestmark = pytest.mark.network
 
 
 class Anybody:

@@ -13,8 +13,6 @@ from tests.command import Ended, Prism, run_prism
 from tests.own_domains import path_restored, write_study
 from tests.wire.support import FALLS_BACK
 
-pytestmark = pytest.mark.network
-
 PEOPLE = {
     "simulation": {"rounds": 1, "ticks_per_round": 24},
     "population": {"size": 60, "activity": {"mean": 0.9}, "ambiguity": 0.3},

@@ -19,8 +19,6 @@ from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, run_prism
 from tests.durability.process_runs import KillableRun, differences
 
-pytestmark = pytest.mark.network
-
 TURNS = 20
 FAILS_IN = 7
 """The turn whose second application gets no answer."""
@@ -225,7 +223,6 @@ def test_a_fork_has_the_past_of_its_parent_and_a_future_of_its_own(prism: Prism,
         )
 
 
-@pytest.mark.process
 @pytest.mark.slow
 def test_an_economy_that_is_killed_again_and_again_ends_as_one_that_never_was(tmp_path: Path) -> None:
     write(tmp_path, "http://127.0.0.1:9", tape="off")

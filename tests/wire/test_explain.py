@@ -31,8 +31,6 @@ from tests.command import prism_alone
 from tests.durability.process_runs import ends, prism, whole_ticks
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.network, pytest.mark.long]
-
 Sections = dict[str, dict[str, Any]]
 Sent = tuple[Any, ...]
 
@@ -254,7 +252,6 @@ def test_an_economy_with_reasoning_agrees_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_run_that_is_going_on_or_was_killed_is_explained_and_not_touched(tmp_path: Path) -> None:
     """The tape of a killed run has a write-ahead log and an index of it, which a careless reader would merge."""
     config, run = tmp_path / "run.yaml", tmp_path / "run"

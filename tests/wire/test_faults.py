@@ -31,8 +31,6 @@ from tests.llm.support import CHOICE_REASONS, DECISION_REASONS, GIVES_UP_S, time
 from tests.patience import HANG_S
 from tests.wire.support import FALLS_BACK, config, disconnected, open_files, run
 
-pytestmark = pytest.mark.network
-
 
 class Ended(NamedTuple):
     """A run and what it left: how many calls were made of it, and of what else there is more than before."""
@@ -78,7 +76,6 @@ def expect_whole(ended: Ended, reasons_of: Mapping[Fault, str] = DECISION_REASON
     assert ended.left == {"files": 0, "tasks": 0}
 
 
-@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", Fault)
 async def test_a_fault_in_a_tenth_of_the_calls_is_counted_and_leaves_nothing(fault: Fault) -> None:

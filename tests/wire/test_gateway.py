@@ -20,8 +20,6 @@ from actors.testing import Fault, FaultPlan, Latency, ModelServer, ServerSetting
 from prism.errors import ConfigError
 from tests.wire.gateways import PRICES, gateway, journals, of_one_seed, planned, records, run_cell, run_cells
 
-pytestmark = [pytest.mark.network, pytest.mark.long]
-
 CHECKS = 2
 """The calls that the check of a server makes; all cells share them."""
 

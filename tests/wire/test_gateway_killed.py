@@ -15,7 +15,7 @@ import pytest
 from actors.testing import Latency, ModelServer, ServerSettings
 from tests.wire.gateways import planned, records
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 PLACES = 4
 CALLS = ServerSettings(slots=64, latency=Latency(mean_s=0.03))

@@ -11,8 +11,6 @@ from actors.testing import Latency, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 from tests.wire.support import config, run
 
-pytestmark = pytest.mark.network
-
 SLOW = ServerSettings(latency=Latency(mean_s=0.002))
 ABSENT = "http://127.0.0.1:9"
 

@@ -24,8 +24,6 @@ from prism.statechart import AgentState
 from tests.wire.hostile import ObedientModel, with_hostile_people, write_hostile_post
 from tests.wire.support import AGENTS, config
 
-pytestmark = pytest.mark.network
-
 LIVELY: dict[str, dict[str, Any]] = {
     "simulation": {"rounds": 2},
     "population": {"posts_per_session": 0.8, "graph": {"degree": 4}},

@@ -22,8 +22,6 @@ from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.wire.support import settings
 
-pytestmark = [pytest.mark.network, pytest.mark.process]
-
 SOON_S = 20.0
 """Far less than the patience of a run, a probe's deadline or a call's time, and more than a busy machine takes."""
 

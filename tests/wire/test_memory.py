@@ -11,8 +11,6 @@ import pytest
 from actors.testing import Fault, FaultPlan, ModelServer, ServerSettings
 from tests.command import Ended, run_prism
 
-pytestmark = pytest.mark.network
-
 Prism = Callable[..., Ended]
 
 SETTINGS = """

@@ -20,8 +20,6 @@ from prism.social.person import ANYBODY, SocialAgent
 from prism.statechart import AgentState
 from tests.command import Ended, run_prism
 
-pytestmark = pytest.mark.network
-
 Prism = Callable[..., Ended]
 
 SETTINGS = """

@@ -19,8 +19,6 @@ from tests.command import Prism
 from tests.patience import HANG_S
 from tests.wire.support import FALLS_BACK, config, run
 
-pytestmark = pytest.mark.network
-
 OUTAGE_S = 4.5
 """Restarting takes half a second more, so the first probe, five seconds after the breaker opens, finds a server."""
 ENOUGH = 50
@@ -56,7 +54,6 @@ class Outage:
             simulation.stop()
 
 
-@pytest.mark.process
 @pytest.mark.slow
 async def test_a_run_outlives_a_server_that_is_killed_and_restarted(tmp_path: Path) -> None:
     endless = {"rounds": 10_000, "ticks_per_round": 12}

@@ -14,7 +14,7 @@ from actors.persistence.journal import JOURNAL
 from actors.testing import Latency, ModelServer, ServerSettings
 from tests.paths import ROOT
 
-pytestmark = [pytest.mark.network, pytest.mark.process, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SOCIAL = """
 simulation: {rounds: 3, ticks_per_round: 24, seed: 7}

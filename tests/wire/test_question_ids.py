@@ -20,8 +20,6 @@ from prism.config import Config
 from prism.llm.question_id import find_id
 from tests.command import Prism, run_prism
 
-pytestmark = pytest.mark.network
-
 PEOPLE: dict[str, Any] = {
     "simulation": {"rounds": 2, "ticks_per_round": 24, "seed": 7},
     "population": {"size": 40, "ambiguity": 0.4, "activity": {"mean": 0.9}},

@@ -14,8 +14,6 @@ from actors.runs.repair import find_losses
 from actors.testing import Exchange, Fault, FaultPlan, Latency, ModelServer, ServerSettings
 from tests.command import Ended, Prism, run_prism
 
-pytestmark = pytest.mark.network
-
 SPOILS: dict[str, Any] = {"on_outage": "fallback", "max_attempts": 1, "max_fallback_share": 1.0}
 """Settings with which a run makes every choice, whatever its server does."""
 
@@ -152,7 +150,6 @@ def test_a_repair_that_is_stopped_by_an_outage_and_resumed_is_one_that_never_was
         assert command("replay", "repaired", "-q").out == undisturbed
 
 
-@pytest.mark.full
 @pytest.mark.slow
 def test_decisions_that_came_too_late_in_real_time_are_lost_answers_and_in_time_in_a_repair(
     prism: Prism, command: Command

@@ -16,8 +16,6 @@ from tests.llm.support import GIVES_UP_S, timeout_s
 from tests.patience import HANG_S
 from tests.wire.support import config, run
 
-pytestmark = pytest.mark.network
-
 LARGEST_PAUSE_S = 30.0
 
 
@@ -119,7 +117,6 @@ FEW = {"population": {"size": 200}}
 """A population that has some fifty questions: ten seconds, at five calls a second."""
 
 
-@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("says_when", [True, False])
 @pytest.mark.parametrize("backend", ["ollama", "openai"])
@@ -141,7 +138,6 @@ async def test_a_server_that_takes_five_calls_a_second_costs_no_choice_and_chang
     assert limited.oracle_questions / 5.0 - 2.0 < limited.wall_s < limited.oracle_questions / 4.0 + 10.0
 
 
-@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", Fault)
 async def test_each_fault_in_a_tenth_of_the_calls_costs_at_most_one_choice_in_a_hundred(

@@ -20,8 +20,6 @@ from tests.command import Ended, Prism, run_prism
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.network, pytest.mark.long]
-
 SECTIONS: dict[str, Any] = {
     "simulation": {"rounds": 2},
     "population": {"size": 150},
@@ -134,7 +132,6 @@ def test_a_server_that_goes_away_ends_the_command_and_its_answers_stay(prism: Pr
 
 
 @pytest.mark.slow
-@pytest.mark.process
 @pytest.mark.parametrize("kind", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_an_interrupted_command_goes_on_with_the_answers_that_it_has(
     kind: signal.Signals, prism: Prism, command: Command, tmp_path: Path

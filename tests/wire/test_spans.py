@@ -26,8 +26,6 @@ from tests.llm.support import ADDRESS_IN_USE_BY_NOBODY
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 ERROR = 2
 """The code of a span that failed."""
 

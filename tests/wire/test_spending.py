@@ -19,8 +19,6 @@ from prism.models import PolicyDecision, StateUpdateDecision, ValidationResult
 from tests.command import Ended, Prism, run_prism
 from tests.wire.support import run
 
-pytestmark = pytest.mark.network
-
 PRICES = {"input": 100.0, "output": 1000.0}
 PEOPLE: dict[str, Any] = {
     "simulation": {"rounds": 4, "ticks_per_round": 24, "seed": 3},
@@ -138,7 +136,6 @@ def test_many_people_are_foretold_from_few(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_validate_and_doctor_foretell_what_a_run_asks(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         name = write(tmp_path, server.url, PEOPLE, max_usd=0.001)

@@ -14,8 +14,6 @@ from actors.testing import Latency, ModelServer, ServerSettings
 from prism.llm import Tape, TapeMissError
 from tests.wire.support import config, run
 
-pytestmark = pytest.mark.network
-
 ASKS_TO_THE_END: dict[str, dict[str, Any]] = {
     "simulation": {"rounds": 1, "ticks_per_round": 24},
     "population": {"posts_per_session": 0.8},

@@ -14,8 +14,6 @@ from actors.testing import Fault, FaultPlan, Latency, Logprobs, ModelServer, Ser
 from tests.command import Prism
 from tests.wire.support import FALLS_BACK, config, run
 
-pytestmark = pytest.mark.network
-
 Sections = dict[str, dict[str, Any]]
 
 WAYS_TO_ASK: dict[str, Sections] = {

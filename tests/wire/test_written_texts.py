@@ -20,8 +20,6 @@ from prism.social.posts.texts import write_post
 from tests.command import Ended, run_prism
 from tests.wire.support import config, run
 
-pytestmark = pytest.mark.network
-
 Prism = Callable[..., Ended]
 
 LIVELY: dict[str, dict[str, Any]] = {

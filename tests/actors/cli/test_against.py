@@ -12,8 +12,6 @@ import pytest
 from prism.scored import LEAST
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 CONFIG = """
 simulation: {rounds: 2, ticks_per_round: 12, seed: 4}
 population: {size: 30, ambiguity: 0.4, topics: [food, sport], interests_per_person: 1}

@@ -28,8 +28,6 @@ from tests.actors.runs.test_shadow import ECONOMY
 from tests.command import Ended, prism_alone, run_prism
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.long
-
 CHART = """
 initial: away
 states:
@@ -207,7 +205,6 @@ def test_the_uniform_and_the_normal_number_of_an_asking_do_not_follow_from_each_
     assert 14 < pstdev(found["normal"]) < 18
 
 
-@pytest.mark.process
 def test_the_answers_depend_on_no_hash_and_on_no_checkpoint_and_on_no_other_people(command: Command) -> None:
     expected = command("ask", "run", "--questions", "asked.yaml", "--json")
     table = Path("run-answers/answers.csv").read_bytes()

@@ -9,8 +9,6 @@ import pytest
 from tests.command import Prism
 from tests.economy.history import US_PATH
 
-pytestmark = pytest.mark.long
-
 CONFIG = f"economy: {{initial: {{path: '{US_PATH}'}}}}"
 
 

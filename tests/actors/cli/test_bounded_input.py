@@ -49,8 +49,6 @@ COMMANDS: Sequence[Sequence[str]] = (["validate", "--build"], ["run", "--quiet"]
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
-@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(
     command: Sequence[str], here: Path
@@ -61,8 +59,6 @@ def test_a_small_file_needs_little_memory_though_the_limit_of_a_file_is_high(
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_file_that_does_not_fit_into_memory_is_one_line(command: Sequence[str], here: Path) -> None:
     lines = b"".join(b"%d %d\n" % (number, number + 1) for number in range(100_000))
@@ -78,8 +74,6 @@ def test_a_file_that_does_not_fit_into_memory_is_one_line(command: Sequence[str]
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 def test_a_small_file_that_unpacks_to_gigabytes_is_one_line(here: Path) -> None:
     block = b"1 2\n" * (1 << 20)
     with gzip.open(here / "ties.txt.gz", "wb") as file:
@@ -110,8 +104,6 @@ def test_what_is_no_file_is_refused_at_once_by_its_kind(
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 def test_a_configuration_comes_from_a_pipe_that_the_process_was_given(here: Path) -> None:
     text = (here / "small.yaml").read_bytes()
     assert limited("validate", "/dev/stdin", cwd=here, stdin=text).code == 0

@@ -159,8 +159,6 @@ def test_a_run_with_every_term_is_replayed_verified_resumed_and_forked(prism: Pr
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.long
 def test_a_run_with_every_term_that_is_killed_ends_as_one_that_was_left_alone(prism: Prism, tmp_path: Path) -> None:
     paced = {"checkpoint_every_ticks": 10, "tick_s": 0.03}
     reference = ran(prism, tmp_path, "reference", run=paced)

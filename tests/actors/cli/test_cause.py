@@ -119,7 +119,6 @@ def test_no_name_reaches_the_terminal_as_it_is(text: str, capsys: pytest.Capture
     assert not harms_a_terminal(printed(msgspec.structs.replace(SHOWN, causes=(hostile,)), capsys))
 
 
-@pytest.mark.long
 def test_a_search_is_shown_written_and_kept_and_packed_and_the_run_stays_as_it_was(own: Path, prism: Prism) -> None:
     before = {path.name: path.read_bytes() for path in own.iterdir() if path.is_file()}
     few = ("--budget", "6", "--draws", "1", "--top", "2", "--by", "people,decisions", "--json", "causes.json")
@@ -138,7 +137,6 @@ def test_a_search_is_shown_written_and_kept_and_packed_and_the_run_stays_as_it_w
     assert kept_causes(Path("there")) == kept_causes(own)
 
 
-@pytest.mark.long
 def test_a_search_that_cannot_be_kept_is_printed_all_the_same(own: Path, prism: Prism) -> None:
     (own / "causes").write_text("a file is in the way")
     few = ("--of", "likes", "--by", "people", "--budget", "1", "--draws", "0")
@@ -181,8 +179,6 @@ def test_without_scipy_it_says_what_to_install(embedded: Path, prism: Prism, mon
     assert (ended.code, "prism-sim[experiments]" in ended.err) == (2, True)
 
 
-@pytest.mark.long
-@pytest.mark.process
 def test_another_process_with_another_order_of_hashes_prints_the_same(own: Path) -> None:
     few = ("--budget", "8", "--draws", "1", "--top", "2", "--json", "-")
     told = [

@@ -106,7 +106,6 @@ def test_options_that_would_have_no_effect_are_refused(options: list[str], messa
     assert message in ended.err
 
 
-@pytest.mark.long
 def test_a_run_is_drawn_on_the_chart_that_it_has_kept(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(CHART)
     (tmp_path / "c.yaml").write_text("simulation: {rounds: 1}\npopulation: {size: 20}\nstatechart: {file: own.yaml}\n")
@@ -117,7 +116,6 @@ def test_a_run_is_drawn_on_the_chart_that_it_has_kept(prism: Prism, tmp_path: Pa
     assert prism("chart", "--run", "run", "--format", "yaml").out == CHART
 
 
-@pytest.mark.long
 def test_a_chart_of_ones_own_is_run_and_drawn_with_what_the_run_did(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(CHART)
     (tmp_path / "c.yaml").write_text("simulation: {rounds: 3}\npopulation: {size: 40}\nstatechart: {file: own.yaml}\n")
@@ -179,7 +177,6 @@ def test_what_is_set_in_vain_is_told(prism: Prism, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.long
 def test_a_guard_that_raises_says_so_on_standard_error_alone(prism: Prism, tmp_path: Path) -> None:
     posting = "{trigger: feed_ready, target: reading}, {trigger: wants_to_post, target: reading, effect: post}"
     guarded = CHART.replace("{trigger: feed_ready, target: reading}", posting)
@@ -194,7 +191,6 @@ def test_a_guard_that_raises_says_so_on_standard_error_alone(prism: Prism, tmp_p
     assert "guard_raised" not in prism("verify", "run").out
 
 
-@pytest.mark.long
 def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     run = shutil.copytree(small_run, tmp_path / "run")
     ended = prism("chart", "--coverage", "run")
@@ -209,7 +205,6 @@ def test_coverage_adds_up_to_the_transitions_of_the_run(small_run: Path, prism: 
     assert last == f"{len(rows) - never} of {len(rows)} rows taken, {never} never"
 
 
-@pytest.mark.long
 def test_rows_that_a_journal_cannot_tell_apart_say_so(prism: Prism, tmp_path: Path) -> None:
     rival = "      - {trigger: sees_post, target: reading, when: post.appeal > 0.9}\n"
     plain = CHART.replace(", effect: like", "")
@@ -221,7 +216,6 @@ def test_rows_that_a_journal_cannot_tell_apart_say_so(prism: Prism, tmp_path: Pa
     assert all("reading --sees_post--> reading when post.appeal > 0." in line for line in shared)
 
 
-@pytest.mark.long
 def test_a_run_of_another_chart_is_refused(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     shutil.copytree(small_run, tmp_path / "run")
     (tmp_path / "own.yaml").write_text(CHART)

@@ -25,11 +25,7 @@ from tests.actors.cli.test_signals import catches_sigterm
 from tests.command import Prism
 from tests.patience import HANG_S
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and /proc"),
-    pytest.mark.process,
-    pytest.mark.long,
-]
+pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full and /proc")
 
 FULL, CLOSED, BROKEN = "No space left on device", "closed at the start", "Broken pipe"
 HUNG_UP = "Input/output error"

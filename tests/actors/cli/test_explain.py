@@ -55,7 +55,6 @@ def first_question(prism: Prism, run: Path) -> tuple[int, int]:
     pytest.fail("nobody asked anything")
 
 
-@pytest.mark.long
 def test_a_path_leads_to_a_question_and_this_to_another_future(small_run: Path, prism: Prism) -> None:
     agent, tick = first_question(prism, small_run)
     path = prism("explain", str(small_run), "--agent", str(agent), "--first", str(tick), "--last", str(tick))
@@ -154,7 +153,6 @@ def test_presence_comes_first_even_if_decisions_had_larger_effects_or_it_had_non
     assert lines[2] == "  added     its presence from tick 1 on: no effect on the outcome"
 
 
-@pytest.mark.long
 def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism: Prism) -> None:
     shown = prism("explain", str(embedded), "--agent", "0", "--cause", "--of", "likes")
     assert shown.code == 0, shown.err
@@ -164,7 +162,6 @@ def test_what_an_agent_has_added_is_worked_out_and_printed(embedded: Path, prism
     assert not (embedded / "causes").exists()
 
 
-@pytest.mark.long
 def test_a_post_and_a_quarter_are_shown_in_lines_and_in_json(small_run: Path, prism: Prism, tmp_path: Path) -> None:
     summary = json.loads((small_run / "summary.json").read_text())["largest_cascade"]
     root, size = str(summary["root_post"]), summary["size"]
@@ -206,7 +203,6 @@ def test_options_that_do_not_fit_are_a_wrong_usage(
     assert problem in " ".join(ended.err.split())
 
 
-@pytest.mark.long
 def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, prism: Prism) -> None:
     for options, problem in (
         (("--agent", "60"), "there is no agent 60; the run has the agents 0 to 59"),
@@ -220,7 +216,6 @@ def test_what_there_is_not_is_one_clear_line_and_exit_code_2(small_run: Path, pr
     assert prism("explain", "nowhere", "--agent", "1").code == 2
 
 
-@pytest.mark.long
 def test_the_progress_of_another_future_begins_anew(
     small_run: Path, prism: Prism, monkeypatch: pytest.MonkeyPatch
 ) -> None:

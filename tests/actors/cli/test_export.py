@@ -160,7 +160,6 @@ def test_ctrl_c_leaves_nothing(
     assert left(tmp_path) == []
 
 
-@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_file_that_may_not_grow_ends_the_export_with_one_line_and_leaves_nothing(
@@ -185,7 +184,6 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     disk.unmount()
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_full_disk_ends_the_export_with_one_line_and_leaves_nothing(
     form: str, run: Path, small_disk: SmallDisk, prism: Prism
@@ -202,7 +200,6 @@ def test_a_full_disk_ends_the_export_with_one_line_and_leaves_nothing(
     assert [path.name for path in small_disk.path.iterdir() if path.name != "filler"] == []
 
 
-@pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_a_real_export_and_leaves_nothing(

@@ -23,8 +23,6 @@ from actors.testing import ModelServer
 from prism.social.chart import social_chart_text
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:
@@ -52,7 +50,6 @@ def test_the_past_is_the_parents_and_the_future_another(parent: Path, prism: Pri
     assert prism("replay", "child", "-q").out == ended.out
 
 
-@pytest.mark.network
 def test_answers_copied_from_the_parent_are_as_safe_from_damage_as_its_own(
     parent: Path, prism: Prism, tmp_path: Path
 ) -> None:
@@ -234,7 +231,6 @@ def test_the_rounds_of_the_past_are_the_parents(parent: Path, prism: Prism, tmp_
     assert len(child) == 4
 
 
-@pytest.mark.network
 def test_a_fork_whose_model_is_not_there_leaves_nothing(parent: Path, prism: Prism, tmp_path: Path) -> None:
     absent = ("--set", "oracle.backend=ollama", "--set", "llm.host=http://127.0.0.1:9")
     assert prism("fork", "parent", "--at", "30", *absent, "--out", "child").code == 5

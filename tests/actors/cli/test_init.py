@@ -63,7 +63,6 @@ def test_init_writes_the_dozen_settings_that_a_first_study_changes(prism: Prism)
     assert "docs/configuration.md" in text
 
 
-@pytest.mark.full
 @pytest.mark.slow
 def test_what_init_writes_gives_the_digest_of_the_readme(prism: Prism) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -180,7 +179,6 @@ def test_a_study_has_all_it_needs_in_a_directory_of_its_own(name: str, prism: Pr
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_an_example_runs_beside_its_data_and_names_its_runs_after_its_directory(prism: Prism) -> None:
     assert prism("init", "rates", "--example", "economy").code == 0
     assert prism("run", "rates/prism.yaml", "--quiet").out == "4817b74cf6d6674df350cb4a7b88baff\n"

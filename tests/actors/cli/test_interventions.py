@@ -177,7 +177,6 @@ def test_a_resume_refuses_other_interventions(prism: Prism, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_a_run_with_interventions_that_lost_answers_is_repaired(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         model = {"backend": "ollama", "max_calls": 60, "when_spent": "fallback", "max_fallback_share": 1.0}
@@ -258,7 +257,6 @@ def test_validate_finds_people_who_do_not_exist_and_builds_for_their_names(prism
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_interventions_do_not_depend_on_hash_seeds(prism: Prism, tmp_path: Path) -> None:
     config = study(tmp_path)
     digests = set()

@@ -10,8 +10,6 @@ import pytest
 
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 PEOPLE = "user_id,name,party\n" + "".join(
     f"p{number},Person {number},{('left', 'right')[number % 2]}\n" for number in range(12)
 )

@@ -57,7 +57,6 @@ def is_line_by_line(terminal: int) -> bool:
     return bool(flags & termios.ICANON) and bool(flags & termios.ECHO)
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("end", "code"), [("q", 0), ("!", 1), ("\x03", -signal.SIGINT), ("SIGTERM", 143), ("SIGHUP", 129)]
 )

@@ -60,14 +60,12 @@ def test_a_name_that_is_nearly_a_command_is_answered_with_it(prism: Prism) -> No
     assert "Did you mean 'run'?" in ended.err
 
 
-@pytest.mark.process
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_import_nothing_that_only_a_command_needs(option: str) -> None:
     assert modules_after(option) & HEAVY == set()
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_run_of_people_imports_no_client_no_metrics_and_no_plotting(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("run") / "out"
     imported = modules_after("run", "configs/friends.yaml", "--ticks", "1", "--quiet", "--out", str(out))

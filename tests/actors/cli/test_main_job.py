@@ -12,8 +12,6 @@ from tests.command import Prism
 from tests.paths import DATA, ROOT
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 GRAPH, PROFILES = DATA / "snap-ego-facebook.txt.gz", DATA / "oasis-reddit-users-36.json"
 
 

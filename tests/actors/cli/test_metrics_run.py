@@ -20,8 +20,6 @@ from tests.actors.cli.conftest import SMALL
 from tests.command import Prism
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 WATCHED = ("--set", "metrics.enabled=true", "--set", "metrics.port=0")
 
 
@@ -70,7 +68,6 @@ def get(url: str, path: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_run_can_be_scraped_while_it_goes_on(tmp_path: Path) -> None:
     with running(tmp_path) as (process, url):
         # The page is there before the run is known.

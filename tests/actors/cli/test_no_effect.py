@@ -7,14 +7,11 @@ import shutil
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from actors import read_result
 from tests.actors.factory.test_no_effect import LURKING, TOLD
 from tests.actors.runs.test_no_effect import INTERVENTIONS
 from tests.command import Prism
-
-pytestmark = pytest.mark.long
 
 
 def test_validate_and_lint_say_that_a_delay_is_too_long_for_most(prism: Prism, tmp_path: Path) -> None:
@@ -29,8 +26,6 @@ SPARSE = "feed.out_of_network: "
 """People who follow few, with strangers in a fifth of their feeds: these have more of them."""
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_every_command_that_shows_runs_says_what_was_not_as_configured(prism: Prism, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text("simulation: {rounds: 3}\npopulation: {size: 60}\n")
     (tmp_path / "e.yaml").write_text(

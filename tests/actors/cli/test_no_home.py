@@ -12,7 +12,7 @@ import pytest
 from tests.paths import ROOT
 
 UID = 54_321
-pytestmark = [pytest.mark.process, pytest.mark.long, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def unknown_user() -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.actors.cli.conftest import SMALL
 from tests.actors.studies.experiments.files import write_experiment
 from tests.no_locks import without_locks
@@ -25,7 +23,6 @@ WRITERS = {
 }
 
 
-@pytest.mark.process
 def test_readers_need_no_lock_and_writers_refuse_with_the_name_of_the_file(small_run: Path, tmp_path: Path) -> None:
     shutil.copytree(small_run, tmp_path / "runs" / "one")
     (tmp_path / "small.yaml").write_text(SMALL)

@@ -9,8 +9,6 @@ import pytest
 from tests.actors.studies.calibration.files import CALIBRATION, write_calibration
 from tests.command import prism_alone
 
-pytestmark = [pytest.mark.process, pytest.mark.network]
-
 EXPERIMENT = """\
 question: Does the size of a feed matter?
 base: base.yaml

@@ -18,8 +18,6 @@ from prism.social.kernels import feed_kernel
 from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, prism_alone
 
-pytestmark = pytest.mark.long
-
 OTHER_CODE = "PRISM's code has changed (sha256 "
 REMEDY = (
     "Resume it with the code that it was run with, or branch off with `prism fork`, which does its ticks again with "

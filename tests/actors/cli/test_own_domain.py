@@ -11,8 +11,6 @@ from actors.record.manifest import MANIFEST
 from tests.command import Ended, Prism
 from tests.own_domains import CROSSING, Study, path_restored, write_study
 
-pytestmark = pytest.mark.long
-
 OTHER = (
     CROSSING.replace("return TrafficDomain(", "return Late(")
     + """
@@ -78,7 +76,6 @@ def test_a_run_is_resumed_replayed_verified_and_forked_from_anywhere(begun: Stud
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_configuration_says_what_is_run_and_what_its_model_would_cost(study: Study, own: Prism) -> None:
     said = good(own("validate", str(study.config), "--forecast"))
     assert ": ok: 3 agents, 3 rounds of 10 ticks (30 ticks), seed 42, oracle choice" in said

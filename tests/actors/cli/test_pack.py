@@ -22,8 +22,6 @@ from actors.runs.directory import LOG
 from actors.studies.gateway.tape import ExperimentTape, Kept
 from tests.command import Prism, prism_alone, short_of_room
 
-pytestmark = pytest.mark.long
-
 TIES = "".join(f"{one} {(one + each) % 30}\n" for one in range(30) for each in (1, 2, 5))
 STUDY = "simulation: {rounds: 2, ticks_per_round: 12}\npopulation: {graph: {path: ties.txt}}\n"
 
@@ -207,7 +205,6 @@ def test_a_key_is_found_as_json_has_it(escaped: int, feed: Path, prism: Prism, m
     assert (ended.code, "oracle.log: has the value of $PRISM_LLM_API_KEY in it" in ended.err) == (2, True), ended.err
 
 
-@pytest.mark.process
 def test_a_key_is_found_in_what_the_journal_has_compressed(prism: Prism, monkeypatch: pytest.MonkeyPatch) -> None:
     assert prism("run", "small.yaml", "-q", "--out", "run", "--set", "run.segment_mb=0.001").code == 0
     segment = min(Path("run").glob("*.seg"))
@@ -485,7 +482,6 @@ def test_the_journal_of_a_run_is_told_from_a_pack(feed: Path, prism: Prism) -> N
     assert "is a packed run" not in prism("resume", "feed/journal.prism").err
 
 
-@pytest.mark.process
 def test_a_full_disk_leaves_no_part_of_a_pack(feed: Path, prism: Prism, tmp_path: Path) -> None:
     prism("unpack", "feed.prism")
     ended = short_of_room(5_000, "pack", "feed", "--out", "full.prism", cwd=tmp_path)

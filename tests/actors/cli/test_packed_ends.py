@@ -22,8 +22,6 @@ def pack(small_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pack
 
 
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("command", [("view", "--port", "0"), ("replay",)])
 def test_a_signal_removes_the_unpacked_copy(
@@ -44,7 +42,6 @@ def test_a_signal_removes_the_unpacked_copy(
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.process
 def test_a_refusal_names_the_pack_and_how_its_files_can_be_read(tmp_path: Path) -> None:
     run = nested_run(tmp_path)
     assert prism_alone("pack", str(run), "--out", str(tmp_path / "own.prism")).code == 0

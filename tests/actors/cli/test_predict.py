@@ -186,9 +186,6 @@ def test_there_is_nothing_to_score_before_the_runs(prism: Prism) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.usefixtures("sealed")
 def test_an_experiment_scores_the_predictions_that_its_file_names(prism: Prism) -> None:
     Path("e.yaml").write_text(EXPERIMENT + "predictions: guess.sealed.json\n")
@@ -248,9 +245,6 @@ def test_a_change_of_any_code_that_a_measure_imports_after_the_sealing_is_named(
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
-@pytest.mark.network
 def test_runs_that_are_older_than_the_seal_are_told_wherever_they_and_the_seal_were(prism: Prism) -> None:
     assert prism("experiment", "e.yaml", "--jobs", "2").code == 0
     Path("experiments").rename("away")

@@ -21,8 +21,6 @@ from actors.runs.directory import RunDirectory
 from actors.runs.replay import replay
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 Answer = list[Any]
 TO_STATE, SOURCE = 5, 6
 """Places in an update, behind its tag."""

@@ -14,8 +14,6 @@ from actors.record.manifest import CONFIG, MANIFEST, SUMMARY
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 CLOCK = ("wall_s", "latency_s_p50", "latency_s_p95", "wall_activations", "resumes", "ticks_replayed", "shards")
 
 

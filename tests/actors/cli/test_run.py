@@ -12,8 +12,6 @@ from tests.actors.cli.conftest import SMALL
 from tests.command import Prism, short_of_room
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.long
-
 KEYS = {
     "digest",
     "ticks",
@@ -181,7 +179,6 @@ def test_a_missing_configuration_says_how_to_get_one(prism: Prism) -> None:
     )
 
 
-@pytest.mark.process
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SMALL)
 

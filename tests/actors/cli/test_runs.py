@@ -23,8 +23,6 @@ from tests.actors.cli.conftest import Made
 from tests.command import Prism
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.long
-
 TITLES = ["run", "state", "resumable", "ticks", "of", "agents", "digest", "note"]
 
 
@@ -77,7 +75,6 @@ llm: {{host: "{host}", num_ctx: 4096, timeout_s: 120.0}}
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.network
 @pytest.mark.parametrize("cap", ["max_calls=40", "max_calls=37", "max_tokens=20000"])
 def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
     cap: str, prism: Prism, tmp_path: Path
@@ -94,7 +91,6 @@ def test_an_economy_that_its_spend_cap_has_ended_is_stopped_until_it_goes_on(
     assert rows(prism("runs").out)["runs/economy"][:3] == ["done", "--ticks", "6"]
 
 
-@pytest.mark.network
 def test_an_economy_that_ends_for_want_of_an_answer_is_stopped_by_that_also_where_a_cap_had_ended_it_before(
     prism: Prism, tmp_path: Path
 ) -> None:
@@ -147,7 +143,6 @@ def shown(columns: int, *arguments: str, cwd: Path) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", seen.decode())
 
 
-@pytest.mark.process
 def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: Prism, tmp_path: Path) -> None:
     printed = shown(80, "runs", cwd=tmp_path)
     lines = printed.splitlines()
@@ -160,7 +155,6 @@ def test_at_80_columns_nothing_is_cut_and_no_line_is_longer(five: Path, prism: P
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_wide_terminal_shows_a_row_each(five: Path, prism: Prism, tmp_path: Path) -> None:
     assert shown(160, "runs", cwd=tmp_path).splitlines()[0].split() == TITLES
 
@@ -180,7 +174,6 @@ def test_one_run_can_be_named(five: Path, prism: Prism) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_parent_of_a_fork_is_told(five: Path, prism: Prism, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "actors.cli", "fork", "runs/done", "--at", "9", "--prepare", "--out", "runs/fork"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -19,8 +19,6 @@ from prism.llm.question_id import question_id
 from prism.llm.spending import Spent
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

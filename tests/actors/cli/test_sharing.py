@@ -28,8 +28,6 @@ from prism.sharing.table import words_of
 from tests.actors.cli.conftest import Made
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 PRICES = ("--set", "llm.prices.input=2", "--set", "llm.prices.output=10")
 BY = ("oracle.sharing.by=archetype",)
 SHARED = (
@@ -175,7 +173,6 @@ def test_an_explanation_says_for_whom_a_question_was_asked(shared: Path, prism: 
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_without_an_answer(
     prism: Prism, tmp_path: Path
 ) -> None:
@@ -217,7 +214,6 @@ def test_an_explanation_knows_what_was_shared_also_after_questions_for_all_witho
 
 
 @pytest.mark.slow
-@pytest.mark.network
 @pytest.mark.parametrize("tape", ["off", "record"])
 def test_an_explanation_says_that_a_question_without_a_call_was_not_sent(tape: str, prism: Prism) -> None:
     more = ("--set", f"oracle.tape={tape}")
@@ -304,7 +300,6 @@ def test_a_wrong_field_of_an_archetype_is_named_with_its_line(entry: str, proble
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_validate_foretells_the_calls_of_a_run_that_shares(prism: Prism) -> None:
     asked = (*SHARED, "--set", "oracle.backend=ollama", "--forecast")
     plain = prism("validate", "small.yaml", "--set", "oracle.backend=ollama", "--forecast").out
@@ -326,7 +321,6 @@ def calls_of(text: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_a_shared_run_with_a_model_is_replayed_from_its_tape_without_a_server(prism: Prism, tmp_path: Path) -> None:
     with ModelServer() as server:
         asked = ("--set", "oracle.backend=ollama", "--set", f"llm.host={server.url}", "--set", "oracle.tape=record")

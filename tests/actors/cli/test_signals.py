@@ -64,10 +64,7 @@ def running(*command: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers"),
-    pytest.mark.process,
-]
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to see signal handlers")
 
 
 @pytest.mark.everyday(1)
@@ -136,7 +133,6 @@ def test_a_tick_that_takes_too_long_is_given_up(kind: signal.Signals, code: int,
     )
 
 
-@pytest.mark.full
 @pytest.mark.slow
 def test_a_run_that_is_ended_within_a_tick_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     """100,000 people with a task each: a tick, and the end of all tasks, take longer than the run may take to stop."""

@@ -11,8 +11,6 @@ import pytest
 
 from tests.command import without_settings
 
-pytestmark = [pytest.mark.process, pytest.mark.long]
-
 PEOPLE = "user_id,name\n1,Łucja 😀\n2,José\n"
 CONFIG = "population: {size: 2, profiles: people.csv, graph: {degree: 1}}\nsimulation: {ticks: 73}\n"
 

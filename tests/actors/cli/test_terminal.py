@@ -20,8 +20,6 @@ import pytest
 from tests.paths import ROOT
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.process
-
 HIDES, SHOWS = b"\x1b[?25l", b"\x1b[?25h"
 ENDLESS = """
 import anyio

@@ -62,8 +62,6 @@ def serving(*options: str) -> Iterator[Serving]:
             process.kill()
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
     with serving("--fault-at", "2=error", "--fault-at", "3=reset", "--log", str(log)) as server:
@@ -99,8 +97,6 @@ def test_it_says_where_it_listens_how_to_try_it_and_at_ctrl_c_what_it_was_asked(
     assert lines[0]["body"] == CHAT
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_with_json_the_counts_are_one_line_and_there_is_no_hint() -> None:
     with serving("--json", "--faults", "1", "--fault", "hang=0", "--fault", "drip=0") as server:
         statuses = server.ask(60)
@@ -112,7 +108,6 @@ def test_with_json_the_counts_are_one_line_and_there_is_no_hint() -> None:
     assert counts["statuses"]["500"] == statuses.count(500)
 
 
-@pytest.mark.network
 def test_every_option_reaches_the_server(monkeypatch: pytest.MonkeyPatch, prism: Prism) -> None:
     made: list[ModelServer] = []
 
@@ -167,7 +162,6 @@ def test_wrong_options_are_one_line_and_exit_code_2(options: str, line: str, pri
     assert ended.err.splitlines()[-1].startswith(f"prism: {line}")
 
 
-@pytest.mark.network
 def test_a_port_that_is_taken_is_one_line_and_exit_code_2(prism: Prism) -> None:
     with ModelServer() as server:
         ended = prism("testing", "serve", "--port", str(server.port))
@@ -214,8 +208,6 @@ def test_a_spell_that_cannot_be_is_refused_in_one_line(prism: Prism, text: str, 
     assert problem in " ".join(ended.err.replace("│", " ").split())
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_calls_in_a_spell_are_counted() -> None:
     with serving("--spell", "busy=1000:1000") as server:
         assert server.ask(3) == [503, 503, 503]

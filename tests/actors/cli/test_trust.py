@@ -27,8 +27,6 @@ from actors.record.manifest import CONFIG
 from actors.runs.trust import unknown_code_of
 from tests.paths import ROOT
 
-pytestmark = [pytest.mark.long, pytest.mark.process]
-
 SENTINEL = "imported"
 IMPORTED = f"""
 import os
@@ -413,7 +411,6 @@ def test_a_configuration_that_cannot_be_read_does_not_hide_the_code_of_the_other
     assert {file.name for code in unknown_code_of(run) for file in code.sources} == {"roads.py"}
 
 
-@pytest.mark.network
 def test_the_local_page_runs_no_code_whatever_is_opened(made: Made, stranger: Person) -> None:
     with served(stranger) as address:
         page = fetched(f"{address}/api/runs/run")

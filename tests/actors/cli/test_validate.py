@@ -140,8 +140,6 @@ def test_a_tape_that_cannot_be_used_is_refused(mode: str, path: str, problem: st
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
 def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
     sizes = ("--set", "population.size=100", "--set", "simulation.rounds=2")
     ended = prism("validate", "--forecast", "--shards", "4", *sizes)
@@ -157,8 +155,6 @@ def test_a_forecast_tells_time_memory_and_disk(prism: Prism) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
 def test_a_forecast_has_one_time_of_a_tick(prism: Prism) -> None:
     model = ("--set", "oracle.backend=ollama", "--set", "population.size=800", "--set", "simulation.rounds=12")
     ended = prism("validate", "small.yaml", "--forecast", *model)

@@ -9,8 +9,6 @@ import pytest
 from tests.command import Prism
 from tests.economy.history import US_PATH, us_series
 
-pytestmark = pytest.mark.long
-
 LIVELY = """
 simulation: {seed: 4, rounds: 8, ticks_per_round: 12, tick_seconds: 900}
 population: {size: 60, posts_per_session: 0.6, activity: {mean: 0.9, sigma: 0.1}, engagement_threshold: 0.3}

@@ -18,7 +18,6 @@ def test_a_directory_that_is_not_there_is_refused(
     assert ended.err.strip() == f"prism: {tmp_path / 'none'}: cannot be listed: No such file or directory"
 
 
-@pytest.mark.network
 def test_a_port_in_use_is_one_clear_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -26,8 +26,6 @@ from tests.actors.cli.pages import PAGE
 from tests.command import Prism
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 Serve = Callable[..., MetricsServer]
 PASSWORD: Mapping[str, str] = {"PRISM_METRICS_PASSWORD": "sesame"}
 
@@ -107,7 +105,6 @@ def test_what_is_neither_an_address_nor_a_directory_is_wrong_usage(prism: Prism)
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_a_watch_goes_on_until_it_is_interrupted_and_says_what_is_wrong_meanwhile(serve: Serve) -> None:
     for url, stream, beginning in (
         (serve(PAGE).url, "stdout", "tick 1300/2300 (56%) eta "),

@@ -89,9 +89,7 @@ def test_a_large_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_regular(tmp_path / "f", 1 << 32)
 
 
-@pytest.mark.parametrize(
-    "kind", ["directory", "named pipe", "device", pytest.param("socket", marks=pytest.mark.network)]
-)
+@pytest.mark.parametrize("kind", ["directory", "named pipe", "device", "socket"])
 def test_what_is_no_file_is_refused_by_its_kind_and_not_opened(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,6 @@ from actors.http.server import Server, listen
 from tests.actors.http.support import OPTIONS, Listening, Serve, ask, send, site, until
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 LARGE = b"x" * 20_000_000
 BEGINNINGS = (

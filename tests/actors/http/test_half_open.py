@@ -15,8 +15,6 @@ import pytest
 from tests.actors.http.support import Listening, Serve, ask, context_of
 from tests.patience import HANG_S
 
-pytestmark = [pytest.mark.network, pytest.mark.long]
-
 CLIENTS = 1_000
 CLIENTS_OVER_TLS = 400
 """Each takes three times the work, half of it for the rule that no task may block, which holds in these tests."""
@@ -83,7 +81,6 @@ def test_a_thousand_half_open_connections_do_not_hold_up_a_probe(serve: Serve) -
     assert longest_probe_s(serve(), CLIENTS) < PROBE_MAX_S
 
 
-@pytest.mark.process
 @pytest.mark.usefixtures("_many_files")
 def test_nor_do_they_over_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
     trusting = ssl.create_default_context(cafile=str(certificate[0]))

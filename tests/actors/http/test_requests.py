@@ -20,8 +20,6 @@ from actors.http.connection import STILL_THERE, ServerOptions
 from tests.actors.http.support import OPTIONS, Serve, ask, context_of, send, until
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 
 def test_pages_are_answered_as_http_has_it(serve: Serve) -> None:
     server = serve(options=OPTIONS._replace(headers=(("Cache-Control", "no-store"),)))
@@ -109,7 +107,6 @@ def test_a_client_that_is_gone_in_the_middle_of_its_request_is_no_error(serve: S
     assert logged == []
 
 
-@pytest.mark.process
 def test_over_tls_nobody_else_is_let_in_or_hinders(
     certificate: tuple[Path, Path], serve: Serve, logged: list[EventDict]
 ) -> None:

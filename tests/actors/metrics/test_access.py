@@ -14,8 +14,6 @@ from prism.errors import ConfigError
 from tests.actors.http.support import ask
 from tests.actors.metrics.pages import ANY, PAGES, Serve
 
-pytestmark = pytest.mark.network
-
 
 def test_only_who_knows_the_password_reads_the_metrics(serve: Serve) -> None:
     server = serve(MetricsConfig(port=0, username="ann"), {"PRISM_METRICS_PASSWORD": "pä:ss"})

@@ -49,7 +49,6 @@ def test_process_interpreter_and_collector_are_shown_too() -> None:
         assert f"\n{name}" in text
 
 
-@pytest.mark.process
 def test_promtool_has_nothing_to_complain_about() -> None:
     promtool = shutil.which("promtool")
     if promtool is None:

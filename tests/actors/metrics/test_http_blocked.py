@@ -22,8 +22,6 @@ from prism.social.people.population import build_population
 from tests.actors.social_runs import SMALL, with_simulation
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 LIMIT_S = 1.0
 ENOUGH = 5
 """Rounds of all pages that end while the loop is blocked, all of them begun when it has been so for too long."""

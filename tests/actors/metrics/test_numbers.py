@@ -131,7 +131,6 @@ def test_the_states_of_a_million_agents_are_counted_in_less_than_5_ms() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_scrapes_during_a_run_see_no_half_of_a_tick() -> None:
     watched = Watched(with_simulation(rounds=10))
     over = Event()

@@ -8,8 +8,6 @@ from structlog.typing import EventDict
 from tests.actors.http.support import ask, until
 from tests.actors.metrics.pages import Serve
 
-pytestmark = pytest.mark.network
-
 
 def test_a_page_is_answered_as_it_is(serve: Serve) -> None:
     answer = ask(serve(), "/metrics")

@@ -15,8 +15,6 @@ from tests.actors.http.support import ask
 from tests.actors.metrics.pages import PAGES, Serve
 
 
-@pytest.mark.network
-@pytest.mark.process
 def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve: Serve) -> None:
     server = serve(MetricsConfig(port=0, tls_cert=str(certificate[0]), tls_key=str(certificate[1])))
     assert server.url.startswith("https://127.0.0.1:")
@@ -29,7 +27,6 @@ def test_with_a_certificate_it_speaks_tls(certificate: tuple[Path, Path], serve:
         ask(server, tls=old)
 
 
-@pytest.mark.process
 def test_a_certificate_that_cannot_be_used_is_a_mistake(certificate: tuple[Path, Path], tmp_path: Path) -> None:
     cert, key = map(str, certificate)
     locked = str(tmp_path / "locked.pem")

@@ -16,8 +16,6 @@ import pytest
 from actors.oracle.concurrency_limit import AdaptiveLimit, ConcurrencyLimit, FixedLimit
 from prism.rng import normal, uniform
 
-pytestmark = pytest.mark.long
-
 MOST = 64
 CALLS = 6_000
 

@@ -17,7 +17,7 @@ from tests.actors.oracle.bench import Bench, falling_back, question
 from tests.actors.oracle.server import FaultyServer, away, limited
 from tests.schedules import in_schedules
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 LARGEST_PAUSE_S = 30.0
 

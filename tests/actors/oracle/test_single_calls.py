@@ -22,7 +22,7 @@ from tests.actors.oracles import ScriptedOracle, after, failing, never
 from tests.domains import TrafficDomain
 from tests.schedules import in_schedules
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 
 async def asked(oracle: Oracle[Any], config: OracleConfig, number: int) -> list[Answer]:

@@ -320,7 +320,6 @@ def test_only_runs_of_the_same_digest_are_called_equal(record: RunRecord) -> Non
     assert "Runs b and d have the same digest" in said
 
 
-@pytest.mark.long
 def test_interventions_and_what_had_no_effect_are_listed_and_marked(tmp_path: Path) -> None:
     lurking = Path(__file__).parents[1] / "factory" / "lurking.yaml"
     (tmp_path / "study.yaml").write_text(

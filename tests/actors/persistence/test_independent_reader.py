@@ -51,7 +51,6 @@ def test_its_counts_are_those_of_the_summary(embedded: Path) -> None:
     assert decided == []  # the embedded oracle computes its answers again
 
 
-@pytest.mark.process
 def test_sealed_ticks_are_those_of_the_run_that_sealed_none(embedded: Path, tmp_path: Path) -> None:
     sealed = run_of(tmp_path, {**EMBEDDED, "run": {"segment_mb": 0.02}})
     names = sorted(path.name for path in sealed.glob("journal-*"))
@@ -77,7 +76,6 @@ def test_its_header_is_the_configuration_without_its_length(embedded: Path) -> N
     assert not {"rounds", "ticks"} & header["config"]["simulation"].keys()
 
 
-@pytest.mark.network
 def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
     _, ticks, _, decided = read_run(live)
     summary = summary_of(live)
@@ -92,7 +90,6 @@ def test_every_decision_of_a_model_is_in_the_oracles_log(live: Path) -> None:
         assert answered[update[1] - DELIBERATION_TICKS, update[2], update[3]][4] == update[5]
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("file", ["journal.prism", "oracle.log"])
 def test_it_notices_any_flipped_byte(live: Path, tmp_path: Path, file: str) -> None:
     for name in ("journal.prism", "oracle.log"):

@@ -23,8 +23,6 @@ from actors.persistence.packing import packed
 from tests.actors.persistence.files import SEGMENT, empty_run, frames
 from tests.packers import ends, packers_of
 
-pytestmark = pytest.mark.process
-
 COUNT = 60
 PAYLOADS = [tick.frame[HEAD.size :] for tick in frames(8)]
 WANTED = encode(packed(0, lambda: PAYLOADS))

@@ -257,7 +257,6 @@ def test_a_segment_is_a_part_of_what_its_ticks_were() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_segments_that_are_read_side_by_side_give_the_scan_of_one_after_the_other(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -143,14 +143,12 @@ def test_it_decodes_texts_lists_and_maps_of_every_length(length: int) -> None:
         assert decode(data, 0) == (flat, len(data))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("more", [{}, {"interventions": OUTSIDE}, {"run": {"record_feeds": True}}], ids=str)
 def test_it_rebuilds_what_the_world_holds(tmp_path: Path, more: dict[str, Any]) -> None:
     summary = check(run_of(tmp_path, {**REMEMBERING, **more}))
     assert min(summary[name] for name in ("posts", "likes", "replies", "reshares")) > 0
 
 
-@pytest.mark.long
 def test_it_rebuilds_reshares_of_reshares_by_a_chart_of_ones_own(tmp_path: Path) -> None:
     chart = tmp_path / "chart.yaml"
     chart.write_text(LIKES_AT_SIGHT)
@@ -159,7 +157,6 @@ def test_it_rebuilds_reshares_of_reshares_by_a_chart_of_ones_own(tmp_path: Path)
     assert summary["likes"] > 0
 
 
-@pytest.mark.long
 def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
     parent = run_of(tmp_path, REMEMBERING)
     forked = prism_alone("fork", str(parent), "--at", "24", "--out", str(tmp_path / "fork"), "--quiet")
@@ -167,7 +164,6 @@ def test_a_fork_has_the_trees_of_its_past(tmp_path: Path) -> None:
     check(tmp_path / "fork")
 
 
-@pytest.mark.long
 def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
@@ -182,7 +178,6 @@ def test_feeds_are_recorded_where_it_is_asked_for_and_change_nothing_else(tmp_pa
     assert all(posts[post][0] <= tick for _, tick, _, shown in feeds for post in shown)
 
 
-@pytest.mark.process
 @pytest.mark.slow
 def test_it_rebuilds_a_run_on_a_real_graph_that_was_killed(tmp_path: Path) -> None:
     graph = real_path("snap-ego-facebook.txt.gz")

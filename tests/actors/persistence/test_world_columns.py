@@ -28,8 +28,6 @@ from tests.actors.traffic_lights import FaultError
 from tests.schedules import run_scheduled
 from tests.tiers import size
 
-pytestmark = pytest.mark.long
-
 TICKS = SMALL.simulation.length
 EVENTFUL = with_run(SMALL, restart_intensity=1, restart_period_ticks=20)
 """Whoever crashes twice within twenty ticks is out for good."""

@@ -33,7 +33,6 @@ def cut(run: Path, size: int) -> None:
     (run / "summary.json").unlink()
 
 
-@pytest.mark.process
 def test_a_run_with_all_its_ticks_is_done(run: Path) -> None:
     line, summary = list_run(run), summary_of(run)
     assert (line.status, line.is_resumable) == (RunStatus.DONE, False)

@@ -42,7 +42,6 @@ def test_nobody_holds_the_lock_of_a_new_directory(tmp_path: Path) -> None:
     assert holder_of(tmp_path) is None
 
 
-@pytest.mark.process
 def test_whoever_holds_it_is_known_by_name(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
     holder = holder_of(tmp_path)
     end(elsewhere)
@@ -51,7 +50,6 @@ def test_whoever_holds_it_is_known_by_name(tmp_path: Path, elsewhere: subprocess
     assert holder_of(tmp_path) is None
 
 
-@pytest.mark.process
 def test_a_second_process_is_refused(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
     with pytest.raises(RunLockedError, match=f"is in use by process {elsewhere.pid} on "), locked(tmp_path):
         pytest.fail("two at once")
@@ -60,7 +58,6 @@ def test_a_second_process_is_refused(tmp_path: Path, elsewhere: subprocess.Popen
         assert (tmp_path / LOCK).read_text().startswith(f"process {os.getpid()} on ")
 
 
-@pytest.mark.process
 def test_a_process_that_was_killed_holds_nothing(tmp_path: Path, elsewhere: subprocess.Popen[bytes]) -> None:
     elsewhere.kill()
     end(elsewhere)

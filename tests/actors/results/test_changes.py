@@ -25,7 +25,6 @@ from tests.actors.results.exports import Read, Row, exported
 from tests.actors.view.asking import Asked
 from tests.command import prism_alone
 
-pytestmark = pytest.mark.long
 TICKS, PEOPLE = 48, 40
 
 
@@ -351,7 +350,6 @@ def test_a_delay_is_the_present_value_of_an_attribute(run: Path, tables: Read) -
     assert compared.total() > 10
 
 
-@pytest.mark.network
 def test_the_text_that_a_model_read_has_the_attributes_of_that_time(tmp_path: Path) -> None:
     """The tape has the reply to a text only if the explanation has every letter of it as it was sent."""
     asking = CHART.replace(

@@ -18,8 +18,6 @@ from tests.actors.results.explained_runs import SMALL, content, make_run, nested
 from tests.command import prism_alone
 from tests.own_domains import CROSSING, path_restored, write_study
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

@@ -15,8 +15,6 @@ from actors.results.explained_post import explain_post
 from tests.actors.persistence.tree_reader import read_posts
 from tests.actors.results.explained_runs import SMALL, make_run
 
-pytestmark = pytest.mark.long
-
 NEWS = [{"round": 2, "publish": {"author": 7, "text": "The bridge is closed.", "topics": ["politics"], "quality": 1.0}}]
 
 

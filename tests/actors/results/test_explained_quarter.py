@@ -17,8 +17,6 @@ from prism.agents import Update
 from prism.economy.nation import PolicyStep
 from tests.actors.results.explained_runs import ECONOMY, SMALL, make_run
 
-pytestmark = pytest.mark.long
-
 SHOCK = [{"round": 3, "shock": {"inflation": 2.0}}]
 
 

@@ -199,7 +199,6 @@ def test_questions_are_those_of_the_journal_with_the_probabilities_of_the_embedd
         assert abs(decided[option] - number) <= 4.0 * number**0.5
 
 
-@pytest.mark.network
 def test_questions_to_a_model_have_their_answers_and_costs_from_the_log(live_tables: Read, live: Path) -> None:
     check_questions(live_tables, live)
     rows = live_tables["questions"]

@@ -239,7 +239,6 @@ run: {{checkpoint_every_ticks: 7}}
 
 
 @pytest.mark.slow
-@pytest.mark.network
 def test_texts_that_a_model_wrote_are_those_that_people_had_in_view(tmp_path: Path) -> None:
     with ModelServer() as server:
         run = run_of(tmp_path, yaml.safe_load(WRITES.format(host=server.url)))

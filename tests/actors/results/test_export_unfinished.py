@@ -114,7 +114,6 @@ def test_a_run_under_way_says_so_and_is_not_disturbed(embedded: Path, tmp_path: 
     assert (part["runs"][0]["status"], part["runs"][0]["ticks"]) == ("running", 20)
 
 
-@pytest.mark.process
 @pytest.mark.slow
 def test_a_run_that_is_going_on_in_another_process_has_the_first_rows_of_the_run_that_ended(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yaml"
@@ -173,7 +172,6 @@ def test_damage_that_no_crash_explains_is_refused_and_nothing_is_written(embedde
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-@pytest.mark.network
 def test_answers_that_the_log_has_lost_are_counted_and_their_cost_is_empty(live: Path, tmp_path: Path) -> None:
     whole = exported("csv", tmp_path / "whole", live)
     assert whole[0].notes == []

@@ -14,7 +14,6 @@ from tests.actors.view.asking import Asked
 from tests.command import prism_alone
 from tests.social.test_posts import CHART, POSTS, SETTINGS, rows
 
-pytestmark = pytest.mark.long
 COUNT = 30
 BREAKING = 7
 """The number of the post that an intervention publishes."""

@@ -14,8 +14,6 @@ from actors.results.explanation import PathTurn, WhatIf
 from actors.results.what_if import what_if
 from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

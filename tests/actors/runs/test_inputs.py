@@ -23,8 +23,6 @@ from prism.errors import ConfigError, InputError
 from prism.llm.tape_file import TapeError
 from tests.own_domains import path_restored, write_study
 
-pytestmark = pytest.mark.long
-
 SETTINGS = {"simulation.rounds": 1, "simulation.ticks_per_round": 4, "population.size": 40}
 READER = """
 from prism.config import Config, Section

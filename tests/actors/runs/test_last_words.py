@@ -15,7 +15,6 @@ with last_words("goes on with `prism resume`"):
 """
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("ends", "said"),
     [

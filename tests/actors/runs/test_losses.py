@@ -29,7 +29,7 @@ from prism.columns import Floats
 from prism.config import Config
 from prism.domain import Domain
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 SETTINGS = ["population.size=60", "simulation.rounds=5", "run.checkpoint_every_ticks=24"]
 

@@ -62,7 +62,6 @@ def test_a_run_that_was_rehearsed_as_it_is_needs_what_was_measured() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None:
     found = measure(SMALL, 8_000_000, 8_000_000)
     run(SMALL, out=tmp_path / "run")
@@ -77,8 +76,6 @@ def test_a_rehearsal_measures_each_round_and_its_journal(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
 def test_needs_are_those_of_a_process_of_its_own() -> None:
     found = needs(SMALL)
     assert found.rehearsed == (200,)
@@ -88,7 +85,6 @@ def test_needs_are_those_of_a_process_of_its_own() -> None:
     assert LAST < ROUNDS
 
 
-@pytest.mark.process
 def test_a_rehearsal_that_fails_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(ActorError, match="the rehearsal failed: exit code 1"):

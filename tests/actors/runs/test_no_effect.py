@@ -6,8 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from actors import run
 from actors.runs.no_effect import OFFERS_MIN, unchosen, unused
 from prism.config import Config
@@ -17,8 +15,6 @@ from prism.social.chart import SOCIAL_BEHAVIOUR, social_behaviour
 from prism.statechart import read_chart
 
 LURKING = Path(__file__).parents[1] / "factory" / "lurking.yaml"
-
-pytestmark = pytest.mark.long
 
 
 def summary_of(place: Path, **settings: Any) -> Any:

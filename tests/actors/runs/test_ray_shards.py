@@ -10,7 +10,6 @@ from actors.core.errors import PlaceError
 from actors.runs import ray_shards
 
 
-@pytest.mark.network
 async def test_a_head_is_gone_after_looks_in_vain_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_shards, "LOOKED_EVERY_S", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as server:

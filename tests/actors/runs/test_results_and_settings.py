@@ -12,8 +12,6 @@ from actors.results.result import RunResult
 from prism.config import Config, load_config
 from prism.config.describe import settings
 
-pytestmark = pytest.mark.long
-
 SMALL: Final[dict[str, object]] = {
     "simulation.seed": 11,
     "simulation.rounds": 5,

@@ -20,8 +20,6 @@ from prism.divergence import EMBEDDED, RULE
 from prism.rng import Draw, uniform
 from tests.command import Ended, prism_alone, run_prism
 
-pytestmark = pytest.mark.long
-
 SEED = 11
 SOCIAL = f"""
 simulation: {{rounds: 3, ticks_per_round: 12, seed: {SEED}}}

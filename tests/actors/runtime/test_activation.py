@@ -32,7 +32,7 @@ from tests.paths import ROOT, real_path
 from tests.schedules import in_schedules, run_scheduled
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 HIGGS = "snap-higgs-follow-sample.txt.gz"
 """A part of the graph of higgs.yaml."""
@@ -192,7 +192,6 @@ GRAPHS = {
 
 
 @pytest.mark.slow
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("graph", "asks"), [("snap-ego-facebook.txt.gz", "true"), ("snap-ego-facebook.txt.gz", "false"), (HIGGS, "true")]
 )

@@ -23,7 +23,7 @@ from tests.social.test_own_charts import ATTRIBUTES as OWN
 from tests.social.test_own_charts import DOOM
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 ATTRIBUTES: dict[str, Any] = {
     **OWN,

@@ -26,7 +26,7 @@ from tests.actors.runtime.test_compiled import Settings, random_chart, random_se
 from tests.actors.social_runs import SMALL
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 
 def settings_of(seed: int) -> Settings:

@@ -30,8 +30,6 @@ from tests.paths import ROOT
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 PRINT_DIGEST = "from tests.actors.social_runs import digest_of; print(digest_of())"
 
 
@@ -69,7 +67,6 @@ def test_lookahead_is_a_part_of_the_model() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.process
 def test_the_order_of_hashes_does_not_matter() -> None:
     digests = [
         subprocess.run(

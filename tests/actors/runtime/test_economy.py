@@ -96,7 +96,6 @@ def test_an_economy_comes_out_the_same_in_every_schedule_and_at_every_mailbox_si
     assert len(digests) == 1
 
 
-@pytest.mark.long
 def test_the_same_answers_at_other_speeds_and_after_other_attempts_give_the_same_economy(size: Size) -> None:
     seeds = range(size(40, everyday=5))
     digests = {run_scheduled(seed, EconomyRun(pace=pace).run).digest for seed in seeds for pace in (0.01, 1.0, 40.0)}

@@ -36,7 +36,7 @@ from tests.crash.disk import SimulatedDisk
 from tests.paths import ROOT
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 SHARDS = (1, 2, 3, 8)
 SMALL = ("simulation.rounds=3", "population.size=60", "feed.pool=10", "run.activation=compiled")

@@ -30,7 +30,7 @@ from tests.actors.runtime.test_shards import SHARDS, Checkpoint, World, outcome,
 from tests.schedules import run_scheduled
 from tests.tiers import Size
 
-pytestmark = [pytest.mark.usefixtures("logged"), pytest.mark.long]
+pytestmark = pytest.mark.usefixtures("logged")
 
 UNREADABLE, UNSURE = 0.1, 0.1
 """The shares of prompts to which the model says nothing: always, and the first time that it is asked."""

@@ -57,7 +57,6 @@ def test_an_answer_to_a_recursive_schema_comes_to_an_end() -> None:
         {"type": "object", "properties": {"x": TREE, "y": {"$ref": "#/properties/y"}}},
     ],
 )
-@pytest.mark.network
 async def test_a_schema_that_cannot_be_filled_is_refused_with_ollamas_words(schema: dict[str, Any]) -> None:
     with pytest.raises(ApiError):
         answer(ASKED, 1, schema)
@@ -76,7 +75,6 @@ def test_a_prompt_full_of_braces_is_answered_all_the_same() -> None:
         assert answer([{"role": "user", "content": text}], 1, None)
 
 
-@pytest.mark.network
 async def test_figures_that_are_no_numbers_are_read_as_far_as_they_are() -> None:
     schema = {"type": "object", "properties": {"action": {"type": "string"}, "reasoning": {"type": "string"}}}
     asked = [{"role": "user", "content": f"Inflation: 1.2.3%\nUnemployment: {'9' * 400}%\nInterest Rate: 1e-400%"}]
@@ -86,7 +84,6 @@ async def test_figures_that_are_no_numbers_are_read_as_far_as_they_are() -> None
 
 
 @pytest.mark.parametrize("live", [False, True])
-@pytest.mark.network
 async def test_another_server_gives_the_same_answers_in_the_same_order(live: bool) -> None:
     said = []
     for _ in range(2):

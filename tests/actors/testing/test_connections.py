@@ -12,8 +12,6 @@ from actors.testing.connection import MAX_PIPELINED, Connection, Connections
 from actors.testing.wire import MAX_BODY_BYTES
 from tests.actors.testing.support import CHAT, serving, until
 
-pytestmark = pytest.mark.network
-
 
 async def test_a_body_that_is_too_long_is_told_so_before_it_comes() -> None:
     async with serving() as (server, _), await anyio.connect_tcp(server.host, server.port) as stream:

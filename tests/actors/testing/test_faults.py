@@ -23,8 +23,6 @@ from tests.actors.testing.support import (
 )
 from tests.patience import HANG_S
 
-pytestmark = pytest.mark.network
-
 
 def test_faults_come_by_share_and_repeat() -> None:
     plan = FaultPlan(shares={Fault.HANG: 0.1, Fault.RESET: 0.05}, at={4: Fault.EMPTY}, seed=1)

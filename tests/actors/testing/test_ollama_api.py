@@ -2,13 +2,9 @@
 
 import json
 
-import pytest
-
 from actors.testing import Latency, ModelServer, ServerSettings
 from actors.testing.answers import answer
 from tests.actors.testing.support import ASKED, CHAT, COMPLETION, SCHEMA, STATES, content, ollama_client, serving
-
-pytestmark = pytest.mark.network
 
 
 async def test_the_root_the_version_and_the_lists_answer_as_ollama_does() -> None:

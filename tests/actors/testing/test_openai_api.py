@@ -7,8 +7,6 @@ import pytest
 from actors.testing import Dialect, ServerSettings
 from tests.actors.testing.support import COMPLETION, SCHEMA, STATES, serving
 
-pytestmark = pytest.mark.network
-
 
 async def test_a_chat_completion_has_openais_shape() -> None:
     form = {"type": "json_schema", "json_schema": {"name": "decision", "schema": SCHEMA}}

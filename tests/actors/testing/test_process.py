@@ -22,8 +22,6 @@ from actors.testing import (
 )
 from tests.actors.testing.support import CHAT
 
-pytestmark = [pytest.mark.network, pytest.mark.process]
-
 PARENT = """
 import sys, time
 from actors.testing import ModelServerProcess

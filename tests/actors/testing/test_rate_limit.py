@@ -23,7 +23,6 @@ def test_a_rate_below_one_still_takes_a_call_now_and_then() -> None:
     assert [limit.take(0.5, 7.0), limit.take(0.5, 8.0), limit.take(0.5, 9.0)] == [0.0, pytest.approx(1.0), 0.0]
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("says_when", [True, False])
 @pytest.mark.parametrize(("path", "body"), [("/api/chat", CHAT), ("/v1/chat/completions", COMPLETION)])
 async def test_one_call_too_many_gets_a_429_and_is_told_when_to_come_again_only_if_the_server_says_when(

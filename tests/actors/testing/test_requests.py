@@ -9,8 +9,6 @@ import pytest
 
 from tests.actors.testing.support import ASKED, CHAT, STATES, content, serving
 
-pytestmark = pytest.mark.network
-
 
 @pytest.mark.parametrize(
     ("path", "body", "status", "error"),

@@ -7,8 +7,6 @@ import pytest
 from actors.testing import Latency, ModelServer, ServerSettings
 from tests.actors.testing.support import CHAT, serving, until
 
-pytestmark = pytest.mark.network
-
 
 async def test_the_log_says_what_was_asked_and_when() -> None:
     async with serving() as (server, client):

@@ -61,7 +61,6 @@ def test_a_setting_out_of_its_range_is_refused_by_name(make: Callable[[], object
     assert str(caught.value) == message
 
 
-@pytest.mark.network
 def test_an_address_that_is_taken_is_one_line_that_says_what_to_do() -> None:
     with ModelServer() as server, pytest.raises(ServerAddressError) as caught:
         ModelServer(port=server.port).start()
@@ -94,7 +93,6 @@ def test_faults_mixed_evenly_are_their_share_of_the_calls(burst: int) -> None:
     assert 60_000 - picked[None] == pytest.approx(60_000 * 0.36, rel=0.03)
 
 
-@pytest.mark.network
 def test_a_server_remembers_its_latest_requests_and_counts_them_all() -> None:
     seen: list[str] = []
     with ModelServer(ServerSettings(keeps=2), on_exchange=lambda exchange: seen.append(exchange.path)) as server:

@@ -10,7 +10,6 @@ from actors.testing.slots import Slots
 from tests.actors.testing.support import BUSY, CHAT, serving, until
 
 
-@pytest.mark.network
 async def test_slots_run_calls_in_order_of_arrival() -> None:
     order: list[int] = []
     async with serving(ServerSettings(slots=1, latency=Latency(mean_s=0.02))) as (server, client):
@@ -31,7 +30,6 @@ async def test_slots_run_calls_in_order_of_arrival() -> None:
     assert (statistics.busy, statistics.waiting, statistics.in_flight) == (0, 0, 0)
 
 
-@pytest.mark.network
 async def test_as_many_calls_run_at_once_as_there_are_slots() -> None:
     async with serving(ServerSettings(slots=3, latency=Latency(mean_s=30))) as (server, client):
         async with anyio.create_task_group() as tasks:
@@ -42,7 +40,6 @@ async def test_as_many_calls_run_at_once_as_there_are_slots() -> None:
         assert (server.statistics().peak_busy, server.statistics().peak_in_flight) == (3, 9)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("path", ["/api/chat", "/v1/chat/completions"])
 async def test_a_full_queue_gives_503(path: str) -> None:
     statuses: list[int] = []
@@ -63,7 +60,6 @@ async def test_a_full_queue_gives_503(path: str) -> None:
     assert (error if path == "/api/chat" else error["message"]) == BUSY
 
 
-@pytest.mark.network
 async def test_a_client_that_leaves_frees_its_slot_and_its_place_in_the_queue() -> None:
     async with serving(ServerSettings(slots=1, latency=Latency(mean_s=30))) as (server, client):
         async with anyio.create_task_group() as tasks:

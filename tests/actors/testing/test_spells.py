@@ -57,7 +57,6 @@ def always(kind: SpellKind) -> tuple[Spell, ...]:
     return (Spell(kind=kind, every_s=1000, least_s=1000, most_s=1000),)
 
 
-@pytest.mark.network
 @pytest.mark.parametrize(("kind", "status"), [(SpellKind.BUSY, 503), (SpellKind.LIMIT, 429), (SpellKind.SLOW, 200)])
 async def test_a_spell_happens_to_every_question_and_to_no_list_of_models(kind: SpellKind, status: int) -> None:
     settings = ServerSettings(spells=always(kind), latency=Latency(mean_s=0.005))
@@ -72,7 +71,6 @@ async def test_a_spell_happens_to_every_question_and_to_no_list_of_models(kind: 
         assert answers[0].json()["total_duration"] >= 0.05e9
 
 
-@pytest.mark.network
 async def test_a_silent_server_takes_a_question_and_never_answers() -> None:
     async with serving(ServerSettings(spells=always(SpellKind.SILENCE))) as (server, client):
         async with anyio.create_task_group() as tasks:
@@ -83,7 +81,6 @@ async def test_a_silent_server_takes_a_question_and_never_answers() -> None:
         assert server.statistics().abandoned == 1
 
 
-@pytest.mark.network
 async def test_in_an_outage_connections_are_cut_and_refused_and_then_it_is_back_on_its_port() -> None:
     spell = Spell(kind=SpellKind.OUTAGE, every_s=0.4, least_s=0.2, most_s=0.2)
     async with serving(ServerSettings(spells=(spell,), latency=Latency(mean_s=1000))) as (server, client):
@@ -94,7 +91,6 @@ async def test_in_an_outage_connections_are_cut_and_refused_and_then_it_is_back_
         assert server.statistics().outages >= 1
 
 
-@pytest.mark.network
 def test_a_server_can_be_stopped_within_an_outage() -> None:
     with ModelServer(ServerSettings(spells=always(SpellKind.OUTAGE))) as server:
         pass

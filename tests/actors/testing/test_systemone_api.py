@@ -7,8 +7,6 @@ import pytest
 from actors.testing import WRONG_STATE, Fault, FaultPlan, ModelServer, ServerSettings, SystemOne
 from tests.actors.testing.support import DECISION, QUESTION, STATES, ollama_client, serving
 
-pytestmark = pytest.mark.network
-
 
 async def test_systemone_gives_a_probability_for_each_option() -> None:
     questions: dict[str, Any] = {

@@ -13,8 +13,6 @@ from actors.cli.view import EXPLAIN
 from actors.view import explainer
 from actors.view.explainer import Explained, Explainer
 
-pytestmark = [pytest.mark.long, pytest.mark.process]
-
 ECHO = "import json, sys; print(json.dumps({'asked': sys.argv[1:]}))"
 FAIL = 'import sys; print(\'{"error": "no such tick"}\', file=sys.stderr); sys.exit(1)'
 HANG = "import time; time.sleep(600)"

@@ -22,7 +22,6 @@ from actors.record.lock import LOCK, reader_sees_holder
 from actors.results.run_groups import differing
 from tests.actors.view.asking import Asked, copied
 
-pytestmark = pytest.mark.long
 JOURNAL = "journal.prism"
 
 
@@ -185,7 +184,6 @@ def test_a_holder_is_seen_without_touching_the_lock(tmp_path: Path) -> None:
     assert reader_sees_holder(tmp_path) == named
 
 
-@pytest.mark.process
 def test_a_killed_holder_is_none(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()

@@ -26,8 +26,6 @@ from tests.actors.view.asking import Asked, copied
 from tests.command import prism_alone
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(scope="module")
 def asked(embedded: Path) -> Asked:
@@ -113,7 +111,6 @@ def test_an_agent_did_and_asked_what_the_journal_says(asked: Asked, embedded: Pa
     assert panel["state"] == moves[-1][3]
 
 
-@pytest.mark.network
 def test_a_question_has_the_answer_of_the_log(live: Path) -> None:
     asked = Asked(live, live.name)
     *_, decided = read_run(live)

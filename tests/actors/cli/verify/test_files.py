@@ -28,8 +28,6 @@ from tests.actors.cli.verify.kinds import (
 )
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 
 def test_whole_files_are_ok_and_stay_as_they_are(run: Path, prism: Prism) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
@@ -136,7 +134,6 @@ def test_a_directory_that_is_no_run_is_one_line(prism: Prism, tmp_path: Path) ->
 
 
 @pytest.mark.everyday(1)
-@pytest.mark.process
 @pytest.mark.parametrize(
     "make",
     [

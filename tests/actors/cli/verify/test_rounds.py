@@ -14,8 +14,6 @@ from tests.actors.cli.verify.files import lines
 from tests.actors.cli.verify.kinds import crashed_while_extended, forked
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 Rows = list[str]
 
 

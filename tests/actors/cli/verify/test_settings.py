@@ -11,8 +11,6 @@ from tests.actors.cli.verify.files import edit, lines
 from tests.actors.cli.verify.kinds import forced, forked, with_inputs
 from tests.command import Prism
 
-pytestmark = pytest.mark.long
-
 
 def test_an_accepted_setting_is_named_and_no_damage(prism: Prism) -> None:
     forced(prism)

@@ -17,7 +17,7 @@ from tests.actors.studies.calibration.files import CALIBRATION, write_calibratio
 from tests.patience import HANG_S
 
 pytest.importorskip("sklearn")
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 
 def begun(directory: Path, out: str, jobs: int) -> subprocess.Popen[bytes]:

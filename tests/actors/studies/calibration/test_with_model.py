@@ -54,10 +54,7 @@ def test_a_misspelt_limit_is_named(tmp_path: Path) -> None:
         make_calibration_plan(written(tmp_path, "http://127.0.0.1:9", "{max_cals: 7}"))
 
 
-@pytest.mark.full
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 def test_a_spent_budget_stops_a_calibration_and_a_larger_one_pays_for_nothing_twice(tmp_path: Path) -> None:
     with ModelServer(ServerSettings(slots=64, latency=Latency(mean_s=0.002))) as server:
         written(tmp_path, server.url, f"{{max_concurrency: 3, max_calls: {CALLS_MAX}}}")

@@ -16,8 +16,6 @@ from tests.actors.real_runs import LIVE, run_of
 from tests.actors.results.explained_runs import content
 from tests.command import prism_alone
 
-pytestmark = [pytest.mark.long, pytest.mark.network]
-
 FEW = ("--of", "likes", "--by", "people", "--budget", "4", "--draws", "0", "--json", "-")
 
 

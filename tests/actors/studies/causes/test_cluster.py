@@ -12,8 +12,6 @@ from tests.actors.studies.experiments.cluster import in_namespace, why_not
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.timeout(420)
 def test_a_cluster_gives_the_same_answer_as_one_process(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := why_not("ray"):

@@ -21,8 +21,6 @@ from actors.studies.causes.undone import Undone, outcomes_of
 from tests.actors.results.explained_runs import ECONOMY, SMALL, content, make_run
 from tests.command import prism_alone
 
-pytestmark = pytest.mark.long
-
 MakeRun = Callable[[Path], Path]
 
 
@@ -149,7 +147,6 @@ def test_a_post_is_withheld_alike_wherever_its_future_begins_and_nothing_grows_f
         assert cascade == 0
 
 
-@pytest.mark.network
 def test_a_future_of_a_run_with_a_model_with_nothing_changed_is_the_run(live: Path) -> None:
     value, values = anyio.run(unchanged, live, "likes", 9)
     assert values == [value] * len(values)
@@ -185,7 +182,6 @@ def test_another_decision_of_a_nation_leads_to_the_same_future_as_in_what_if(tmp
         assert outcome.value == would_be(run, each, "inflation", value), each
 
 
-@pytest.mark.network
 def test_a_run_with_a_model_keeps_its_answers_and_others_are_computed_and_counted(live: Path) -> None:
     before = content(live)
     value = anyio.run(Futures(live, "likes").recorded).value
@@ -239,8 +235,6 @@ def test_the_run_is_as_it_was_and_the_answer_is_the_same_twice(tmp_path: Path) -
     assert content(run) == before
 
 
-@pytest.mark.process
-@pytest.mark.network
 def test_two_processes_give_the_same_answer_as_one(embedded: Path) -> None:
     one, two = (anyio.run(partial(causes, embedded, "likes", budget=9, draws=2, top=2, jobs=jobs)) for jobs in (1, 2))
     assert one == two

@@ -49,7 +49,6 @@ def test_shares_add_up_to_the_outcome_less_what_is_left_without_all_of_them(
     assert sum(each.mean for each in shares) == pytest.approx(whole, abs=1e-6)
 
 
-@pytest.mark.long
 def test_shares_from_some_orders_are_without_bias_and_their_intervals_hold(size: Size) -> None:
     samples = size(1000, everyday=200)
     found = [shares_of(orders_of(8, 160, seed), together)[1] for seed in range(samples)]
@@ -59,7 +58,6 @@ def test_shares_from_some_orders_are_without_bias_and_their_intervals_hold(size:
     assert held >= 0.95 - 3 * (0.95 * 0.05 / samples) ** 0.5 - 0.02
 
 
-@pytest.mark.long
 def test_the_shares_of_camps_are_those_of_runs_from_the_start_in_which_camps_are_silent(tmp_path: Path) -> None:
     camps = {"camp": {"type": "text", "values": ["left", "right"]}}
     settings = {**SMALL, "population": {**SMALL["population"], "attributes": camps}}
@@ -84,7 +82,6 @@ def test_the_shares_of_camps_are_those_of_runs_from_the_start_in_which_camps_are
     assert told.groups[1].share.mean == pytest.approx((right - none + both - left) / 2)
 
 
-@pytest.mark.long
 def test_an_attribute_that_makes_no_groups_is_one_line(embedded: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no attribute 'camp' that makes groups"):
         anyio.run(partial(causes, embedded, "likes", groups="camp"))

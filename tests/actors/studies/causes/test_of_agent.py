@@ -16,8 +16,6 @@ from actors.studies.causes import of_agent
 from actors.studies.causes.of_agent import AgentCauses, causes_of_agent
 from prism.events import PostEvent
 
-pytestmark = pytest.mark.long
-
 
 @pytest.fixture(autouse=True)
 def _nothing_blocks() -> None:

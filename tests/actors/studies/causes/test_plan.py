@@ -63,7 +63,6 @@ def test_a_candidate_is_drawn_as_often_as_its_chance_says(size: Size) -> None:
     assert counts / samples == pytest.approx(inclusion(weights, 2), abs=4 * (0.25 / samples) ** 0.5)
 
 
-@pytest.mark.long
 def test_estimates_are_without_bias_and_their_intervals_hold_the_truth(size: Size) -> None:
     samples = size(4000, everyday=400)
     effects, weights = effects_like_those_of_a_cascade(300, 1)

@@ -33,8 +33,6 @@ from tests.actors.studies.causes.worlds import (
 )
 from tests.tiers import Size
 
-pytestmark = pytest.mark.long
-
 SEEDS, SEEDS_FEW = 100, 3
 NAMED = 0.95
 

@@ -15,8 +15,6 @@ from actors.studies.causes.futures import Futures
 from actors.studies.causes.shared_outcomes import SharedOutcomes, shared_outcomes
 from tests.actors.results.explained_runs import SMALL, content, make_run
 
-pytestmark = pytest.mark.long
-
 MEASURES = "likes", "largest_cascade", "rounds.mean.posts_seen"
 
 
@@ -63,8 +61,6 @@ def test_those_who_shared_are_told_their_own_and_the_run_stays_as_it_is(tmp_path
     assert len(found.rounds["states.idle"]) == SMALL["simulation"]["rounds"]
 
 
-@pytest.mark.network
-@pytest.mark.process
 @pytest.mark.slow
 def test_any_number_of_processes_finds_the_same(tmp_path: Path) -> None:
     run = sharing_run(tmp_path, audit=0.4)

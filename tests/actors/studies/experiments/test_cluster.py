@@ -26,8 +26,6 @@ population: {size: 60, graph: {path: graph.txt}, activity: {mean: 0.9, sigma: 0.
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.timeout(420)
 def test_a_killed_process_a_killed_node_and_a_killed_driver_change_nothing_in_the_table(
     short: Path, monkeypatch: pytest.MonkeyPatch
@@ -123,7 +121,6 @@ def test_a_cluster_that_cannot_be_used_is_one_clear_line(
         opened(Where(on="h:1")).__enter__()
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("on", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
 def test_an_address_at_which_nobody_answers_is_told_at_once(monkeypatch: pytest.MonkeyPatch, on: str) -> None:
     monkeypatch.setattr(ray_cluster, "find_spec", lambda _: object())

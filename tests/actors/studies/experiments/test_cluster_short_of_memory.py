@@ -17,8 +17,6 @@ population: {size: 200, activity: {mean: 0.9, sigma: 0.1}}
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.timeout(420)
 def test_cells_that_the_memory_monitor_ends_are_counted_as_losses_and_fail_in_the_end(
     short: Path, monkeypatch: pytest.MonkeyPatch

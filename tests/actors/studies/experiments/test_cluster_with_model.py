@@ -16,8 +16,6 @@ def journals(out: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.network
 @pytest.mark.timeout(420)
 def test_cells_on_other_nodes_share_one_limit_one_budget_and_one_tape(short: Path) -> None:
     if reason := why_not("ray"):

@@ -32,9 +32,6 @@ def killed(marked: Path, task: Task) -> Done:
     return Done()
 
 
-@pytest.mark.process
-@pytest.mark.network
-@pytest.mark.long
 def test_the_cells_beside_one_that_kills_its_process_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(write_experiment(tmp_path))
     guilty, marked = plan.cells[1], tmp_path / "guilty"
@@ -57,9 +54,6 @@ def hoard(_: Task) -> Done:
     return Done(f"{os.getpid()}")
 
 
-@pytest.mark.process
-@pytest.mark.network
-@pytest.mark.long
 def test_a_worker_that_has_grown_is_replaced_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(write_experiment(tmp_path))
     monkeypatch.setattr("actors.studies.experiments.processes.work", hoard)
@@ -117,9 +111,6 @@ def stubborn(marked: Path, task: Task) -> Done:
         signal.pause()
 
 
-@pytest.mark.process
-@pytest.mark.network
-@pytest.mark.long
 def test_an_interrupted_experiment_ends_also_if_a_cell_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,9 +136,6 @@ def reported(task: Task) -> Done:
     return Done(f"{os.getpid()}")
 
 
-@pytest.mark.process
-@pytest.mark.network
-@pytest.mark.long
 def test_workers_stay_between_two_calls_and_end_with_the_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan(write_experiment(tmp_path))
     monkeypatch.setattr("actors.studies.experiments.processes.work", reported)

@@ -49,7 +49,6 @@ def scraped(progress: Progress, path: str = "/metrics") -> str:
     return text
 
 
-@pytest.mark.network
 def test_the_metrics_are_those_of_the_experiment() -> None:
     found = samples(scraped(busy()))
     assert {state: found["prism_experiment_cells", state] for state in ("done", "failed", "running", "waiting")} == {
@@ -70,7 +69,6 @@ def test_the_metrics_are_those_of_the_experiment() -> None:
     assert found["prism_run_info", "ray,feed,experiment,"] == 1
 
 
-@pytest.mark.network
 def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
     collector = ExperimentCollector("feed", "processes", 0, Progress().standing)
     with served(collector, 0) as url, pytest.raises(AddressError, match="set --metrics-port to"):
@@ -78,7 +76,6 @@ def test_a_port_in_use_is_refused_and_a_free_one_is_healthy() -> None:
     assert scraped(Progress(), "/healthz") == "ok\n"
 
 
-@pytest.mark.network
 def test_every_metric_of_an_experiment_is_documented() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(prism_experiment_\w+)(?:\{\w+\})?` \|", text, flags=re.MULTILINE))

@@ -15,8 +15,6 @@ from actors.studies.experiments.record import read_experiment_record
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 from tests.command import Prism, run_prism
 
-pytestmark = [pytest.mark.long, pytest.mark.process, pytest.mark.network]
-
 
 @pytest.fixture
 def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prism:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.actors.studies.experiments.files import write_experiment
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 NAMESPACE = ("unshare", "--map-root-user", "--mount", "sh", "-c")
 SCRIPT = """

@@ -14,7 +14,7 @@ import pytest
 
 from tests.actors.studies.experiments.files import EXPERIMENT, write_experiment
 
-pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.network]
+pytestmark = pytest.mark.slow
 
 TEXT = EXPERIMENT.replace("seeds: 3", "seeds: 6")
 BASE = """

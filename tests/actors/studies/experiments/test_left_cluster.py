@@ -19,7 +19,6 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "ray" / "ray_current_cluster"
 
 
-@pytest.mark.network
 def test_an_address_at_which_nobody_listens_is_that_of_a_cluster_that_is_gone(file: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         host, port = server.getsockname()

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 PROGRAM = """
 from actors.studies.experiments.processes import forkserver
 
@@ -19,7 +17,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.process
 def test_processes_begin_with_a_long_directory_for_temporary_files(tmp_path: Path) -> None:
     place = tmp_path / ("x" * 90)
     place.mkdir()

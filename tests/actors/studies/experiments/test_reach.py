@@ -27,7 +27,6 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "REACH_EVERY_S", 0.0)
 
 
-@pytest.mark.network
 def test_a_gateway_that_listens_is_reached_and_one_that_is_gone_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -38,14 +37,12 @@ def test_a_gateway_that_listens_is_reached_and_one_that_is_gone_is_named() -> No
     )
 
 
-@pytest.mark.network
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
 def test_the_loopback_device_of_another_machine_is_not_asked(host: str) -> None:
     said = no_way_to(at(f"http://{host}:1"), "another network")
     assert f"{host.strip('[]')}:1 is on the command's machine alone; set oracle.address" in said
 
 
-@pytest.mark.network
 def test_a_cell_on_a_node_without_a_way_does_not_begin(tmp_path: Path) -> None:
     cell = planned(tmp_path, "http://127.0.0.1:9").cells[0]
     order = Order(cell.key, cell.config, {}, None, sort_here(), "e", "another network", at("http://127.0.0.1:1"))

@@ -57,8 +57,6 @@ def test_measures_of_ones_own_are_not_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.network
-@pytest.mark.process
 def test_at_its_end_it_says_what_the_command_wrote(tmp_path: Path) -> None:
     file = write_experiment(tmp_path)
     ended = prism_alone("experiment", str(file), "--out", str(tmp_path / "out"), "--jobs", "1", "-q")

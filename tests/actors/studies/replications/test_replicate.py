@@ -57,9 +57,6 @@ def prism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 @pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.process
-@pytest.mark.network
 def test_a_replication_tells_hits_and_misses_alike_and_a_second_time_nothing_is_run(prism: Prism) -> None:
     first = prism("replicate", "r.yaml", "--jobs", "1", "--ledger", "ledger.md")
     assert first.code == 0, first.err

@@ -39,7 +39,6 @@ def measures(name: str) -> ModuleType:
     return importlib.import_module(f"{name}_measures")
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("ours")
 def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads(tmp_path: Path) -> None:
     market = small("music-lab", "ranked", tmp_path / "market", people=60, rounds=20)
@@ -59,7 +58,6 @@ def test_each_listener_comes_once_and_success_is_measured_by_shares_of_downloads
     assert 0.0 < lab.unpredictability([market, other]) < 2 / 48
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("ours")
 def test_the_trees_that_the_fit_has_not_seen_are_those_that_the_calibration_holds_out() -> None:
     twitter = measures("twitter15")
